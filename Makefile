@@ -1,0 +1,68 @@
+# `make` lists the targets. Nothing outside the checkout is touched, except by `serve` and `demo`, which keep their data
+# where PLAYHEAD_DATA_DIR says.
+
+PYTHON ?= python3
+# One process per core: the tests share nothing. PYTEST_ARGS= runs them one after the other.
+PYTEST_ARGS ?= -n auto
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+
+# Two stamps, so that `demo` and `serve` need not wait for development tools.
+RUN := $(VENV)/.installed-run
+DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo serve test check bench bench-peers clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(DEV) ## make .venv with everything for development
+
+demo: $(RUN) ## record, inspect, crash and resume an agent, with no key and no set-up
+	$(BIN)/playhead demo
+
+serve: $(RUN) ## run the collector; it brings its own Postgres if PLAYHEAD_DATABASE_URL names none
+	$(BIN)/playhead serve
+
+test: $(DEV) ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(DEV) ## lint, format, types, layers, one newest migration
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/python -c "from playhead_collector.store import migrate; print('newest migration:', migrate.head())"
+
+bench: $(DEV) ## measure the bars; prints a table and writes bench.json
+	$(BIN)/python -m tests.benchmarks
+
+bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
+
+clean: ## remove environments, caches and builds
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache bench.json
+	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ----------------------------------------------------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Playhead needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1);" \
+	    "name another one: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai]'
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai,dev]'
+	@touch $@ $(RUN)
+
+.venv-peers/.installed: Makefile
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python $(PIP_INSTALL) langfuse openai arize-phoenix dbos langgraph langgraph-checkpoint-postgres
+	@touch $@

@@ -1,0 +1,205 @@
+"""The composition root: the only module that sees all stages, and puts them together.
+
+    receive → lift → store → project → query → serve
+
+`create_app` makes the application on a store; `open_collector` brings all of it up, database included, and down again.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import metadata
+
+from fastapi import FastAPI
+
+from playhead.model.pack import Pack
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead_collector import embedded
+from playhead_collector.errors import BadSetting, StoreUnavailable
+from playhead_collector.lift import lift, lift_log
+from playhead_collector.project.runner import Runner
+from playhead_collector.query.configured import Configured
+from playhead_collector.query.model_api import ModelApi
+from playhead_collector.query.prices import read_prices, shipped
+from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.flow import Flow
+from playhead_collector.receive.otlp_http import OtlpHttp
+from playhead_collector.receive.ports import Kept, Missing, Taken
+from playhead_collector.serve import errors, health, routes
+from playhead_collector.serve.auth import RequireKey
+from playhead_collector.serve.metrics import CountRequests, Metrics
+from playhead_collector.settings import Settings, without_password
+from playhead_collector.store import migrate
+from playhead_collector.store.ports import Batch, Store
+from playhead_collector.store.postgres import connect
+
+# There is one for now; every question and every row names it already.
+PROJECT = 1
+# Bodies in work take up to nine times their size in memory, as spans, messages and contents: half of the largest body
+# bounds that to 300 MB. A body that is larger than the bound is taken when it is the only one.
+IN_WORK_SHARE = 2
+# Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
+_LIFT_ON_LOOP = 16
+# How many waiting runs are counted for /metrics; beyond, the figure would say nothing new and cost a scan.
+_COUNT_WAITING = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """A collector that is up, but for its network side. `database` is its URL without the password."""
+
+    app: FastAPI
+    database: str
+
+
+@asynccontextmanager
+async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
+    """Database, schema, store and application; all of it is down again when the block ends.
+
+    Raises BadSetting, CannotStart, DatabaseError, StoreUnavailable.
+    """
+    configured(settings)  # what cannot be used ends the start before there is anything to take down
+    async with AsyncExitStack() as stack:
+        dsn = settings.database_url
+        if dsn is None:
+            postgres = await asyncio.to_thread(embedded.start, settings.data_dir)
+            stack.push_async_callback(asyncio.to_thread, postgres.stop)
+            dsn = postgres.dsn
+        await migrate.upgrade(dsn)
+        store = await connect(dsn, pool_size=settings.pool_size)
+        stack.push_async_callback(store.close)
+        collector = Collector(create_app(settings, store), without_password(dsn))
+        _settle()
+        yield collector
+
+
+def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
+    """The application on this store. Its lifespan runs the projector; `clock` gives ns since 1970."""
+    runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        runner.start()
+        yield
+        await runner.stop()
+
+    app = FastAPI(
+        title="Playhead",
+        version=version(),
+        summary="A flight recorder for LLM agents: what happened, what the state was, and why.",
+        docs_url=f"{routes.PREFIX}/docs",
+        redoc_url=None,
+        openapi_url=f"{routes.PREFIX}/openapi.json",
+        openapi_tags=routes.TAGS,
+        lifespan=lifespan,
+        # A collector that traced itself would send spans about every span that it receives.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    metrics, flow = Metrics(), Flow(settings.max_requests_in_work, settings.max_request_bytes // IN_WORK_SHARE)
+    intake = Intake(store, runner)
+    sizes = {"max_request_bytes": settings.max_request_bytes, "max_content_bytes": settings.max_content_bytes}
+    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes).router())
+    app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
+    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock)))
+    app.include_router(health.router(store))
+    app.include_router(metrics.router(partial(_measure, metrics, store)))
+    _observe(metrics, flow, runner)
+    errors.install(app)
+    if settings.api_key:
+        app.add_middleware(RequireKey, key=settings.api_key)
+    app.add_middleware(CountRequests, metrics=metrics)  # added last, so it is outermost and counts refusals, too
+    return app
+
+
+def configured(settings: Settings, clock: Callable[[], int] = time.time_ns) -> Configured:
+    """What the operator chose that answers depend on.  Raises BadSetting."""
+    if (settings.explain_url is None) != (settings.explain_model is None):
+        raise BadSetting("PLAYHEAD_EXPLAIN_URL and PLAYHEAD_EXPLAIN_MODEL belong together: set both, or neither")
+    explainer = None
+    if settings.explain_url is not None and settings.explain_model is not None:
+        explainer = ModelApi(settings.explain_url, settings.explain_model, settings.explain_api_key)
+    prices = shipped() if settings.prices is None else read_prices(settings.prices)
+    return Configured(prices, settings.reasoning_tag, explainer, clock)
+
+
+def _settle() -> None:
+    """What was loaded to start stays for good, and is looked at no more by the garbage collector.
+
+    A full collection otherwise walks 120,000 objects of libraries each time, and whoever is just asking waits 60 ms.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def version() -> str:
+    """This build's version; in a checkout that was never installed there is none."""
+    try:
+        return metadata.version("playhead")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """receive → lift → store; then the projector is told. What [receive] calls `Ingest` and `ContentIntake`."""
+
+    store: Store
+    runner: Runner
+
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+        """Durable once this returns. Raises StoreUnavailable."""
+        many = len(spans) + len(logs) > _LIFT_ON_LOOP
+        batch = await asyncio.to_thread(_lifted, spans, logs) if many else _lifted(spans, logs)
+        ingested = await self.store.ingest(PROJECT, batch)
+        self.runner.wake()
+        return Taken(ingested.spans, ingested.duplicates, ingested.pending)
+
+    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+        """Which of these are not stored. Raises StoreUnavailable."""
+        # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
+        epoch = await self.store.epoch(PROJECT)
+        return Missing(await self.store.missing(PROJECT, refs), epoch)
+
+    async def put(self, pack: Pack) -> Kept:
+        """Durable once this returns. Raises StoreUnavailable."""
+        epoch = await self.store.epoch(PROJECT)
+        unknown_parents = await self.store.put(PROJECT, pack.contents, pack.threads)
+        self.runner.wake()
+        return Kept(unknown_parents, epoch)
+
+
+def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Batch:
+    lifted_spans, lifted_logs = [lift(span) for span in spans], [lift_log(log) for log in logs]
+    lifted = [*lifted_spans, *lifted_logs]
+    return Batch(
+        spans=[one.span for one in lifted_spans],
+        logs=[one.log for one in lifted_logs],
+        contents=[content for one in lifted for content in one.contents],
+        threads=[thread for one in lifted for thread in one.threads],
+    )
+
+
+def _observe(metrics: Metrics, flow: Flow, runner: Runner) -> None:
+    metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
+    metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
+    for what in ("projected", "sealed", "failed"):
+        metrics.gauge(f"runs_{what}", f"Times that a run was {what} by the projector", partial(_count, runner, what))
+
+
+def _count(runner: Runner, what: str) -> float:
+    return runner.counts[what]
+
+
+async def _measure(metrics: Metrics, store: Store) -> None:
+    """What has to be asked of the database. While it is down, the other figures are wanted all the more."""
+    try:
+        metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
+        counts = await store.counts(PROJECT)
+        metrics.stored(counts["content_bytes"], counts["database_bytes"])
+    except StoreUnavailable:
+        metrics.waiting.set(float("nan"))

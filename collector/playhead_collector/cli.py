@@ -1,0 +1,216 @@
+"""`playhead serve`: the collector in this process, from its settings to a clean end.
+
+    settings → port → (embedded Postgres → schema → store → application)=app.py → uvicorn → all of it down again
+
+A start that fails says why in one sentence on stderr and leaves nothing running. stdout gets the addresses, as text or
+as one line of JSON, once they answer; everything else goes to the log on stderr.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_address
+from typing import Any
+
+import orjson
+import uvicorn
+
+from playhead_collector.app import Collector, open_collector, version
+from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
+from playhead_collector.settings import Settings, load
+
+log = logging.getLogger(__name__)
+
+STOPPED, FAILED, MISUSED = 0, 1, 2
+# What is under way at the end may take as long as an exporter waits for it, which is 10 s.
+DRAIN_SECONDS = 10
+# Longer than the 5 s after which exporters send again, so that they do not meet a connection that is just closing.
+KEEP_ALIVE_SECONDS = 75
+
+
+def serve(*, as_json: bool = False, **options: Any) -> int:
+    """Runs a collector until SIGINT or SIGTERM; returns the exit code. `options` are settings by field name."""
+    try:
+        settings = load(**options)
+        configure_logging(settings)
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_serve(settings, as_json))
+    except CollectorError as error:
+        sys.stderr.write(f"playhead: {error}\n")
+        return MISUSED if isinstance(error, BadSetting) else FAILED
+    except (asyncio.CancelledError, KeyboardInterrupt):  # asked to stop while it was starting
+        return STOPPED
+    return STOPPED
+
+
+async def _serve(settings: Settings, as_json: bool) -> None:
+    stopping = _Stopping()
+    with stopping.on_signals(), listen(settings) as listener:
+        async with open_collector(settings) as collector:
+            started = partial(announce, settings, collector.database, url_of(listener), as_json)
+            stopping.server = _Server(_uvicorn_config(collector), started)
+            await stopping.server.serve(sockets=[listener])
+
+
+# --- the network side ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def listen(settings: Settings) -> Generator[socket.socket]:
+    """The socket, open before anything else is started. Raises PortTaken, CannotStart."""
+    host, port = settings.host, settings.port
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.create_server(address[:2], family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(
+                f"port {port} on {host} is taken: stop what listens there (another collector?), or set PLAYHEAD_PORT"
+            ) from None
+        raise CannotStart(
+            f"cannot listen on {host} port {port} ({error.strerror}): set PLAYHEAD_HOST and PLAYHEAD_PORT"
+        ) from None
+    with listener:
+        if not settings.api_key and not _is_loopback(listener.getsockname()[0]):
+            log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
+        yield listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """Where a client on this machine finds it."""
+    host, port = listener.getsockname()[:2]
+    if ip_address(host).is_unspecified:  # all addresses: any of them will do
+        host = "127.0.0.1" if listener.family == socket.AF_INET else "::1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _is_loopback(host: str) -> bool:
+    return ip_address(host).is_loopback
+
+
+def _uvicorn_config(collector: Collector) -> uvicorn.Config:
+    return uvicorn.Config(
+        collector.app,
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, but for signals, which are ours also before it starts and after it ends; says when it has started."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell_started = started
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._tell_started()
+
+
+@dataclass(slots=True)
+class _Stopping:
+    """What a signal does: before the server runs, the start is given up; then it drains; a second one ends at once."""
+
+    server: uvicorn.Server | None = field(default=None)
+
+    @contextmanager
+    def on_signals(self) -> Generator[None]:
+        loop, main = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self.server is not None:
+                self.server.force_exit = self.server.should_exit
+                self.server.should_exit = True
+            elif main is not None:
+                main.cancel()
+
+        def handle(*_: object) -> None:
+            loop.call_soon_threadsafe(stop)
+
+        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop  # noqa: PLC0415 - there is none for Windows
+
+    return uvloop.new_event_loop
+
+
+# --- what a human or a program is told -------------------------------------------------------------------------------
+
+
+def announce(settings: Settings, database: str, url: str, as_json: bool) -> None:
+    """Where everything is, on stdout."""
+    said = {
+        "collector": url,
+        "docs": f"{url}/api/v1/docs",
+        "data": None if settings.database_url else str(settings.data_dir.expanduser().resolve()),
+        "database": database,
+        "pid": os.getpid(),
+    }
+    if as_json:
+        text = orjson.dumps(said).decode()
+    else:
+        lines = [f"  {name:10} {value}" for name, value in said.items() if value is not None and name != "pid"]
+        text = "\n".join([f"Playhead {version()} is listening. Stop it with Ctrl-C.", *lines])
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+    log.info("listening on %s", url)
+
+
+class JsonLines(logging.Formatter):
+    """A log line as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Time in seconds since 1970, level, logger, message, and the traceback if there is one."""
+        line = {
+            "time": record.created,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def configure_logging(settings: Settings) -> None:
+    """The log, on stderr, in the form and from the level that the settings say."""
+    handler = logging.StreamHandler(sys.stderr)
+    text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    handler.setFormatter(JsonLines() if settings.log_format == "json" else text)
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
+    # What these two say at every start and every migration is said better by us.
+    for chatty in ("alembic", "uvicorn"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
+
+
+if __name__ == "__main__":
+    sys.exit(serve(as_json="--json" in sys.argv[1:]))

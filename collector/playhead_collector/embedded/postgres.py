@@ -1,0 +1,233 @@
+"""Starts and ends the embedded Postgres: one collector per data directory, one Postgres per collector."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import psutil
+
+from playhead_collector.embedded import cluster as on_disk
+from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
+
+if sys.platform != "win32":
+    import fcntl
+
+log = logging.getLogger(__name__)
+
+# Long, because after a crash Postgres first replays up to `max_wal_size` of its log, and must be left to it.
+START_SECONDS = 300
+# A fast shutdown rolls back, writes a checkpoint and ends; the write is what may take a while.
+STOP_SECONDS = 60
+# Beyond this, the next start begins a new log file.
+LOG_BYTES = 10 * 2**20
+
+# fsync and synchronous_commit stay on: what is acknowledged to a client is on disk.
+TUNING: Mapping[str, str] = MappingProxyType(
+    {
+        "listen_addresses": "",
+        "port": "5432",
+        "unix_socket_permissions": "0700",
+        "shared_buffers": "256MB",  # touched only as it fills; more would crowd a laptop
+        "work_mem": "16MB",
+        "maintenance_work_mem": "128MB",
+        "max_connections": "50",  # one collector, and a few people with psql
+        "max_wal_size": "2GB",  # under bulk ingest, the default of 1 GB forces a checkpoint every few seconds
+        "checkpoint_timeout": "15min",
+        "wal_level": "minimal",  # nothing replicates from here
+        "max_wal_senders": "0",
+        "random_page_cost": "1.1",  # solid-state disks
+        "jit": "off",  # our queries are short; compiling them takes longer than running them
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "log_checkpoints": "off",
+        "log_min_error_statement": "panic",  # a failing statement carries values
+        "log_error_verbosity": "terse",  # so does an error's detail
+    }
+)
+
+
+class EmbeddedPostgres:
+    """A running Postgres. Ends with `stop()`, with its `with` block or with the interpreter, whichever is first."""
+
+    def __init__(self, dsn: str, process: psutil.Popen, socket_dir: Path, lock: int) -> None:
+        self.dsn = dsn
+        self.pid = process.pid
+        self._end = weakref.finalize(self, _shut_down, process, socket_dir, lock, os.getpid())
+
+    def stop(self) -> None:
+        """Everything is on disk, no process is left and the data directory is free once this returns."""
+        self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.stop()
+
+
+def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) -> EmbeddedPostgres:
+    """Starts Postgres on `data_dir`, creating what is missing; returns when it answers. Blocks: 0.6 s the first time.
+
+    A Postgres that an earlier, killed collector left there is ended first. `options` are Postgres settings that win
+    over ours. Raises AlreadyRunning, EmbeddedPostgresFailed.
+    """
+    if sys.platform == "win32":
+        raise EmbeddedPostgresFailed("there is no embedded Postgres for Windows: set PLAYHEAD_DATABASE_URL")
+    try:
+        data_dir = data_dir.expanduser().resolve()
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = _lock(data_dir)
+    except OSError as error:
+        raise EmbeddedPostgresFailed(
+            f"cannot use {data_dir} ({error.strerror}): set PLAYHEAD_DATA_DIR to a folder that you may write to"
+        ) from error
+    try:
+        return _start_locked(data_dir, lock, options)
+    except BaseException as error:
+        os.close(lock)
+        if isinstance(error, OSError):
+            raise EmbeddedPostgresFailed(
+                f"cannot start Postgres on {data_dir} ({error}): mend that, or set PLAYHEAD_DATABASE_URL"
+            ) from error
+        raise
+
+
+def _start_locked(data_dir: Path, lock: int, options: Mapping[str, str]) -> EmbeddedPostgres:
+    cluster = data_dir / "postgres"
+    account = on_disk.account_for(cluster)
+    on_disk.open_the_way(account, on_disk.binaries() / "postgres", cluster)
+    if not cluster.exists():
+        on_disk.create(cluster, account)
+    _end_leftover(cluster)
+    socket_dir = on_disk.socket_dir(cluster, account)
+    process = _launch(cluster, socket_dir, account, options)
+    try:
+        _wait_until_ready(process, cluster)
+    except BaseException:
+        _end_process(process)
+        on_disk.remove_socket_dir(socket_dir)
+        raise
+    return EmbeddedPostgres(f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}", process, socket_dir, lock)
+
+
+def _lock(data_dir: Path) -> int:
+    """The open lock file; closing it lets go. An flock, since the kernel clears it whatever becomes of us."""
+    lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 20).decode().strip() or "unknown"
+        os.close(lock)
+        raise AlreadyRunning(
+            f"another collector (process {holder}) is running on {data_dir}: stop it, or set PLAYHEAD_DATA_DIR to "
+            "another folder"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
+    return lock
+
+
+def _launch(cluster: Path, socket_dir: Path, account: on_disk.Account, options: Mapping[str, str]) -> psutil.Popen:
+    postgres = on_disk.binaries(int((cluster / "PG_VERSION").read_text())) / "postgres"
+    settings = {**TUNING, "unix_socket_directories": f'"{socket_dir}"', **options}
+    log_path = cluster.with_name("postgres.log")
+    begin_afresh = log_path.exists() and log_path.stat().st_size > LOG_BYTES
+    with log_path.open("wb" if begin_afresh else "ab") as output:
+        return psutil.Popen(
+            [str(postgres), "-D", str(cluster), *(f"--{name}={value}" for name, value in settings.items())],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=cluster,
+            env=on_disk.environment(),
+            start_new_session=True,  # Ctrl-C in a terminal is for us; Postgres is told when we have finished
+            **account.popen_options(),
+        )
+
+
+def _wait_until_ready(process: psutil.Popen, cluster: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        words = _pid_file(cluster)
+        if words[:1] == [str(process.pid)] and words[7:8] == ["ready"]:
+            return
+        time.sleep(0.01)
+    said = cluster.with_name("postgres.log").read_text(errors="replace").splitlines()[-3:]
+    raise EmbeddedPostgresFailed(
+        f"Postgres did not start on {cluster} ({' | '.join(said)}): mend that, or set PLAYHEAD_DATABASE_URL"
+    )
+
+
+def _pid_file(cluster: Path) -> list[str]:
+    """postmaster.pid by line: 0 process, 4 folder of the socket, 7 state. Empty when there is none."""
+    try:
+        return [line.strip() for line in (cluster / "postmaster.pid").read_text().splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+def _end_leftover(cluster: Path) -> None:
+    """Ends what an earlier, killed collector left running here. Nobody else can be using it: we hold the lock."""
+    words = _pid_file(cluster)
+    if not words:
+        return
+    # By working directory, not by number: after a reboot the number may be a stranger's.
+    here = [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(cluster)]
+    for postmaster in (p for p in here if str(p.pid) == words[0]):
+        log.info("ending the Postgres (process %s) that an earlier collector left on %s", postmaster.pid, cluster)
+        _end_process(postmaster)
+    # Without a postmaster, the others end by themselves; while one is alive, a second Postgres would corrupt the data.
+    alive = [str(p.pid) for p in here if not _has_ended(p, STOP_SECONDS)]
+    if alive:
+        raise EmbeddedPostgresFailed(f"an earlier Postgres on {cluster} does not end: kill process {', '.join(alive)}")
+    for left in ("postmaster.pid", f"{on_disk.SOCKET_NAME}.lock"):
+        (cluster / left).unlink(missing_ok=True)
+    if len(words) > 4:
+        on_disk.remove_socket_dir(Path(words[4]))
+
+
+def _end_process(process: psutil.Process) -> None:
+    # Fast, then immediate: that loses nothing either, but the next start has to replay the log.
+    for number, seconds in ((signal.SIGINT, STOP_SECONDS), (signal.SIGQUIT, 10), (signal.SIGKILL, 10)):
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+        if _has_ended(process, seconds):
+            return
+        log.warning("Postgres (process %s) did not end on %s", process.pid, number.name)
+
+
+def _has_ended(process: psutil.Process, within_seconds: float) -> bool:
+    """Waits for it. A zombie has ended: in a container there may be no parent left to collect it."""
+    deadline = time.monotonic() + within_seconds
+    while True:
+        try:
+            # Our own child is collected by asking; Popen must hear of its end, or it complains that it still runs.
+            ended = process.poll() is not None if isinstance(process, psutil.Popen) else _is_dead(process)
+        except psutil.NoSuchProcess:
+            return True
+        if ended or time.monotonic() > deadline:
+            return ended
+        time.sleep(0.01)
+
+
+def _is_dead(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+def _shut_down(process: psutil.Popen, socket_dir: Path, lock: int, owner: int) -> None:
+    if os.getpid() != owner:  # a forked child ends; the Postgres is its parent's
+        return
+    _end_process(process)
+    on_disk.remove_socket_dir(socket_dir)
+    fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where a forked child has the file open, too
+    os.close(lock)

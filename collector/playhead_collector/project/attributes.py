@@ -1,0 +1,119 @@
+"""store → [project]: what a span's attributes say.  Others wrote them: what has the wrong type counts as not said."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from playhead.model import names
+from playhead.model.event import Usage
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.span import STATUS_ERROR, Attributes, Span
+
+CANCELLED = "cancelled"
+# Names of GenAI operations that our kinds go by; every other operation (plans, workflows, memory) is a step.
+_KIND_OF_OPERATION = {
+    "chat": "llm",
+    "generate_content": "llm",
+    "text_completion": "llm",
+    "invoke_agent": "agent",
+    "execute_tool": "tool",
+    "embeddings": "embedding",
+    "retrieval": "retriever",
+}
+_OTHER = "_OTHER"  # what OpenTelemetry calls an error of unknown type
+
+
+def text(attributes: Mapping[str, Any], name: str) -> str | None:
+    """A text that is not empty."""
+    value = attributes.get(name)
+    return value if isinstance(value, str) and value else None
+
+
+def texts(attributes: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A list of texts."""
+    value = attributes.get(name)
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(item for item in cast(list[Any], value) if isinstance(item, str))
+
+
+def whole(attributes: Mapping[str, Any], name: str) -> int | None:
+    """A whole number, 0 or more."""
+    value = attributes.get(name)
+    if type(value) is int:
+        return value if value >= 0 else None
+    return int(value) if type(value) is float and value >= 0 and value.is_integer() else None
+
+
+def number(attributes: Mapping[str, Any], name: str) -> float | None:
+    """Any number."""
+    value = attributes.get(name)
+    return float(value) if type(value) is int or type(value) is float else None
+
+
+def ref(attributes: Mapping[str, Any], name: str) -> ContentRef | None:
+    """A ref of ours.  Refs of others (`gs://...`) name nothing that we keep."""
+    value = attributes.get(name)
+    return None if value is None or not is_ref(value) else ContentRef(value)
+
+
+def order_of(attributes: Mapping[str, Any]) -> int | None:
+    """The place that the run's own process counted, 1 or more."""
+    return whole(attributes, names.CALL_ORDER) or None
+
+
+def attempt_of(attributes: Mapping[str, Any]) -> int:
+    """Which attempt at the run this belongs to."""
+    return whole(attributes, names.RUN_ATTEMPT) or 0
+
+
+def kind_of(span: Span) -> str | None:
+    """One of our kinds; None for a span that is neither ours nor GenAI."""
+    kind = text(span.attributes, names.KIND)
+    if kind is not None:
+        return kind
+    operation = text(span.attributes, names.OPERATION)
+    if operation is not None:
+        return _KIND_OF_OPERATION.get(operation, "step")
+    return "step" if span.scope == names.SCOPE else None
+
+
+def agent_name(span: Span, kind: str | None) -> str | None:
+    """The agent that this span says is acting; for an agent's own span without a name, what its span is called."""
+    name = text(span.attributes, names.AGENT_NAME)
+    if name is not None or kind != "agent":
+        return name
+    return span.name.removeprefix("invoke_agent").strip() or span.name
+
+
+def model_of(attributes: Attributes) -> str | None:
+    """The model that was asked for."""
+    return text(attributes, names.REQUEST_MODEL)
+
+
+def usage_of(attributes: Attributes) -> Usage:
+    """Tokens as reported."""
+    cache_write = whole(attributes, names.CACHE_WRITE_TOKENS)
+    return Usage(
+        whole(attributes, names.INPUT_TOKENS),
+        whole(attributes, names.OUTPUT_TOKENS),
+        whole(attributes, names.CACHE_READ_TOKENS),
+        whole(attributes, names.CACHE_CREATION_TOKENS) if cache_write is None else cache_write,
+        whole(attributes, names.REASONING_TOKENS),
+    )
+
+
+def has_failed(span: Span) -> bool:
+    """Whether it raised.  Cancelled is a way to raise; closed early (`aborted`) is not."""
+    return span.status == STATUS_ERROR or span.attributes.get(names.OUTCOME) == CANCELLED
+
+
+def failure_of(span: Span) -> tuple[str, str]:
+    """Type and message of what a failed span raised."""
+    error_type = text(span.attributes, names.ERROR_TYPE)
+    message = span.status_message
+    for event in reversed(span.events):
+        if event.name == "exception":
+            error_type = error_type or text(event.attributes, "exception.type")
+            message = message or text(event.attributes, "exception.message") or ""
+            break
+    return error_type or text(span.attributes, names.OUTCOME) or _OTHER, message

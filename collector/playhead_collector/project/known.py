@@ -1,0 +1,48 @@
+"""store → [project]: what is known of messages beside their refs.  Pure: who reads more of them is told which.
+
+Roles are there for all that are stored.  Words are read for a few only, after a first projection has said for which
+it would make a difference.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from playhead.model.message import Message, message_text
+from playhead.model.ref import ContentRef
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of messages; `unread`: those that somebody would like to have read."""
+
+    roles: Mapping[ContentRef, str]
+    messages: Mapping[ContentRef, Message]
+    unread: set[ContentRef] = field(default_factory=set[ContentRef])
+
+    def role(self, ref: ContentRef) -> str:
+        """Empty for a message that is not stored."""
+        return self.roles.get(ref, "")
+
+    def message(self, ref: ContentRef) -> Message | None:
+        """None when it was not read yet."""
+        found = self.messages.get(ref)
+        if found is None:
+            self.unread.add(ref)
+        return found
+
+    def text(self, ref: ContentRef) -> str:
+        """What it says; empty when it was not read yet."""
+        message = self.message(ref)
+        return "" if message is None else message_text(message).strip()
+
+    def calls(self, ref: ContentRef) -> tuple[str, ...]:
+        """The calls that a tool's message answers."""
+        message = self.message(ref)
+        parts = message["parts"] if message else []
+        return tuple(str(part.get("id")) for part in parts if part.get("type") == "tool_call_response")
+
+    def size(self, ref: ContentRef) -> int:
+        """How long it is, in characters; parts that are stored apart count."""
+        message = self.message(ref)
+        apart = sum(int(part.get("bytes") or 0) for part in message["parts"]) if message else 0
+        return apart + len(self.text(ref))

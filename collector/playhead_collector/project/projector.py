@@ -1,0 +1,43 @@
+"""store → [project] → query.  What a run's spans and log events amount to: its events, its row, its snapshots.
+
+Pure and deterministic: the same spans and log events give the same events with the same ids and seqs, in whatever order
+they arrived and however often.
+"""
+
+from dataclasses import dataclass
+
+from playhead.model.state import RUNNING
+from playhead_collector.project.events_of import EventWriter
+from playhead_collector.project.known import Known
+from playhead_collector.project.order import logs_once, moments, spans_missing
+from playhead_collector.project.sealing import is_resumed, keep_places
+from playhead_collector.project.summary import row_of, states
+from playhead_collector.project.tree import Tree
+from playhead_collector.store.ports import Projection, RunWork
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
+
+    seal_after_ns: int = 30_000_000_000
+    # Two of the store's pages of events: a state at any seq is read from one page on average, and folded in 3 ms.
+    snapshot_every: int = 512
+
+
+def project(work: RunWork, now_ns: int, settings: ProjectSettings) -> Projection:
+    """Everything that is known about a run, from all its spans and log events."""
+    tree, logs = Tree(work.spans), logs_once(work.logs)
+    known = Known(work.roles, work.messages)
+    writer = EventWriter(work.run, tree, work.nodes, known)
+    for moment in moments(tree, logs):
+        writer.write(moment)
+    events = writer.events
+    sealed = work.sealed is not None and not is_resumed(work.sealed, events)
+    if work.sealed is not None and sealed:
+        events = keep_places(work.sealed, events)
+    state, snapshots = states(events, settings.snapshot_every)
+    quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
+    sealed = sealed or (quiet and state.status != RUNNING)
+    row = row_of(work.run, tree, events, state, spans_missing=spans_missing(tree, logs), sealed=sealed)
+    return Projection(events, row, snapshots, known.unread)

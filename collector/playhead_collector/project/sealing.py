@@ -1,0 +1,48 @@
+"""store → [project]: sealed runs, whose seqs never change again.
+
+A run that has ended and been quiet for a while is sealed: addresses into it may be written down.  What arrives later is
+appended, and says so (`late`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from playhead.model.event import MessageAdded, RunEvent, RunResumed, UnknownEvent
+
+
+def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
+    """All events of a sealed run: those that were sealed in their places, by id, then the others in their order."""
+    now = {event.id: event for event in events}
+    kept = [_placed(now.get(old.id, old), old.seq, old.late) for old in sealed]
+    known = {old.id for old in sealed}
+    # A late call may turn out to be the one that brought a message which a later call was credited with.  It has its
+    # place in the run already.
+    told = Counter(old.message for old in sealed if isinstance(old, MessageAdded) and old.id not in now)
+    for event in events:
+        if event.id in known:
+            continue
+        if isinstance(event, MessageAdded) and told[event.message] > 0:
+            told[event.message] -= 1
+            continue
+        kept.append(_placed(event, len(kept) + 1, late=True))
+    return kept
+
+
+def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:
+    """Whether a sealed run goes on: a new attempt follows what was sealed, nothing of which moves or was late."""
+    count = len(sealed)
+    return (
+        len(events) > count
+        and isinstance(events[count], RunResumed)
+        and all(old.id == event.id and not old.late for old, event in zip(sealed, events, strict=False))
+    )
+
+
+def _placed(event: RunEvent, seq: int, late: bool) -> RunEvent:
+    if event.seq == seq and event.late == late:
+        return event
+    if isinstance(event, UnknownEvent):  # its JSON is kept as it came, but for its place
+        original = {**event.original, "seq": seq} | ({"late": True} if late else {})
+        return replace(event, seq=seq, late=late, original=original)
+    return replace(event, seq=seq, late=late)

@@ -1,0 +1,85 @@
+"""store → [project]: a run's row in lists, and states to start folds from, out of one fold of its events."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
+
+from playhead.model import event as ev
+from playhead.model.state import RUNNING, RunState, fold
+from playhead_collector.project.tree import Tree
+from playhead_collector.store.ports import RunRow
+
+E = TypeVar("E", bound=ev.Event)
+_ByType = dict[type[ev.Event], list[ev.RunEvent]]
+
+
+def states(events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[RunState]]:
+    """The last state, and the states after every so many events."""
+    state, snapshots = RunState(), list[RunState]()
+    for start in range(0, len(events), every):
+        some = events[start : start + every]
+        state = fold(some, state)
+        if len(some) == every:
+            snapshots.append(state)
+    return state, snapshots
+
+
+def row_of(
+    run: str, tree: Tree, events: Sequence[ev.RunEvent], state: RunState, *, spans_missing: int, sealed: bool
+) -> RunRow:
+    """The run as lists show it."""
+    of = _by_type(events)
+    begin, fork = _first(of, ev.RunStarted), _first(of, ev.RunForked)
+    ends = [event.time_ns for event in (*_all(of, ev.RunCompleted), *_all(of, ev.RunFailed))]
+    answers = _all(of, ev.LlmCompleted)
+    sizes = [event.usage.input_tokens for event in answers if event.usage.input_tokens is not None]
+    models = _distinct(event.model for event in _all(of, ev.LlmCalled))
+    return RunRow(
+        run=run,
+        name=state.name,
+        status=state.status,
+        started_ns=begin.time_ns if begin else _earliest_ns(tree, events),
+        ended_ns=max(ends) if ends and state.status != RUNNING else None,
+        attempt=state.attempt,
+        session=begin.session if begin else None,
+        user=begin.user if begin else None,
+        tags=begin.tags if begin else (),
+        agents=_distinct(event.actor for event in events),
+        models=models or _distinct(event.model for event in answers),
+        tools=_distinct(event.name for event in _all(of, ev.ToolCalled)),
+        events=len(events),
+        llm_calls=state.llm_calls,
+        tool_calls=state.tool_calls,
+        errors=len(state.errors),
+        input_tokens=state.input_tokens,
+        output_tokens=state.output_tokens,
+        context_peak=max(sizes, default=None),
+        compressions=len(state.compressions),
+        spans_missing=spans_missing,
+        sealed=sealed,
+        fork_of=fork.parent_run if fork else None,
+        fork_at=fork.at if fork else None,
+    )
+
+
+def _by_type(events: Iterable[ev.RunEvent]) -> _ByType:
+    of: _ByType = {}
+    for event in events:
+        of.setdefault(type(event), []).append(event)
+    return of
+
+
+def _all(of: _ByType, kind: type[E]) -> list[E]:
+    return cast(list[E], of.get(kind, []))
+
+
+def _first(of: _ByType, kind: type[E]) -> E | None:
+    return next(iter(_all(of, kind)), None)
+
+
+def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
+    """In the order in which they came up."""
+    return tuple(name for name in dict.fromkeys(names) if name)
+
+
+def _earliest_ns(tree: Tree, events: Sequence[ev.RunEvent]) -> int:
+    return min((place.span.start_ns for place in tree.places), default=events[0].time_ns if events else 0)

@@ -1,0 +1,95 @@
+"""A run that is known and projected, and the ways to read its events: what most questions begin with."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from playhead.model.event import RunEvent
+from playhead_collector.errors import Refused
+from playhead_collector.store.ports import RunRow, Store
+
+_RUN_ID = re.compile("[0-9a-f]{32}")
+# The store keeps events in rows of so many: whoever needs one of them pays for all, so all are kept for a moment.
+BLOCK = 256
+_KEPT_BLOCKS = 16
+
+
+class Runner(Protocol):
+    """The projector, as far as a question needs it."""
+
+    async def project_now(self, project: int, run: str) -> object:
+        """Returns when everything that has arrived for this run is projected.  Does nothing for unknown runs."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Projects what arrived lately, of a backlog only a part."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run within its project, summary read, events at hand."""
+
+    store: Store
+    project: int
+    row: RunRow
+    _blocks: dict[int, Sequence[RunEvent]] = field(default_factory=dict[int, Sequence[RunEvent]], repr=False)
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.row.run
+
+    @property
+    def last(self) -> int:
+        """The seq of the last event; 0 when there is none."""
+        return self.row.events
+
+    async def events(self, after: int = 0, upto: int | None = None, limit: int | None = None) -> Sequence[RunEvent]:
+        """Events with after < seq <= upto, in order."""
+        return await self.store.events(self.project, self.run, after=after, upto=upto, limit=limit)
+
+    async def event(self, seq: int) -> RunEvent:
+        """The event at seq, which there has to be."""
+        return next(event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq)
+
+    async def backwards(self, upto: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """Blocks of events from `upto` back to the first, each in seq order."""
+        for number in range((upto - 1) // BLOCK, -1, -1):
+            yield [event for event in await self._block(number) if event.seq <= upto]
+
+    async def onwards(self, after: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """Blocks of events from behind `after` to the last, each in seq order."""
+        for number in range(after // BLOCK, -(-self.last // BLOCK)):
+            if block := [event for event in await self._block(number) if event.seq > after]:
+                yield block
+
+    async def around(self, seq: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """All events, nearest first: blocks back from seq and on from there, in turn."""
+        sides = [self.backwards(seq), self.onwards(seq)]
+        while sides:
+            for side in tuple(sides):
+                block = await anext(side, None)
+                if block is None:
+                    sides.remove(side)
+                else:
+                    yield block
+
+    async def _block(self, number: int) -> Sequence[RunEvent]:
+        if number not in self._blocks:
+            if len(self._blocks) == _KEPT_BLOCKS:
+                self._blocks.clear()
+            self._blocks[number] = await self.events(number * BLOCK, (number + 1) * BLOCK)
+        return self._blocks[number]
+
+
+async def open_record(store: Store, runner: Runner, project: int, run: str) -> RunRecord:
+    """The run with all that has arrived for it projected.  Raises Refused: 404."""
+    row = None
+    if _RUN_ID.fullmatch(run):
+        await runner.project_now(project, run)
+        row = await store.run(project, run)
+    if row is None:
+        raise Refused(404, "no_such_run", f"there is no run {run[:40]!r}: GET /api/v1/runs lists those that there are")
+    return RunRecord(store, project, row)

@@ -1,0 +1,74 @@
+"""Which runs are there, and what is a run in a few words."""
+
+from playhead.model.answers import Page, RunDetail, RunSummary
+from playhead_collector.query.paging import read_row_cursor, row_cursor
+from playhead_collector.query.record import RunRecord
+from playhead_collector.query.times import elapsed_ms, rfc3339
+from playhead_collector.store.ports import RunFilter, RunRow, Store
+
+_QUESTIONS = (
+    "events",
+    "state",
+    "context",
+    "messages",
+    "llm-calls",
+    "tool-calls",
+    "spans",
+    "decisions",
+    "attributions",
+    "tokens",
+)
+
+
+async def list_runs(store: Store, project: int, where: RunFilter, limit: int, cursor: str | None) -> Page[RunSummary]:
+    """Newest first."""
+    rows = await store.runs(project, where, limit=limit + 1, before=read_row_cursor(cursor))
+    shown = rows[:limit]
+    return {
+        "items": [run_summary(row) for row in shown],
+        "next_cursor": row_cursor(shown[-1]) if len(rows) > limit else None,
+    }
+
+
+def run_summary(row: RunRow) -> RunSummary:
+    """The row as an answer."""
+    return {
+        "run": row.run,
+        "name": row.name,
+        "status": row.status,
+        "started": rfc3339(row.started_ns),
+        "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
+        "elapsed_ms": elapsed_ms(row.started_ns, row.ended_ns),
+        "attempt": row.attempt,
+        "session": row.session,
+        "user": row.user,
+        "tags": list(row.tags),
+        "agents": list(row.agents),
+        "models": list(row.models),
+        "tools": list(row.tools),
+        "events": row.events,
+        "llm_calls": row.llm_calls,
+        "tool_calls": row.tool_calls,
+        "errors": row.errors,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "context_peak": row.context_peak,
+        "compressions": row.compressions,
+        "completeness": {
+            "complete": row.spans_missing == 0 and row.content_pending == 0,
+            "spans_missing": row.spans_missing,
+            "content_pending": row.content_pending,
+            "sealed": row.sealed,
+        },
+        "fork_of": row.fork_of,
+        "fork_at": row.fork_at,
+    }
+
+
+def run_detail(record: RunRecord) -> RunDetail:
+    """The summary, and where to ask on."""
+    path = f"/api/v1/runs/{record.run}"
+    links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
+    if record.row.fork_of is not None:
+        links["fork_of"] = f"/api/v1/runs/{record.row.fork_of}"
+    return {**run_summary(record.row), "links": links}

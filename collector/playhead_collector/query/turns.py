@@ -1,0 +1,240 @@
+"""[query]: a run as turns: what each model call saw, what it asked for, and what became of that.  Questions about why
+begin with this.
+
+`read_turns` gathers (events once, each thread that no later one continues, all contents together); the rest is pure.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.message import Message, message_text
+from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
+from playhead_collector.errors import ContentMissing
+from playhead_collector.query.asked import Definition, definitions_of
+from playhead_collector.query.calls import LlmEnd, ToolEnd
+from playhead_collector.query.passages import (
+    text_of,
+)
+from playhead_collector.query.record import RunRecord
+from playhead_collector.query.values import Shelf, fetch
+
+_ERROR = re.compile(r"\s*[\"']?(?:\w*error|\w*exception|traceback|failed|failure)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A model call, what was new to it, what it said and what it asked for."""
+
+    begin: ev.LlmCalled
+    end: LlmEnd | None = None
+    new: list[ev.MessageAdded] = field(default_factory=list[ev.MessageAdded])
+    outputs: list[ev.MessageAdded] = field(default_factory=list[ev.MessageAdded])
+    requests: list["Request"] = field(default_factory=list["Request"])
+    said: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A tool call as the model asked for it."""
+
+    turn: Turn
+    name: str
+    call_id: str | None
+    arguments: Any
+    run: "ToolRun | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class ToolRun:
+    """A tool call as it was made.  `turn` is the model call that asked for it, else the last one before it."""
+
+    begin: ev.ToolCalled
+    arguments: Any
+    turn: Turn | None = None
+    request: Request | None = None
+    end: ToolEnd | None = None
+    result_seq: int | None = None
+    result_message: ContentRef | None = None
+
+
+@dataclass(slots=True)
+class Turns:
+    """A run, told turn by turn."""
+
+    run: str
+    events: Sequence[ev.RunEvent]
+    shelf: Shelf
+    nodes: dict[ContentRef, ThreadNode]
+    turns: list[Turn] = field(default_factory=list[Turn])
+    tools: list[ToolRun] = field(default_factory=list[ToolRun])
+    seqs: defaultdict[ContentRef, list[int]] = field(default_factory=lambda: defaultdict[ContentRef, list[int]](list))
+    """Where each content entered the run."""
+    results: dict[tuple[ContentRef, int], ToolRun] = field(default_factory=dict[tuple[ContentRef, int], ToolRun])
+    """The tool call that a part of a message is the result of."""
+    _definitions: dict[ContentRef, dict[str, Definition]] = field(
+        default_factory=dict[ContentRef, dict[str, Definition]]
+    )
+
+    def message(self, ref: ContentRef | None) -> Message | None:
+        """A message, parsed; None when it is not stored, or is none."""
+        return None if ref is None else self.shelf.parsed_message(ref)
+
+    def definitions(self, turn: Turn | None) -> dict[str, Definition]:
+        """The tools that the model was offered."""
+        ref = turn.begin.tools if turn else None
+        if ref is None:
+            return {}
+        if ref not in self._definitions:
+            self._definitions[ref] = definitions_of(self.shelf.parsed(ref))
+        return self._definitions[ref]
+
+    def reasoning(self, turn: Turn | None) -> str:
+        """What the model was thinking, as a text."""
+        end = turn.end if turn else None
+        value = self.shelf.parsed(end.reasoning) if isinstance(end, ev.LlmCompleted) and end.reasoning else None
+        return "" if value is None else text_of(value)
+
+    def event(self, seq: int) -> ev.RunEvent:
+        """The event at seq."""
+        return self.events[seq - 1]
+
+
+async def read_turns(record: RunRecord) -> Turns:
+    """The whole run."""
+    events = [event async for block in record.onwards(0) for event in block]
+    begins = [event for event in events if isinstance(event, ev.LlmCalled)]
+    nodes = await _threads(record, (event.thread for event in reversed(begins)))
+    shelf = await fetch(record.store, record.project, [*(node.message for node in nodes.values()), *_named(events)])
+    return tell(record.run, events, shelf, nodes)
+
+
+def tell(run: str, events: Sequence[ev.RunEvent], shelf: Shelf, nodes: dict[ContentRef, ThreadNode]) -> Turns:
+    """Puts together what belongs together.  Pure."""
+    telling = _Telling(Turns(run, events, shelf, nodes))
+    for event in events:
+        telling.take(event)
+    return telling.story
+
+
+def failure_in(tool: ToolRun | None, text: str) -> str | None:
+    """What a result says went wrong; None for one that is no failure."""
+    if tool is not None and isinstance(tool.end, ev.ToolFailed):
+        return tool.end.message or tool.end.error_type
+    if _ERROR.match(text):
+        return text.strip()[:300]
+    return text[:300] if re.match(r'\s*\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")', text) else None
+
+
+async def _threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> dict[ContentRef, ThreadNode]:
+    """All nodes; a thread that a known one continues is not read again."""
+    nodes: dict[ContentRef, ThreadNode] = {}
+    for ref in refs:
+        if ref is None or ref in nodes:
+            continue
+        try:
+            nodes |= {node.ref: node for node in await record.store.thread(record.project, ref)}
+        except ContentMissing:
+            continue  # not arrived: what it would say is unknown, and stays so
+    return nodes
+
+
+def _named(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]:
+    for event in events:
+        match event:
+            case ev.MessageAdded(message=ref) | ev.ToolCalled(arguments=ref) | ev.ToolCompleted(result=ref):
+                yield ref
+            case ev.RunStarted(input=ref) | ev.PlanCreated(plan=ref) | ev.OrchestrationDecision(annotation=ref):
+                yield ref
+            case ev.StateChanged(value=ref) | ev.AgentHandoff(reason=ref):
+                yield ref
+            case ev.LlmCalled(tools=tools, system=system, input=given):
+                yield from (tools, system, given)
+            case ev.LlmCompleted(reasoning=reasoning, output=output):
+                yield from (reasoning, output)
+            case _:
+                pass
+
+
+class _Telling:
+    def __init__(self, story: Turns) -> None:
+        self.story = story
+        self._by_span: dict[str, Turn] = {}
+        self._open_tools: dict[str, ToolRun] = {}
+        self._waiting: dict[str, list[ev.MessageAdded]] = {}
+        self._requests: list[Request] = []
+
+    def take(self, event: ev.RunEvent) -> None:
+        """One more event, in order."""
+        span = event.span or ""
+        match event:
+            case ev.MessageAdded():
+                self._added(event, span)
+            case ev.LlmCalled():
+                turn = Turn(event, new=self._waiting.pop(span, []))
+                self.story.turns.append(turn)
+                self._by_span[span] = turn
+            case ev.LlmCompleted() | ev.LlmFailed():
+                if span in self._by_span:
+                    self._by_span[span].end = event
+            case ev.ToolCalled():
+                self._called(event, span)
+            case ev.ToolCompleted() | ev.ToolFailed():
+                if (tool := self._open_tools.pop(span, None)) is not None:
+                    tool.end = event
+                if isinstance(event, ev.ToolCompleted) and event.result is not None:
+                    self.story.seqs[event.result].append(event.seq)
+            case ev.RunStarted(input=ContentRef() as given):
+                self.story.seqs[given].append(event.seq)
+            case _:
+                pass
+
+    def _added(self, event: ev.MessageAdded, span: str) -> None:
+        if event.message is not None:
+            self.story.seqs[event.message].append(event.seq)
+        message = self.story.message(event.message)
+        if event.source != "output":
+            self._waiting.setdefault(span, []).append(event)
+            self._entered(event, message)
+        elif (turn := self._by_span.get(span)) is not None:
+            turn.outputs.append(event)
+            if message is not None:
+                self._said(turn, message)
+
+    def _entered(self, event: ev.MessageAdded, message: Message | None) -> None:
+        for number, part in enumerate(message["parts"] if message and event.message else ()):
+            if part.get("type") == "tool_call_response":
+                asked = [each for each in self._requests if each.call_id == part.get("id") and each.run]
+                tool = asked[-1].run if asked else None
+                if tool is not None and event.message is not None:
+                    tool.result_seq, tool.result_message = event.seq, event.message
+                    self.story.results[event.message, number] = tool
+
+    def _said(self, turn: Turn, message: Message) -> None:
+        texts = [part for part in message["parts"] if part.get("type") == "text"]
+        turn.said += message_text({**message, "parts": texts})
+        for part in message["parts"]:
+            if part.get("type") == "tool_call":
+                name, call_id = str(part.get("name") or ""), part.get("id")
+                turn.requests.append(Request(turn, name, call_id, part.get("arguments")))
+                self._requests.append(turn.requests[-1])
+
+    def _called(self, event: ev.ToolCalled, span: str) -> None:
+        arguments = self.story.shelf.parsed(event.arguments)
+        open_ones = [each for each in self._requests if each.run is None and each.name == event.name]
+        by_id = [each for each in open_ones if event.call_id is not None and each.call_id == event.call_id]
+        alike = [each for each in open_ones if each.arguments == arguments]
+        request = next(iter((*reversed(by_id), *reversed(alike), *open_ones[-1:])), None)
+        last = self.story.turns[-1] if self.story.turns else None
+        if request is not None and not by_id and not alike and request.turn is not last:
+            request = None  # only the name is the same, and it was long ago
+        tool = ToolRun(event, arguments, request.turn if request else last, request)
+        if request is not None:
+            request.run = tool
+            tool.arguments = request.arguments  # what the model chose, before any function put it in its own form
+        self.story.tools.append(tool)
+        self._open_tools[span] = tool

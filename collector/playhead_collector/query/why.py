@@ -1,0 +1,114 @@
+"""Why was each tool called: attributions as answers, for one call or all of a run."""
+
+import asyncio
+from collections.abc import Sequence
+
+from playhead.model.answers import Page
+from playhead.model.answers_why import Attribution, Place, ValueOrigin
+from playhead.model.answers_why import Evidence as EvidenceAnswer
+from playhead.model.event import ToolCalled
+from playhead_collector.errors import Refused
+from playhead_collector.query.attribution import Attributed, Evidence, attributions, entered_at
+from playhead_collector.query.moment import seq_at
+from playhead_collector.query.passages import Hit
+from playhead_collector.query.provenance import INVENTED, Origin
+from playhead_collector.query.record import RunRecord
+from playhead_collector.query.turns import ToolRun, Turns, read_turns
+
+
+async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
+    """Tool calls that began behind seq `after`, each with why."""
+    story = await read_turns(record)
+    tools = [tool for tool in story.tools if tool.begin.seq > after]
+    found = await asyncio.to_thread(_answers, story, tools[:limit])
+    return {"items": found, "next_cursor": str(found[-1]["seq"]) if len(tools) > limit else None}
+
+
+async def answer_attribution(record: RunRecord, at: str) -> Attribution:
+    """Why the tool was called that the event is part of.  Raises Refused."""
+    seq = await seq_at(record, at)
+    story = await read_turns(record)
+    event = story.event(seq)
+    tool = next((each for each in story.tools if event.span and each.begin.span == event.span), None)
+    if tool is None:
+        raise Refused(
+            404, "no_such_tool_call", f"event {seq} of run {record.run} is part of no tool call: see its tool-calls"
+        )
+    (found,) = await asyncio.to_thread(_answers, story, [tool])
+    return found
+
+
+def attribution_answer(story: Turns, found: Attributed) -> Attribution:
+    """An attribution as an answer."""
+    begin: ToolCalled = found.tool.begin
+    turn = found.tool.turn if found.tool.request else None
+    values = [value_answer(story, origin, begin.seq) for origin in found.origins]
+    return {
+        "run": story.run,
+        "seq": begin.seq,
+        "event": begin.id,
+        "name": begin.name,
+        "call_id": begin.call_id or (found.tool.request and found.tool.request.call_id),
+        "actor": begin.actor,
+        "decided_at": turn.end.seq if turn and turn.end else None,
+        "arguments": found.tool.arguments,
+        "kind": found.kind,
+        "confidence": found.confidence,
+        "reason": found.reason,
+        "evidence": [evidence_answer(each) for each in found.evidence],
+        "values": values,
+        "suspects": [value["path"] for value in values if value["suspect"]],
+    }
+
+
+def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
+    """A value's origin as an answer."""
+    return {
+        "path": origin.path,
+        "value": origin.value,
+        "source": origin.source,
+        "how": origin.how,
+        "confidence": origin.confidence,
+        "note": origin.note,
+        "suspect": is_suspect(origin),
+        "evidence": [place_answer(story, hit, upto) for hit in origin.evidence],
+        "first": origin.first and place_answer(story, origin.first, upto),
+        "last": origin.last and place_answer(story, origin.last, upto, last=True),
+        "unfounded": list(origin.unfounded),
+    }
+
+
+def is_suspect(origin: Origin) -> bool:
+    """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do."""
+    return origin.source in (INVENTED, "definition") or bool(origin.unfounded)
+
+
+def place_answer(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Place:
+    """A place in the context as an answer."""
+    passage = hit.passage
+    return {
+        "seq": entered_at(story, passage.content, upto, last=last),
+        "content": passage.content or None,
+        "source": passage.source,
+        "part": passage.part,
+        "offset": hit.start,
+        "length": hit.end - hit.start,
+        "quote": hit.quote,
+    }
+
+
+def evidence_answer(evidence: Evidence) -> EvidenceAnswer:
+    """Evidence as an answer."""
+    return {
+        "what": evidence.what,
+        "seq": evidence.seq,
+        "content": evidence.content,
+        "part": evidence.part,
+        "offset": evidence.offset,
+        "length": evidence.length,
+        "quote": evidence.quote,
+    }
+
+
+def _answers(story: Turns, tools: Sequence[ToolRun]) -> list[Attribution]:
+    return [attribution_answer(story, each) for each in attributions(story, tools)]

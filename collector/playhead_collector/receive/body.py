@@ -1,0 +1,150 @@
+"""A request's bytes, bounded and decompressed: the first thing that [receive] does.
+
+The limit holds for what was sent and for what it unpacks into: a few kilobytes can unpack into gigabytes, so unpacking
+goes piece by piece and stops at the limit.
+"""
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import zstandard
+from starlette.requests import ClientDisconnect
+
+from playhead_collector.errors import Refused
+from playhead_collector.settings import KIB, MIB
+
+ENCODINGS = ("gzip", "deflate", "zstd")
+# A sender that is silent for this long has gone, and what it sent so far is memory.
+IDLE_SECONDS = 30.0
+_IN_PIECE, _OUT_PIECE = 64 * KIB, MIB
+# A gzip file may have several members; thousands of empty ones are only there to keep us busy.
+_MOST_MEMBERS = 100
+# RFC 9659 lets a sender of the HTTP encoding `zstd` ask a receiver for 8 MiB of window and no more.
+_ZSTD_WINDOW = 8 * MIB
+# zstd has no bound for its output: a block of 4 bytes may unpack into 128 KiB, so this piece into 8 MiB at worst.
+_ZSTD_PIECE = 256
+
+_ALIASES = {"": "identity", "x-gzip": "gzip"}
+
+
+async def receive(
+    chunks: AsyncIterator[bytes], limit: int, hold: Callable[[int], None], *, idle_seconds: float = IDLE_SECONDS
+) -> bytes:
+    """All of a body as it was sent; `hold` is told how much that is so far.
+
+    Raises Refused: 413 above the limit, 408 when the sender falls silent, 400 when it leaves.
+    """
+    got: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            async with asyncio.timeout(idle_seconds):
+                chunk = await anext(chunks, None)
+        except TimeoutError:
+            raise Refused(408, "too_slow", f"no data for {idle_seconds:g} s: send the request again") from None
+        except ClientDisconnect:
+            raise Refused(400, "cut_off", "the connection ended within the request: send it again") from None
+        if chunk is None:
+            return b"".join(got)
+        size += len(chunk)
+        if size > limit:
+            raise too_large(limit)
+        hold(size)
+        got.append(chunk)
+
+
+def encoding_of(header: str | None) -> str:
+    """One of ENCODINGS, or `identity`. Raises Refused: 415 for any other, naming those that are read."""
+    name = (header or "").strip().lower()
+    name = _ALIASES.get(name, name)
+    if name != "identity" and name not in ENCODINGS:
+        accepted = ", ".join(ENCODINGS)
+        raise Refused(
+            415,
+            "unknown_encoding",
+            f"Content-Encoding {name[:100]!r} is not read here: use one of {accepted}, or none",
+            {"Accept-Encoding": accepted},  # RFC 9110 15.5.16: on a 415 it names what a request may use
+        )
+    return name
+
+
+def decompress(body: bytes, encoding: str, limit: int, hold: Callable[[int], None]) -> bytes:
+    """The body unpacked, never more than `limit` bytes of it; `hold` is told how much is in memory so far.
+
+    Raises Refused: 400 when it is damaged, 413 above the limit.
+    """
+    if encoding == "identity" or not body:
+        return body
+    out: list[bytes] = []
+    size = 0
+    try:
+        for piece in _UNPACK[encoding](body, limit):
+            size += len(piece)
+            if size > limit:
+                raise too_large(limit, unpacked=True)
+            hold(len(body) + size)
+            out.append(piece)
+    except (zlib.error, zstandard.ZstdError, EOFError) as error:
+        raise Refused(400, "bad_compression", f"the body is not {encoding} ({error}): send it again") from error
+    return b"".join(out)
+
+
+def too_large(limit: int, *, unpacked: bool = False) -> Refused:
+    """413: what to say about a body above the limit."""
+    size = f"more than {limit} bytes" + (" once decompressed" if unpacked else "")
+    return Refused(
+        413, "too_large", f"the request has {size}: send smaller batches, or raise PLAYHEAD_MAX_REQUEST_BYTES"
+    )
+
+
+def _gzip(body: bytes, _: int) -> Iterator[bytes]:
+    return _inflate(body, zlib.MAX_WBITS | 16, members=_MOST_MEMBERS)
+
+
+def _deflate(body: bytes, _: int) -> Iterator[bytes]:
+    # HTTP's "deflate" means zlib's format, and enough senders took the word for what it says: both are read. Raw data
+    # cannot look like a zlib header: its first block would be of type 0 with a padding that encoders leave empty.
+    zlib_header = len(body) > 1 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+    return _inflate(body, zlib.MAX_WBITS if zlib_header else -zlib.MAX_WBITS, members=1)
+
+
+def _inflate(body: bytes, wbits: int, members: int) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(wbits)
+    for start in range(0, len(body), _IN_PIECE):  # by pieces, for zlib copies what it did not consume
+        piece = body[start : start + _IN_PIECE]
+        while piece:
+            if unpacker.eof:
+                members -= 1
+                if members < 1:
+                    raise zlib.error("something follows its end")
+                unpacker = zlib.decompressobj(wbits)
+            yield unpacker.decompress(piece, _OUT_PIECE)
+            piece = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+    while not unpacker.eof:  # the input is used up, and there may be output that did not fit
+        rest = unpacker.decompress(b"", _OUT_PIECE)
+        if not rest:
+            raise EOFError("it ends too early")
+        yield rest
+
+
+def _zstd(body: bytes, limit: int) -> Iterator[bytes]:
+    # A frame that says its size may ask for a window as large as itself; one that does not, for what HTTP allows.
+    size = zstandard.frame_content_size(body)
+    if size > limit:
+        raise too_large(limit, unpacked=True)
+    if size >= 0:
+        yield zstandard.ZstdDecompressor().decompress(body, allow_extra_data=False)
+        return
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+    for start in range(0, len(body), _ZSTD_PIECE):
+        if unpacker.eof:
+            raise EOFError("something follows its end")
+        yield unpacker.decompress(body[start : start + _ZSTD_PIECE])
+    if unpacker.unused_data:
+        raise EOFError("something follows its end")
+    if not unpacker.eof:
+        raise EOFError("it ends too early")
+
+
+_UNPACK: dict[str, Callable[[bytes, int], Iterator[bytes]]] = {"gzip": _gzip, "deflate": _deflate, "zstd": _zstd}

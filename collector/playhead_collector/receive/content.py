@@ -1,0 +1,132 @@
+"""POST /v1/content/missing and POST /v1/content: how content gets here, each once.  [receive] → store.
+
+A client asks which refs are missing and uploads those only, as a pack whose digest proves every byte in it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+import orjson
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from playhead.model.pack import PACK, BadPack, Pack, decode_pack
+from playhead.model.ref import ContentRef, NotARef
+from playhead_collector.errors import Refused
+from playhead_collector.receive.flow import Flow, Share, off_loop, read
+from playhead_collector.receive.ports import ContentIntake, Counts
+from playhead_collector.settings import MIB
+
+# 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.
+MOST_REFS = 10_000
+# What a pack has besides contents: 9 bytes for each, and its threads.
+PACK_OVERHEAD = MIB
+
+
+class MissingAnswer(BaseModel):
+    """Those of the refs that are not stored."""
+
+    missing: list[str]
+    epoch: str = Field(description="What is not missing stays stored for as long as this does not change.")
+
+
+class StoredAnswer(BaseModel):
+    """All of the pack is stored."""
+
+    stored: int = Field(description="How many contents the pack had.")
+    unknown_parents: list[str] = Field(description="Threads that the pack continues and that are not stored yet.")
+    epoch: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContentHttp:
+    """The two endpoints."""
+
+    intake: ContentIntake
+    counts: Counts
+    flow: Flow
+    max_request_bytes: int
+    max_content_bytes: int
+
+    def router(self) -> APIRouter:
+        """The routes, to be included in an application."""
+        router = APIRouter(tags=["content"])
+        refs = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_REFS}
+        question: dict[str, Any] = {"schema": {"type": "object", "required": ["refs"], "properties": {"refs": refs}}}
+        pack: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+        router.add_api_route(
+            "/v1/content/missing",
+            self.missing,
+            methods=["POST"],
+            openapi_extra={"requestBody": {"required": True, "content": {"application/json": question}}},
+        )
+        router.add_api_route(
+            "/v1/content",
+            self.upload,
+            methods=["POST"],
+            openapi_extra={"requestBody": {"required": True, "content": {PACK: pack}}},
+        )
+        return router
+
+    async def missing(self, request: Request) -> MissingAnswer:
+        """Which of these refs, of contents or threads, are not stored."""
+        _require_type(request, "application/json")
+        with self.flow.admit() as share:
+            body = await self._body(request, share, self.max_request_bytes)
+            answer = await self.intake.missing(_refs(body))
+        return MissingAnswer(missing=[*answer.refs], epoch=answer.epoch)
+
+    async def upload(self, request: Request) -> StoredAnswer:
+        """Store the contents and threads of a pack."""
+        _require_type(request, PACK)
+        with self.flow.admit() as share:
+            # Content of the largest size has to fit, whatever the limit of other requests is.
+            limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
+            body = await self._body(request, share, limit)
+            pack = await off_loop(len(body), partial(self._unpack, body))
+            kept = await self.intake.put(pack)
+        self.counts.content(len(pack.contents), sum(len(content.data) for content in pack.contents))
+        return StoredAnswer(stored=len(pack.contents), unknown_parents=[*kept.unknown_parents], epoch=kept.epoch)
+
+    async def _body(self, request: Request, share: Share, limit: int) -> bytes:
+        body, sent_bytes = await read(request, share, limit)
+        self.counts.body(sent_bytes, len(body))
+        return body
+
+    def _unpack(self, body: bytes) -> Pack:
+        try:
+            pack = decode_pack(body)
+        except BadPack as error:
+            raise Refused(400, "bad_pack", str(error)) from error
+        for content in pack.contents:
+            if len(content.data) > self.max_content_bytes:
+                raise Refused(
+                    413,
+                    "content_too_large",
+                    f"{content.ref} has {len(content.data)} bytes and the limit is {self.max_content_bytes}: send a "
+                    "marker in its place, or raise PLAYHEAD_MAX_CONTENT_BYTES",
+                )
+        return pack
+
+
+def _require_type(request: Request, expected: str) -> None:
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != expected:
+        raise Refused(415, "unknown_type", f"Content-Type is {given[:100] or 'missing'}: send {expected}")
+
+
+def _refs(body: bytes) -> list[ContentRef]:
+    try:
+        refs = orjson.loads(body)["refs"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        refs = None
+    if not isinstance(refs, list):
+        raise Refused(400, "bad_request", 'the body is not {"refs": [...]}: send a JSON object with a list of refs')
+    refs = cast(list[Any], refs)
+    if len(refs) > MOST_REFS:
+        raise Refused(413, "too_many_refs", f"{len(refs)} refs in one question: ask for at most {MOST_REFS} at a time")
+    try:
+        return [ContentRef.parse(ref) for ref in refs]
+    except (NotARef, TypeError) as error:
+        raise Refused(400, "bad_ref", str(error)) from error

@@ -1,0 +1,78 @@
+"""What [receive] needs from its surroundings; app.py plugs them in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from playhead.model.pack import Pack
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How a batch was taken. `pending`: refs that it names and whose content is not here yet."""
+
+    spans: int
+    duplicates: int = 0
+    pending: Sequence[ContentRef] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Those refs that are not stored, and the epoch for which that holds."""
+
+    refs: Sequence[ContentRef]
+    epoch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A pack is stored; `unknown_parents` are threads that it continues and that are not here yet."""
+
+    unknown_parents: Sequence[ContentRef]
+    epoch: str
+
+
+class Ingest(Protocol):
+    """Takes spans and log events."""
+
+    async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+        """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
+        ...
+
+
+class ContentIntake(Protocol):
+    """Takes content."""
+
+    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+        """Which of these are not here. Raises StoreUnavailable."""
+        ...
+
+    async def put(self, pack: Pack) -> Kept:
+        """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
+        ...
+
+
+class Counts(Protocol):
+    """Told what came in; must not fail, and not wait."""
+
+    def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
+        """A request's body, as it was sent and as it was meant."""
+        ...
+
+    def taken(self, spans: int, duplicates: int, logs: int) -> None:
+        """Spans (of them, those that were here already) and log events that are stored."""
+        ...
+
+    def rejected(self, signal: str, count: int) -> None:
+        """Spans or log records that could not be kept."""
+        ...
+
+    def ignored(self, signal: str, count: int) -> None:
+        """Metrics, and log records that are no events: accepted and not kept."""
+        ...
+
+    def content(self, contents: int, data_bytes: int) -> None:
+        """Contents that are stored."""
+        ...

@@ -1,0 +1,83 @@
+"""Answers as HTTP responses: JSON, and content that a browser may show but never executes."""
+
+import json
+import mimetypes
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from fastapi import Response
+
+from playhead.model.canonical import Content
+from playhead.model.ref import ContentRef
+from playhead_collector.errors import Refused
+
+# What a browser shows without running anything in it.  SVG and HTML are programs: they are only ever downloaded.
+_SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
+_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.-]+)*", re.ASCII)
+_RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+_NEVER_RUN = {
+    "content-security-policy": "default-src 'none'; sandbox",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+}
+# A ref names the same bytes for ever; private, because who may read them is decided per caller.
+_FOR_EVER = "private, max-age=31536000, immutable"
+
+
+def json_answer(value: Any) -> Response:
+    """The answer as it is; fragments in it are joined without being read again."""
+    return Response(orjson.dumps(value, default=str), media_type="application/json")
+
+
+def parsed_answer(value: Any) -> Response:
+    """An answer that holds recorded values as they were parsed: integers of any size, and texts that are no UTF-8."""
+    return Response(json.dumps(value, separators=(",", ":"), allow_nan=False), media_type="application/json")
+
+
+def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) -> Response:
+    """A content, whole or the range that the request's headers ask for.  Raises Refused: 416."""
+    headers = {**_NEVER_RUN, "etag": f'"{ref}"', "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
+    if _has_it(asked.get("if-none-match"), ref):
+        return Response(status_code=304, headers=headers)
+    media_type = content.media_type if _MEDIA_TYPE.fullmatch(content.media_type) else "application/octet-stream"
+    headers |= {"content-disposition": _disposition(ref, media_type), "content-type": media_type}
+    size = len(content.data)
+    part = _range(asked, ref, size)
+    if part is None:
+        return Response(content.data, headers=headers)
+    headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
+    return Response(content.data[part.start : part.stop], 206, headers=headers)
+
+
+def _has_it(if_none_match: str | None, ref: ContentRef) -> bool:
+    tags = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
+    return f'"{ref}"' in tags or "*" in tags
+
+
+def _range(asked: Mapping[str, str], ref: ContentRef, size: int) -> range | None:
+    """The one range that is asked for; None for the whole, which may also answer what we do not read."""
+    shape = _RANGE.fullmatch(asked.get("range", "").replace(" ", ""))
+    if shape is None or asked.get("if-range", f'"{ref}"') != f'"{ref}"':
+        return None
+    first, last = shape.groups()
+    if not first and not last:
+        return None
+    if not first:
+        part = range(max(0, size - int(last)), size)
+    else:
+        part = range(int(first), min(size, int(last) + 1) if last else size)
+        if last and int(last) < int(first):
+            return None
+    if not part:
+        message = f"this content has {size} bytes: ask for a range within them"
+        raise Refused(416, "bad_range", message, {"content-range": f"bytes */{size}"})
+    return part
+
+
+def _disposition(ref: ContentRef, media_type: str) -> str:
+    plain = media_type.partition(";")[0].lower()
+    suffix = mimetypes.guess_extension(plain) or (".json" if plain.endswith("json") else ".bin")
+    shown = plain in _SHOWN or plain.endswith("+json")
+    return f'{"inline" if shown else "attachment"}; filename="{ref[7:23]}{suffix}"'

@@ -1,0 +1,120 @@
+"""The one form in which [serve] says that something went wrong.
+
+    {"error": {"code": "no_such_run", "message": "what is wrong, and what to do"}}      and on OTLP's paths, OTLP's form
+
+`code` is for programs and never changes; `message` is for people. What a handler did not expect is logged, and its
+details stay in the log.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.receive import reply
+from playhead_collector.receive.flow import RETRY_SECONDS
+from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
+
+log = logging.getLogger(__name__)
+
+_CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
+
+
+def answer(
+    request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error in the form that belongs to the request's path."""
+    response: Response
+    if request.url.path in OTLP_PATHS:
+        response = reply.failure(status, message, reply.reply_wire(request.headers.get("content-type")))
+    else:
+        response = JSONResponse({"error": {"code": code, "message": message}}, status)
+    response.headers.update(headers or {})
+    return response
+
+
+def install(app: FastAPI) -> None:
+    """Every error that a route may raise is answered from here on; middleware that is added later is outside."""
+    for error, handler in _HANDLERS.items():
+        app.add_exception_handler(error, cast(Any, handler))
+    app.add_middleware(AnswerBugs)
+
+
+class AnswerBugs:
+    """What nobody expected: logged with its traceback, answered without. Plain ASGI, so that bodies stream through it.
+
+    Starlette's own handler for this raises the error once more, at which uvicorn cuts the connection, and with it the
+    next request that a client has already begun to send.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            request = Request(scope)
+            log.exception("%s %s failed with %s", request.method, request.url.path, type(error).__name__)
+            message = "the collector failed at this request, and its log says why: please report it"
+            await answer(request, 500, "internal", message)(scope, receive, send)
+
+
+async def _refused(request: Request, error: Refused) -> Response:
+    return answer(request, error.status, error.code, str(error), error.headers)
+
+
+async def _unavailable(request: Request, error: StoreUnavailable) -> Response:
+    return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
+
+
+async def _missing(request: Request, error: ContentMissing) -> Response:
+    return answer(request, 404, "content_missing", str(error))
+
+
+async def _corrupt(request: Request, error: ContentCorrupt) -> Response:
+    log.error("%s", error)
+    return answer(request, 500, "content_corrupt", str(error))
+
+
+async def _http(request: Request, error: HTTPException) -> Response:
+    messages = {
+        404: f"nothing is at {request.url.path}: GET /api/v1/docs lists what is",
+        405: f"{request.url.path} does not take {request.method}: GET /api/v1/docs says what it takes",
+    }
+    said = str(error.detail)
+    ours = said == HTTPStatus(error.status_code).phrase  # nobody has said anything particular
+    message = messages.get(error.status_code, said) if ours else said
+    return answer(request, error.status_code, _CODES.get(error.status_code, "refused"), message, error.headers)
+
+
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
+    # Pydantic's list is for the API's callers: where, and what was expected there. What they sent is not repeated.
+    found = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in cast(list[dict[str, Any]], error.errors())]
+    return answer(request, 422, "invalid", "; ".join(found))
+
+
+_HANDLERS: dict[type[Exception], Callable[[Request, Any], Awaitable[Response]]] = {
+    Refused: _refused,
+    StoreUnavailable: _unavailable,
+    ContentMissing: _missing,
+    ContentCorrupt: _corrupt,
+    HTTPException: _http,
+    RequestValidationError: _invalid,
+}

@@ -1,0 +1,121 @@
+"""GET /metrics, for Prometheus: what came in, what became of it, and how far behind the projection is.
+
+A registry for each application, none for the process: two collectors in one test are two.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import choose_encoder
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# A request of an exporter takes milliseconds, one of 64 MiB seconds.
+_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """Everything that is counted. Implements what [receive] calls `Counts`."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+
+        def counter(name: str, help_text: str, *labels: str) -> Counter:
+            return Counter(f"playhead_{name}", help_text, labels, registry=registry)
+
+        self._requests = counter("requests", "Requests answered", "route", "status")
+        self._seconds = Histogram(
+            "playhead_request_seconds", "Time to answer", ["route"], buckets=_SECONDS, registry=registry
+        )
+        self._bytes = counter("received_bytes", "Bytes of request bodies, as sent and as unpacked", "form")
+        self._spans = counter("spans", "Spans taken, duplicates included")
+        self._duplicates = counter("duplicate_spans", "Spans taken that were stored already")
+        self._logs = counter("log_events", "Log events taken")
+        self._rejected = counter("rejected", "Spans and log records that could not be kept", "signal")
+        self._ignored = counter("ignored", "Metrics, and log records that are no events: accepted, not kept", "signal")
+        self._contents = counter("contents", "Contents uploaded")
+        self._content_bytes = counter("content_bytes", "Bytes of contents uploaded, before compression")
+        self._stored = Gauge("playhead_stored_bytes", "Bytes in Postgres, with indexes", ["what"], registry=registry)
+        self.waiting = Gauge("playhead_runs_waiting", "Runs with news that are not projected", registry=registry)
+
+    def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
+        """A value that is read when Prometheus asks."""
+        Gauge(f"playhead_{name}", help_text, registry=self.registry).set_function(read)
+
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """A request is answered."""
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
+        """A request's body, as it was sent and as it was meant."""
+        self._bytes.labels("sent").inc(sent_bytes)
+        self._bytes.labels("unpacked").inc(unpacked_bytes)
+
+    def taken(self, spans: int, duplicates: int, logs: int) -> None:
+        """Spans and log events that are stored."""
+        self._spans.inc(spans)
+        self._duplicates.inc(duplicates)
+        self._logs.inc(logs)
+
+    def rejected(self, signal: str, count: int) -> None:
+        """Spans or log records that could not be kept."""
+        self._rejected.labels(signal).inc(count)
+
+    def ignored(self, signal: str, count: int) -> None:
+        """Metrics, and log records that are no events."""
+        self._ignored.labels(signal).inc(count)
+
+    def content(self, contents: int, data_bytes: int) -> None:
+        """Contents that are stored."""
+        self._contents.inc(contents)
+        self._content_bytes.inc(data_bytes)
+
+    def stored(self, content_bytes: int, database_bytes: int) -> None:
+        """What is on disk: contents and threads, and all of it."""
+        self._stored.labels("content").set(content_bytes)
+        self._stored.labels("database").set(database_bytes)
+
+    def router(self, measure: Callable[[], Awaitable[None]]) -> APIRouter:
+        """The route; `measure` sets what is not counted as it happens."""
+        routes = APIRouter(tags=["health"])
+
+        @routes.get("/metrics", response_class=Response)
+        async def metrics(request: Request) -> Response:
+            """What Prometheus scrapes."""
+            await measure()
+            encode, media_type = choose_encoder(request.headers.get("accept", ""))
+            return Response(encode(self.registry), media_type=media_type)
+
+        return routes
+
+
+class CountRequests:
+    """Counts each request by its route, status and time. Plain ASGI, so that bodies stream through it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500  # what the server answers when nothing else does
+        began = self._clock()
+
+        async def counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counted)
+        finally:
+            # By route and not by path: paths hold ids, and a label with a million values is a leak.
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.request(route, status, self._clock() - began)

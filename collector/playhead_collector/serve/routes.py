@@ -1,0 +1,103 @@
+"""query → [serve].  The table of the query API: which path asks which question, and what it answers.
+
+routes     this table                          params     what a URL may say
+*_routes   handlers                            answering  answers as HTTP
+schemas    types of answers → OpenAPI
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from playhead.model import answers as a
+from playhead.model import answers_why as w
+from playhead.model.answers import changes as c
+from playhead_collector.query.configured import Configured
+from playhead_collector.query.record import Runner
+from playhead_collector.serve.change_routes import ChangeRoutes
+from playhead_collector.serve.content_routes import ContentRoutes
+from playhead_collector.serve.run_routes import RunRoutes
+from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.thought_routes import STREAM, ThoughtRoutes
+from playhead_collector.serve.why_routes import WhyRoutes
+from playhead_collector.store.ports import Store
+
+PREFIX = "/api/v1"
+TAGS = [
+    {"name": "runs", "description": "Which runs there are, and what happened in one."},
+    {"name": "moments", "description": "What was at a seq or event: state, context, reasoning."},
+    {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
+    {"name": "why", "description": "Decisions, why tools were called, and what rested on what."},
+    {"name": "content", "description": "What refs name."},
+]
+_BYTES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bytes, in their own media type; JSON for `as=messages`.", "content": {"*/*": {}}},
+    206: {"description": "The range that was asked for.", "content": {"*/*": {}}},
+    304: {"description": "The caller has it."},
+    416: {"description": "The range lies outside the content.", "model": schema(a.ErrorAnswer)},
+}
+_EXPLAINED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The explanation; streamed, events `text`, `explanation` and `error`.",
+        "content": {STREAM: {}},
+    }
+}
+_REFUSALS = {
+    400: "A part of the question cannot be understood.",
+    404: "There is no such run, event, call or content.",
+    409: "No model is configured that could explain.",
+    413: "The contents are too large together.",
+    422: "A parameter is out of its bounds.",
+    502: "The model that explains does not answer, or not as it should.",
+    503: "The database does not answer: try again after `Retry-After` seconds.",
+}
+
+
+def router(store: Store, runner: Runner, project: int = 1, configured: Configured | None = None) -> APIRouter:
+    """The query API on this store; the runner is asked to project a run before anything is said about it."""
+    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
+    runs, contents = RunRoutes(store, runner, project), ContentRoutes(store, project)
+    _get(api, "runs", "/runs", runs.runs, a.Page[a.RunSummary])
+    _get(api, "runs", "/runs/{run}", runs.run, a.RunDetail)
+    _get(api, "runs", "/runs/{run}/events", runs.events, a.Page[a.RecordedEvent])
+    _get(api, "moments", "/runs/{run}/state", runs.state, a.StateAt)
+    _get(api, "moments", "/runs/{run}/context", runs.context, a.ContextAt)
+    _add_thoughts(api, ThoughtRoutes(store, runner, project, configured or Configured()))
+    _get(api, "calls", "/runs/{run}/messages", runs.messages, a.Page[a.HistoryEntry])
+    _get(api, "calls", "/runs/{run}/llm-calls", runs.llm_calls, a.Page[a.LlmCall])
+    _get(api, "calls", "/runs/{run}/tool-calls", runs.tool_calls, a.Page[a.ToolCall])
+    _get(api, "calls", "/runs/{run}/spans", runs.spans, a.Page[a.TraceSpan])
+    why = WhyRoutes(store, runner, project)
+    _get(api, "why", "/runs/{run}/decisions", why.decisions, a.Page[w.Decision])
+    _get(api, "why", "/runs/{run}/decisions/{seq}", why.decision, w.DecisionDetail)
+    _get(api, "why", "/runs/{run}/attributions", why.attributions, a.Page[w.Attribution])
+    _get(api, "why", "/runs/{run}/attributions/{seq}", why.attribution, w.Attribution)
+    _get(api, "why", "/runs/{run}/causes/{seq}", why.causes, w.CausalGraph)
+    changes = ChangeRoutes(store, runner, project)
+    _get(api, "moments", "/runs/{run}/diff", changes.diff, c.Diff)
+    _get(api, "moments", "/runs/{run}/compressions", changes.compressions, a.Page[c.Compression])
+    _get(api, "moments", "/runs/{run}/compressions/{seq}", changes.compression, c.CompressionAudit)
+    content, batch = contents.content, contents.batch
+    api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
+    api.head("/content/{ref}", include_in_schema=False)(content)
+    values = schema(dict[str, a.ContentValue])
+    api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=_refusals(413))(batch)
+    return api
+
+
+def _add_thoughts(api: APIRouter, thoughts: ThoughtRoutes) -> None:
+    _get(api, "runs", "/runs/{run}/tokens", thoughts.tokens, a.TokenTimeline)
+    _get(api, "moments", "/runs/{run}/reasoning/{seq}", thoughts.reasoning, a.Reasoning)
+    answer, responses = schema(a.Explanation), _EXPLAINED | _refusals(409, 502)
+    explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
+    explain(thoughts.explain)
+
+
+def _get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:
+    api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer))(handler)
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    error = schema(a.ErrorAnswer)
+    return {status: {"description": _REFUSALS[status], "model": error} for status in statuses}

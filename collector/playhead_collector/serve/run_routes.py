@@ -1,0 +1,117 @@
+"""The questions about runs, as HTTP asks them: read the URL, ask, write the answer."""
+
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
+
+from playhead_collector.query.calls import list_llm_calls, list_tool_calls
+from playhead_collector.query.context import answer_context
+from playhead_collector.query.events import EventFilter, list_events
+from playhead_collector.query.history import list_history
+from playhead_collector.query.moment import answer_state
+from playhead_collector.query.paging import read_seq
+from playhead_collector.query.record import Runner, RunRecord, open_record
+from playhead_collector.query.runs import list_runs, run_detail
+from playhead_collector.query.trace import list_spans
+from playhead_collector.serve import params as p
+from playhead_collector.serve.answering import json_answer
+from playhead_collector.store.ports import RunFilter, Store
+
+
+class RunRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, store: Store, runner: Runner, project: int) -> None:
+        self._store, self._runner, self._project = store, runner, project
+
+    async def _open(self, run: str) -> RunRecord:
+        return await open_record(self._store, self._runner, self._project, run)
+
+    async def runs(
+        self,
+        agent: p.Word = None,
+        status: p.Status | None = None,
+        session: p.Word = None,
+        user: p.Word = None,
+        tag: p.Word = None,
+        model: p.Word = None,
+        tool: p.Word = None,
+        text: p.Word = None,
+        since: p.Time = None,
+        until: p.Time = None,
+        limit: p.Limit = 50,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """Runs, newest first; all conditions must hold.
+
+        `text` is looked for in names, sessions, users, agents and tags; `since` and `until` bound the start.
+        """
+        where = RunFilter(
+            agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
+            since_ns=p.read_time(since), until_ns=p.read_time(until),
+        )  # fmt: skip
+        await self._runner.catch_up()
+        return json_answer(await list_runs(self._store, self._project, where, limit, cursor))
+
+    async def run(self, run: p.RunId) -> Response:
+        """One run in a few words: status, agents, models, usage, how complete its record is, and where to ask on."""
+        return json_answer(run_detail(await self._open(run)))
+
+    async def events(
+        self,
+        run: p.RunId,
+        after: Annotated[int, Query(ge=0, le=999_999_999, description="Only events behind this seq.")] = 0,
+        kinds: p.Kinds = None,
+        priority: p.Priority | None = None,
+        since: p.Time = None,
+        limit: p.Limit = 100,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """What happened, in order.
+
+        A page may hold fewer than `limit` events although more follow: go on while there is a `next_cursor`.
+        """
+        where = EventFilter(p.read_kinds(kinds), priority, p.read_time(since))
+        start = read_seq(cursor) if cursor else after
+        return json_answer(await list_events(await self._open(run), where, limit, start))
+
+    async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
+        """The state of the run right after an event: the fold of its events up to there."""
+        return json_answer(await answer_state(await self._open(run), at, hydrate))
+
+    async def context(
+        self,
+        run: p.RunId,
+        at: p.At = None,
+        form: Annotated[Literal["parts", "openai"], Query(description="The shape of `messages`.")] = "parts",
+    ) -> Response:
+        """Exactly what the model saw: system, tools, messages and settings of the call that `at` belongs to.
+
+        An event that is part of no model call means the last call that began before it.
+        """
+        return json_answer(await answer_context(await self._open(run), at, form))
+
+    async def messages(
+        self, run: p.RunId, at: p.At = None, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = True
+    ) -> Response:
+        """The whole conversation up to a moment, in order: each message once, when it entered the run.
+
+        Each says whether it still was in its agent's context at that moment, and what had taken it out.
+        """
+        return json_answer(await list_history(await self._open(run), limit, read_seq(cursor), hydrate, at))
+
+    async def llm_calls(
+        self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
+    ) -> Response:
+        """Model calls in the order in which they began.  A thread's value is its last node: see the call's context."""
+        return json_answer(await list_llm_calls(await self._open(run), limit, read_seq(cursor), hydrate))
+
+    async def tool_calls(
+        self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
+    ) -> Response:
+        """Tool calls in the order in which they began."""
+        return json_answer(await list_tool_calls(await self._open(run), limit, read_seq(cursor), hydrate))
+
+    async def spans(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
+        """The tree of spans, attributes as stored: each span after its parent, `depth` levels below a root."""
+        return json_answer(await list_spans(await self._open(run), limit, read_seq(cursor)))

@@ -1,0 +1,129 @@
+"""What an operator can set: one table, which `--help`, `doctor`, the documentation and `load` all read.
+
+Read once, at start, by the composition root; a value that cannot be used ends the start with one sentence.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from playhead.model import setting as s
+from playhead.model.setting import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
+from playhead_collector.errors import BadSetting
+
+__all__ = ["KIB", "MIB", "InForce", "Setting", "Settings", "in_force", "load", "table", "without_password"]
+
+
+def _tag(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII):
+        raise ValueError
+    return text
+
+
+def _postgres_url(text: str) -> str:
+    if urlsplit(text).scheme not in {"postgres", "postgresql"}:
+        raise ValueError
+    return text
+
+
+# Zero asks the operating system for any free port, which is what a test wants.
+PORT = s.Kind("a port number, 0 to 65535", s.whole(0, 65535))
+COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
+FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
+TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
+POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
+
+
+def default_data_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where programs of this platform keep a user's data."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "playhead"
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead"
+    # XDG: a relative path in this variable is to be ignored.
+    named = Path(environ.get("XDG_DATA_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".local" / "share") / "playhead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that an operator can set, with the values in force."""
+
+    database_url: str | None = setting(
+        "PLAYHEAD_DATABASE_URL", None, POSTGRES_URL, "your Postgres (14 or newer); without it, one is started for you"
+    )
+    data_dir: Path = setting(
+        "PLAYHEAD_DATA_DIR", default_data_dir, s.FOLDER, "where the Postgres that is started for you keeps its data"
+    )
+    # Loopback: whoever reaches the collector reads prompts, so opening it to a network has to be somebody's decision.
+    host: str = setting("PLAYHEAD_HOST", "127.0.0.1", s.TEXT, "address to listen on")
+    # OTLP's own port, so that an exporter which nobody configured finds us.
+    port: int = setting("PLAYHEAD_PORT", 4318, PORT, "port for OTLP/HTTP, the API and the UI")
+    api_key: str | None = setting(
+        "PLAYHEAD_API_KEY", None, s.TEXT, "key that clients have to send; without it, everybody may", secret=True
+    )
+    # 64 MiB: what OTLP's specification asks servers to limit a request to; also counted after decompression, since a
+    # few kilobytes can unpack into gigabytes.
+    max_request_bytes: int = setting(
+        "PLAYHEAD_MAX_REQUEST_BYTES", 64 * MIB, s.BYTES, "largest request accepted, before and after decompression"
+    )
+    # 64: an exporter has one request open at a time, so this is as many busy processes; each waits for one of the
+    # pool's connections, and more of them would wait longer than exporters do, which is 10 s.
+    max_requests_in_work: int = setting(
+        "PLAYHEAD_MAX_REQUESTS_IN_WORK", 64, COUNT, "requests taken at a time; beyond, senders are asked to come back"
+    )
+    # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
+    max_content_bytes: int = setting(
+        "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest content kept; of a larger one, a marker is kept"
+    )
+    # 30 s: exporters batch for 5 s and retry with growing pauses; what is later than this is appended and marked late.
+    seal_after_seconds: float = setting(
+        "PLAYHEAD_SEAL_AFTER_SECONDS", 30.0, s.SECONDS, "quiet time after which an ended run's seqs never change again"
+    )
+    # 10: Postgres is busiest with about two connections per core; a wider pool makes transactions wait inside Postgres
+    # instead of in front of it, and a small server allows 100 connections to everybody together.
+    pool_size: int = setting("PLAYHEAD_POOL_SIZE", 10, COUNT, "most connections to Postgres at a time")
+    prices: Path | None = setting(
+        "PLAYHEAD_PRICES", None, FILE, "what models cost and hold, in place of the table that comes along"
+    )
+    reasoning_tag: str = setting(
+        "PLAYHEAD_REASONING_TAG", "reasoning", TAG, "tag between which models write down their reasoning in a form"
+    )
+    # None by default: what was recorded goes to no model that nobody chose.
+    explain_url: str | None = setting(
+        "PLAYHEAD_EXPLAIN_URL", None, s.HTTP_URL, "OpenAI-compatible API that explains runs: https://.../v1"
+    )
+    explain_model: str | None = setting("PLAYHEAD_EXPLAIN_MODEL", None, s.TEXT, "the model there that explains runs")
+    explain_api_key: str | None = setting(
+        "PLAYHEAD_EXPLAIN_API_KEY", None, s.TEXT, "its key, if it needs one", secret=True
+    )
+    log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
+    log_level: Literal["debug", "info", "warning", "error"] = setting(
+        "PLAYHEAD_LOG_LEVEL", "info", s.one_of("debug", "info", "warning", "error"), "least important log line shown"
+    )
+
+
+def table() -> tuple[Setting, ...]:
+    """Every setting, in the order in which to show them."""
+    return table_of(Settings)
+
+
+def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
+    """Every setting with its value and where that comes from: an option, else the environment, else the default.
+
+    Options go by field name; None means that the option was not given.  Raises BadSetting.
+    """
+    try:
+        return in_force_of(Settings, environ, options)
+    except s.BadSetting as error:
+        raise BadSetting(str(error)) from None
+
+
+def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
+    """The settings in force; `options` win over the environment.  Raises BadSetting."""
+    return Settings(**{line.setting.field: line.value for line in in_force(environ, **options)})

@@ -1,0 +1,165 @@
+"""Brings a database's schema to what this build expects, or says why it cannot be used. app runs it before the store.
+
+Alembic keeps the order of revisions and the database's place in it; each revision is plain SQL (`migrations/` at the
+top of the checkout, `playhead_collector/migrations` in a wheel). All pending revisions run in one transaction: a
+failing one leaves the database as it was.
+"""
+
+import io
+import logging
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import sqlalchemy as sa
+from alembic import command, context, op
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector.settings import without_password
+
+log = logging.getLogger(__name__)
+
+OLDEST_POSTGRES = 14
+# A server that is there answers a connection at once; one that is not there should be named before a human gives up.
+CONNECT_SECONDS = 10
+# Any number, as long as all collectors lock the same one: "playhead" in ASCII.
+MIGRATION_LOCK = int.from_bytes(b"playhead")
+
+
+async def upgrade(dsn: str) -> None:
+    """Runs what is missing; nothing, when nothing is. Of collectors that start at once, one does it and the rest wait.
+
+    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew.
+    """
+    async with _connection(dsn) as connection:
+        # A session's lock, for a revision may have to commit half-way (`create index concurrently`).
+        if not await connection.scalar(sa.select(sa.func.pg_try_advisory_lock(MIGRATION_LOCK))):
+            log.info("another collector is migrating this database; waiting for it")
+            await connection.scalar(sa.select(sa.func.pg_advisory_lock(MIGRATION_LOCK)))
+        await connection.commit()
+        before = await connection.run_sync(_revision)
+        _refuse_unknown(before)
+        if before == head():
+            return
+        await connection.run_sync(lambda sync: command.upgrade(_config(connection=sync), "head"))
+        await connection.commit()
+        log.info("migrated the database from %s to %s", before or "nothing", head())
+
+
+async def current(dsn: str) -> str | None:
+    """The revision that the database is at; None when no collector has used it yet. Raises DatabaseUnreachable."""
+    async with _connection(dsn) as connection:
+        return await connection.run_sync(_revision)
+
+
+async def check(dsn: str) -> None:
+    """Returns when this build can work with the database as it is, and changes nothing.
+
+    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld.
+    """
+    revision = await current(dsn)
+    _refuse_unknown(revision)
+    if revision != head():
+        raise SchemaTooOld(
+            f"the database has {f'schema {revision}' if revision else 'no schema yet'} and this build needs schema "
+            f"{head()}: run `playhead migrate`"
+        )
+
+
+def head() -> str:
+    """The newest revision of this build; fails when two revisions claim to be that."""
+    return _scripts().get_current_head() or ""
+
+
+def offline_sql() -> str:
+    """The SQL of every revision, for whoever lets nobody but their own tools change a schema."""
+    written = io.StringIO()
+    command.upgrade(_config(output_buffer=written), "head", sql=True)
+    return written.getvalue()
+
+
+def run_sql_beside(revision_file: str) -> None:
+    """Executes the `.sql` that has the name of a revision's `.py`. Only revisions call this, in their `upgrade()`."""
+    script = Path(revision_file).with_suffix(".sql").read_text(encoding="utf-8")
+    if context.is_offline_mode():
+        op.get_context().impl.static_output(script)
+        return
+    # Past SQLAlchemy, which prepares statements, so that it takes one at a time and reads `:name` as a parameter.
+    adapted: Any = op.get_bind().connection.dbapi_connection
+
+    def execute(driver: asyncpg.Connection) -> Awaitable[str]:
+        return driver.execute(script)
+
+    adapted.run_async(execute)
+
+
+# --- Alembic's objects -----------------------------------------------------------------------------------------------
+
+
+def _migrations() -> Path:
+    package = Path(__file__).parents[1]
+    in_wheel, in_checkout = package / "migrations", package.parents[1] / "migrations"
+    return in_wheel if in_wheel.is_dir() else in_checkout
+
+
+def _config(*, connection: sa.Connection | None = None, output_buffer: io.StringIO | None = None) -> Config:
+    config = Config(output_buffer=output_buffer, attributes={"connection": connection})
+    # ConfigParser reads it, to which a per cent sign is the start of something.
+    config.set_main_option("script_location", str(_migrations()).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    return config
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory.from_config(_config())
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_unknown(revision: str | None) -> None:
+    known = {script.revision for script in _scripts().walk_revisions()}
+    if revision is not None and revision not in known:
+        raise SchemaTooNew(
+            f"the database is at schema {revision}, which this build does not know: a newer Playhead has migrated it; "
+            "upgrade this one"
+        )
+
+
+# --- the connection --------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _connection(dsn: str) -> AsyncGenerator[AsyncConnection]:
+    """A connection of the driver that the store uses, so that a URL means the same to both."""
+
+    async def connect() -> Any:
+        return await _connect(dsn)
+
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
+    async with engine.connect() as connection:
+        yield connection
+
+
+async def _connect(dsn: str) -> asyncpg.Connection:
+    shown = without_password(dsn)
+    try:
+        connection = await asyncpg.connect(dsn, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error) or f"no answer in {CONNECT_SECONDS} s"
+        raise DatabaseUnreachable(
+            f"cannot connect to {shown} ({reason}): see that Postgres runs there and PLAYHEAD_DATABASE_URL is right"
+        ) from error
+    major = connection.get_server_version().major
+    if major < OLDEST_POSTGRES:
+        await connection.close()
+        raise DatabaseTooOld(f"{shown} is Postgres {major}: use {OLDEST_POSTGRES} or newer")
+    return connection

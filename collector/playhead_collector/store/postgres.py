@@ -1,0 +1,202 @@
+"""receive, lift → [store] → project, query: the promises of ports.py, kept on Postgres.
+
+Every method is one transaction, or one statement.  What is in memory is a cache of what never changes.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from playhead.model.canonical import Content
+from playhead.model.event import RunEvent
+from playhead.model.pack import ThreadExtension
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.model.state import RunState
+from playhead.model.thread import ThreadNode
+from playhead_collector.errors import ContentMissing
+from playhead_collector.store import content, events, ingest, llm_calls, runs, threads, work
+from playhead_collector.store import statements as sql
+from playhead_collector.store.connection import Database
+from playhead_collector.store.ingest import Memory, Put, day
+from playhead_collector.store.learning import Learning
+from playhead_collector.store.ports import Batch, Ingested, RunFilter, RunRow, RunWork
+from playhead_collector.store.statements import Conn
+
+POOL_SIZE = 10
+# Events are handed over in portions of so many; a round trip each.
+_PORTION = 4 * events.PAGE_EVENTS
+# Packing more spans than this at once (30 us each) would hold up the event loop: a thread does it.
+_BUSY_ITEMS = 1_000
+
+
+async def connect(dsn: str, *, pool_size: int = POOL_SIZE, clock: Callable[[], int] = time.time_ns) -> "PostgresStore":
+    """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970."""
+    return PostgresStore(await Database.open(dsn, pool_size), clock)
+
+
+class PostgresStore:
+    """Implements `ports.Store`."""
+
+    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+        self._db = db
+        self._clock = clock
+        self._memory = Memory()
+        self._learning = Learning(db, self._memory.dictionaries)
+
+    async def ready(self) -> None:
+        async with self._db.reading() as conn:
+            await sql.value(conn, "ready")
+
+    async def close(self) -> None:
+        await self._db.close()
+
+    # --- content ------------------------------------------------------------------------------------------------------
+
+    async def put(
+        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+    ) -> Sequence[ContentRef]:
+        given, extensions, now = list(contents), list(threads), self._clock()
+
+        async def attempt(conn: Conn) -> Put:
+            stored = await ingest.put(conn, self._memory, project, given, extensions, day(now))
+            await ingest.wake(conn, project, stored.waiting, now)
+            return stored
+
+        stored = await self._db.transact(attempt)
+        await self._learning.stored(project, stored.new_contents)
+        return stored.unknown_parents
+
+    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+        return await self._db.transact(lambda conn: content.missing(conn, project, refs, day(self._clock())))
+
+    async def get(self, project: int, ref: ContentRef) -> Content:
+        found = (await self.get_many(project, [ref])).get(ref)
+        if found is None:
+            raise ContentMissing(f"nothing is stored under {ref}: it has not arrived yet, or was deleted")
+        return found
+
+    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+        async with self._db.reading() as conn:
+            return await content.read(conn, self._memory.dictionaries, project, refs)
+
+    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+        async with self._db.reading() as conn:
+            nodes = await threads.read(conn, project, ref)
+        if not nodes:
+            # Its parent may have come in a transaction that could not see that this one was waiting for it.
+            await self._db.transact(
+                lambda conn: threads.adopt(conn, self._memory.lineages, project, day(self._clock()))
+            )
+            async with self._db.reading() as conn:
+                nodes = await threads.read(conn, project, ref)
+        if not nodes:
+            raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
+        return nodes
+
+    async def epoch(self, project: int) -> str:
+        async with self._db.reading() as conn:
+            return await content.epoch(conn, project)
+
+    # --- spans --------------------------------------------------------------------------------------------------------
+
+    async def ingest(self, project: int, batch: Batch) -> Ingested:
+        busy = len(batch.spans) + len(batch.logs) > _BUSY_ITEMS
+        by_run = await asyncio.to_thread(ingest.arrivals, batch) if busy else ingest.arrivals(batch)
+        now = self._clock()
+        ingested, stored = await self._db.transact(
+            lambda conn: ingest.ingest(conn, self._memory, project, batch, by_run, now)
+        )
+        await self._learning.stored(project, stored.new_contents)
+        return ingested
+
+    async def spans(self, project: int, run: str) -> Sequence[Span]:
+        async with self._db.reading() as conn:
+            return (await work.read_spans(conn, project, runs.id_of(run)))[1].spans
+
+    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+        async with self._db.reading() as conn:
+            return (await work.read_spans(conn, project, runs.id_of(run)))[1].logs
+
+    # --- events and runs ----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
+        async with (
+            self._db.transaction() as conn,
+            work.working(
+                conn, self._memory.dictionaries, self._memory.lineages, project, runs.id_of(run), day(self._clock())
+            ) as found,
+        ):
+            yield found
+
+    async def is_dirty(self, project: int, run: str) -> bool | None:
+        async with self._db.reading() as conn:
+            news = await sql.row(conn, "news", project=project, run=runs.id_of(run))
+        return None if news is None else news["dirty"]
+
+    async def dirty_runs(self, limit: int) -> Sequence[tuple[int, str]]:
+        async with self._db.reading() as conn:
+            return [(project, run.hex) for project, run in await sql.rows(conn, "dirty_runs", how_many=limit)]
+
+    async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "sealable_runs", quiet_since=quiet_since_ns, how_many=limit)
+        return [(project, run.hex) for project, run in found]
+
+    async def events(
+        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    ) -> Sequence[RunEvent]:
+        async with self._db.reading() as conn:
+            return await events.read(conn, project, run, after=after, upto=upto, limit=limit)
+
+    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while portion := await self.events(project, run, after=after, limit=_PORTION):
+            yield portion
+            after = portion[-1].seq
+
+    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+        async with self._db.reading() as conn:
+            return await events.seq_of(conn, project, run, event_id)
+
+    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+        async with self._db.reading() as conn:
+            return await llm_calls.with_thread(conn, project, thread, limit)
+
+    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+        async with self._db.reading() as conn:
+            found = await sql.value(conn, "explanation", project=project, subject=subject.digest, model=model)
+        return None if found is None else ContentRef.from_digest(found)
+
+    async def keep_explanation(self, project: int, subject: ContentRef, model: str, explanation: Content) -> None:
+        await self.put(project, [explanation])
+        async with self._db.transaction() as conn:
+            ref = explanation.ref.digest
+            await sql.run(conn, "keep_explanation", project=project, subject=subject.digest, model=model, content=ref)
+
+    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+        async with self._db.reading() as conn:
+            return await events.snapshot(conn, project, run, seq)
+
+    async def run(self, project: int, run: str) -> RunRow | None:
+        async with self._db.reading() as conn:
+            return await runs.read(conn, project, run)
+
+    async def runs(
+        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[RunRow]:
+        async with self._db.reading() as conn:
+            return await runs.page(conn, project, where, limit, before)
+
+    async def counts(self, project: int) -> Mapping[str, Any]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "sizes", project=project)
+        tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
+        stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan")
+        return {
+            "content_bytes": sum(tables[name]["bytes"] for name in stored),
+            "database_bytes": sum(table["bytes"] for table in tables.values()),
+            "tables": tables,
+        }

@@ -1,0 +1,91 @@
+-- name: touch_contents(project, refs, today)
+-- Those of these refs that are stored; they are seen today.
+with touched as (
+    update content set last_seen = :today
+    where project_id = :project and ref = any(:refs) and last_seen < :today
+)
+select ref from content where project_id = :project and ref = any(:refs);
+
+-- name: insert_contents(project, today, refs, media, encodings, roles, bodies)$
+-- Whether any run of the project waits for anything.
+with new as (
+    insert into content (project_id, last_seen, ref, media, encoding, role, body)
+    select :project, :today, ref, media, encoding, role, body
+    from unnest(:refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :bodies::bytea[])
+        as given (ref, media, encoding, role, body)
+    on conflict (project_id, ref) do nothing
+)
+select exists (select from pending_ref where project_id = :project) as awaited;
+
+-- name: touch(project, refs, today)
+-- Those of these refs that are stored, as content or as thread; they are seen today.
+with contents as (
+    update content set last_seen = :today
+    where project_id = :project and ref = any(:refs) and last_seen < :today
+),
+nodes as (
+    update thread_node set last_seen = :today
+    where project_id = :project and ref = any(:refs) and last_seen < :today
+)
+select ref from content where project_id = :project and ref = any(:refs)
+union all
+select ref from thread_node where project_id = :project and ref = any(:refs);
+
+-- name: insert_media_types(project, names)!
+insert into media_type (project_id, name)
+select :project, name from unnest(:names::text[]) as new (name)
+on conflict (project_id, name) do nothing;
+
+-- name: media_types(project, names)
+select name, media from media_type where project_id = :project and name = any(:names);
+
+-- name: read_contents(project, refs)
+-- Contents, and thread nodes (whose encoding is null): their message and parent, 32 bytes each, as body.
+-- `offset 0` keeps the planner to one index look-up for each: on a table that grew just now, and of which it knows nothing
+-- yet, it would rather read all of a project's nodes.
+with found as materialized (
+    select content.ref, content.media, media_type.name, content.encoding, content.body
+    from content
+    left join media_type using (project_id, media)
+    where content.project_id = :project and content.ref = any(:refs)
+)
+select ref, media, name, encoding, body from found
+union all
+select node.ref, 0, null, null, node.message || coalesce(parent.ref, '')
+from (select unnest(:refs::bytea[]) except select ref from found) as rest (ref)
+cross join lateral (select * from thread_node where ref = rest.ref offset 0) as node
+left join lateral (
+    select ref from thread_node
+    where project_id = :project and lineage = coalesce(node.parent_lineage, node.lineage) and depth = node.depth - 1
+    offset 0
+) as parent on true
+where node.project_id = :project;
+
+-- name: epoch(project)$
+select gc_epoch from project where project_id = :project;
+
+-- name: insert_project(project)!
+insert into project (project_id, name) values (:project, 'project ' || :project::int) on conflict do nothing;
+
+-- name: dictionary(project, dictionary)$
+select body from dictionary where project_id = :project and dictionary = :dictionary;
+
+-- name: dictionaries(project)
+-- Newest first.
+select dictionary, contents, body <> '' as useful from dictionary where project_id = :project order by dictionary desc;
+
+-- name: lock_dictionaries(project)$
+-- One collector trains at a time.
+select pg_try_advisory_xact_lock(hashtext('playhead.dictionary'), :project::int);
+
+-- name: count_contents(project, enough)$
+select count(*) from (select from content where project_id = :project limit :enough) as counted;
+
+-- name: sample_contents(project, wanted, largest)
+-- Refs are hashes, so the lowest are a fair sample, and the same one for everybody.
+select encoding, body from content
+where project_id = :project and octet_length(body) <= :largest
+order by ref limit :wanted;
+
+-- name: insert_dictionary(project, dictionary, contents, body)!
+insert into dictionary (project_id, dictionary, contents, body) values (:project, :dictionary, :contents, :body);

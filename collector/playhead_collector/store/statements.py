@@ -1,0 +1,61 @@
+"""sql/*.sql by name: Python holds no SQL.  Parameters are named, in the files and in the calls."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import aiosql
+from aiosql.adapters.asyncpg import AsyncPGAdapter
+from asyncpg import Connection, Record
+
+Conn: TypeAlias = "Connection[Record]"
+"""A connection, or what the pool lends in place of one."""
+
+
+def _load() -> dict[str, tuple[str, list[str]]]:
+    """Text and parameter names in order, by statement.  aiosql reads the files; we run them: its own functions list a
+    connection's attributes on every call, and hand rows over one by one."""
+    adapter: Any = AsyncPGAdapter()
+    library: Any = aiosql
+    queries = library.from_path(Path(__file__).with_name("sql"), lambda: adapter, mandatory_parameters=False)
+    names = [name for name in queries.available_queries if not name.endswith("_cursor")]
+    return {name: (getattr(queries, name).sql, adapter.var_sorted[name]) for name in names}
+
+
+_STATEMENTS = _load()
+
+
+def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
+    text, order = _STATEMENTS[name]
+    return text, [parameters[each] for each in order]
+
+
+async def rows(conn: Conn, name: str, /, **parameters: Any) -> Sequence[Record]:
+    """All rows of a statement."""
+    text, arguments = _prepared(name, parameters)
+    return await conn.fetch(text, *arguments)
+
+
+async def row(conn: Conn, name: str, /, **parameters: Any) -> Record | None:
+    """The first row, None when there is none."""
+    text, arguments = _prepared(name, parameters)
+    return await conn.fetchrow(text, *arguments)
+
+
+async def value(conn: Conn, name: str, /, **parameters: Any) -> Any:
+    """The first column of the first row, None when there is none."""
+    text, arguments = _prepared(name, parameters)
+    return await conn.fetchval(text, *arguments)
+
+
+async def column(conn: Conn, name: str, /, **parameters: Any) -> list[Any]:
+    """The first column of all rows."""
+    text, arguments = _prepared(name, parameters)
+    return [each[0] for each in await conn.fetch(text, *arguments)]
+
+
+async def run(conn: Conn, name: str, /, **parameters: Any) -> int:
+    """How many rows a statement changed."""
+    text, arguments = _prepared(name, parameters)
+    status = await conn.execute(text, *arguments)
+    return int(status.rpartition(" ")[2] or 0)

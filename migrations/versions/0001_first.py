@@ -1,0 +1,10 @@
+"""The first schema."""
+
+from playhead_collector.store.migrate import run_sql_beside
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)

@@ -1,0 +1,62 @@
+"""Playhead: a flight recorder with a rewind handle for LLM agents.
+
+    import playhead
+    from playhead import observe
+
+    playhead.instrument("openai")
+
+    @observe
+    def agent(task: str) -> str: ...
+
+These names are the public interface; everything else may change.
+"""
+
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+from playhead.api.observe import observe
+from playhead.api.scope import annotate, checkpoint, current_run_id, handoff, idempotency_key, propagate, run
+from playhead.capture.registry import instrument, uninstrument
+from playhead.configure import configure, counters, flush, shutdown
+from playhead.errors import PlayheadError
+from playhead.rewind import fork, resume
+
+if TYPE_CHECKING:
+    from playhead.client import AsyncClient, Client
+
+try:
+    __version__ = _version("playhead")
+except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = "0"
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "PlayheadError",
+    "annotate",
+    "checkpoint",
+    "configure",
+    "counters",
+    "current_run_id",
+    "flush",
+    "fork",
+    "handoff",
+    "idempotency_key",
+    "instrument",
+    "observe",
+    "propagate",
+    "resume",
+    "run",
+    "shutdown",
+    "uninstrument",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The client needs an HTTP library, which a program that only records does not have to load at start."""
+    if name in {"Client", "AsyncClient"}:
+        from playhead import client  # noqa: PLC0415 - see above
+
+        return getattr(client, name)
+    raise AttributeError(f"module 'playhead' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""[api] → capture → refs → journal → export.  What users type: observe, run, checkpoint, annotate, propagate."""

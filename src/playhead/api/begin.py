@@ -1,0 +1,129 @@
+"""The beginning of an observed call: which run it is part of, where it stands there, and what is known of it so far."""
+
+import hashlib
+from typing import Any
+
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.context import Context
+
+from playhead.api import twin
+from playhead.api.guard import swallowed
+from playhead.api.ids import new_span_id, new_trace_id
+from playhead.api.port import Recorder, Redact, place, recorder
+from playhead.api.run import ActiveRun
+from playhead.api.span import ObservedSpan
+from playhead.model import names
+
+CURRENT = otel.create_key("playhead-current")
+NEXT_RUN = otel.create_key("playhead-next-run")
+UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
+_SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
+_OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
+# The path of a deep recursion; beyond this its beginning is given by its hash.
+_LONGEST_PATH = 400
+
+
+def begin(
+    kind: str | None,
+    name: str,
+    *,
+    span_name: str | None = None,
+    attributes: dict[str, Any] | None = None,
+    redact: Redact | None = None,
+    root: dict[str, Any] | None = None,
+) -> ObservedSpan | None:
+    """A span for a call that is about to be made; not yet current, not yet in the journal (`calls.enter` does both).
+
+    None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
+    run begins, and a step inside one.  `root` are attributes for the case that a run begins here.
+    """
+    try:
+        where = otel.get_current()
+        above = where.get(CURRENT)
+        if above is UNRECORDED or where.get(_SUPPRESSED):
+            return None
+        to = recorder()
+        if to is None:
+            return None
+        if isinstance(above, ObservedSpan):
+            span = _child(to, above, kind or "step", name, redact)
+        else:
+            span = _root(to, where, kind or "agent", name, _next_run(where) or ActiveRun(), root)
+            span.redact = redact
+            span.path = name
+        _describe(span, span_name, attributes)
+        _sampled(to, span, where)
+        return span
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed(f"begin observing {name!r}", error)
+        return None
+
+
+def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Redact | None) -> ObservedSpan:
+    span = ObservedSpan(to, above.run, kind, name, above.trace_id, new_span_id(), above.span_id)
+    span.above = above
+    span.redact = redact or above.redact
+    span.path = f"{above.path}/{name}"
+    if len(span.path) > _LONGEST_PATH:
+        span.path = _shortened(span.path)
+    return span
+
+
+def _root(
+    to: Recorder, where: Context, kind: str, name: str, run: ActiveRun, root: dict[str, Any] | None
+) -> ObservedSpan:
+    outer = trace.get_current_span(where).get_span_context()
+    trace_id = outer.trace_id if outer.is_valid else new_trace_id()
+    span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
+    span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
+    if root:
+        span.attributes |= root
+    return span
+
+
+def _next_run(where: Context) -> ActiveRun | None:
+    """The run that goes on from a record, for the first run that begins inside `resume()` or `fork()`, or, where the
+    environment says so, in this process."""
+    waiting = where.get(NEXT_RUN) or place.next_run
+    return waiting.pop() if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
+    """Who decides whether the run is recorded: the program's provider, with a twin; without one, the environment."""
+    users = twin.provider()
+    if users is not None:
+        if span.run.recorded and span.run.replay is None:
+            twin.start(users, span, where)
+    elif names.RUN_ROOT in span.attributes and not to.always and span.run.replay is None:
+        # Without a provider there is still OTEL_TRACES_SAMPLER.  A run is recorded whole or not at all.
+        decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
+        span.run.recorded = decision.is_sampled()
+
+
+def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, Any] | None) -> None:
+    run, kind, name = span.run, span.kind, span.name
+    mine = span.attributes
+    mine[names.KIND] = kind
+    mine[names.RUN_ID] = run.id
+    mine[names.RUN_ATTEMPT] = run.attempt
+    if run.is_home:
+        key = f"{span.path}:{kind}"
+        mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
+        if run.replay is None:  # else it is counted when it turns out to be news
+            mine[names.CALL_ORDER] = run.next_start()
+    operation = _OPERATIONS.get(kind)
+    if operation is not None:
+        mine[names.OPERATION] = operation
+        if kind == "agent":
+            mine[names.AGENT_NAME] = name
+        elif kind == "tool":
+            mine[names.TOOL_NAME] = name
+    if attributes:
+        mine.update(attributes)
+    span.name = span_name or (f"{operation} {name}" if operation else name)
+
+
+def _shortened(path: str) -> str:
+    digest = hashlib.sha256(path[: -_LONGEST_PATH // 2].encode("utf-8", "replace")).hexdigest()[:16]
+    return f"...{digest}{path[-_LONGEST_PATH // 2 :]}"

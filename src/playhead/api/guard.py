@@ -1,0 +1,60 @@
+"""The guard: observing must not break what it observes.
+
+Whatever goes wrong inside Playhead is logged once per cause and swallowed; the user's results, exceptions and timing
+pass through.
+"""
+
+import logging
+import os
+import threading
+
+log = logging.getLogger("playhead")
+
+# Bounded: a cause that varies with the data must not become a leak.
+_MOST_CAUSES = 1_000
+_said: set[tuple[str, str, int]] = set()
+# Re-entrant: the garbage collector may end a dropped call while this thread is in here.
+_mutex = threading.RLock()
+
+
+def _in_child() -> None:
+    global _mutex  # noqa: PLW0603 - the thread that held it at the fork is not here
+    _mutex = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def swallowed(doing: str, error: BaseException) -> None:
+    """Logs a failure of ours, once per place and type.  Call it from an `except`; it never raises itself."""
+    try:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        cause = (doing, type(error).__name__, trace.tb_lineno if trace else 0)
+        with _mutex:
+            if cause in _said or len(_said) >= _MOST_CAUSES:
+                return
+            _said.add(cause)
+        log.warning("could not %s; your program is unaffected", doing, exc_info=error)
+    except Exception:  # noqa: BLE001 - the user's log handler, for example
+        return
+
+
+def warn_once(cause: str, message: str) -> None:
+    """One warning per cause and process.  Never raises."""
+    try:
+        with _mutex:
+            if (cause, "", 0) in _said or len(_said) >= _MOST_CAUSES:
+                return
+            _said.add((cause, "", 0))
+        log.warning("%s", message)
+    except Exception:  # noqa: BLE001 - the user's log handler, for example
+        return
+
+
+def forget_said() -> None:
+    """Lets every cause be logged again; for tests."""
+    with _mutex:
+        _said.clear()

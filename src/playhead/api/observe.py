@@ -1,0 +1,180 @@
+"""`@observe`: a decorator for any callable, and a context manager for a block."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeVar, overload
+
+from playhead.api.begin import begin
+from playhead.api.calls import current_span, enter, fail, finish, set_payload
+from playhead.api.functions import observed
+from playhead.api.guard import swallowed, warn_once
+from playhead.api.port import Redact
+from playhead.api.requested import requested_call
+from playhead.api.run import about
+from playhead.api.span import ObservedSpan
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.careful import safe_repr
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def observe(function: F, /) -> F: ...
+@overload
+def observe(
+    label: str | None = None,
+    /,
+    *,
+    name: str | None = None,
+    kind: str | None = None,
+    capture_input: bool = True,
+    capture_output: bool = True,
+    redact: Redact | None = None,
+    replay: bool = False,
+    idempotent: bool = False,
+    session: str | None = None,
+    user: str | None = None,
+    tags: list[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> "Observation": ...
+def observe(
+    target: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    kind: str | None = None,
+    capture_input: bool = True,
+    capture_output: bool = True,
+    redact: Redact | None = None,
+    replay: bool = False,
+    idempotent: bool = False,
+    session: str | None = None,
+    user: str | None = None,
+    tags: list[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Any:
+    """Records a call: name, arguments, result, error, nesting.  A run begins at the outermost observed call.
+
+    Use it bare (`@observe`), with options (`@observe(kind="tool")`), or for a block (`with observe("parse"):`).  Works
+    on functions, methods, coroutines, generators and asynchronous generators, and changes nothing about them.
+
+    `kind` is one of agent, llm, tool, retriever, embedding, guardrail, step (default; for a run's outermost call,
+    agent).  When a run goes on from a record, calls of kind llm, tool, retriever and embedding are answered from it,
+    and so is any call with `replay=True`; a tool with `idempotent=True` may be executed twice.  `redact` is called with
+    the arguments and with the result, and returns what may be recorded.  `session`, `user`, `tags` and `metadata`
+    describe the run, if one begins here.  Nothing that goes wrong in here is raised into the program; an unknown kind
+    is a step, with one warning.
+    """
+    label = target if isinstance(target, str) else name
+    if kind is not None and kind not in names.KINDS:
+        expected = ", ".join(names.KINDS)
+        said = safe_repr(kind)
+        warn_once(f"kind {said}", f"observe(kind={said}): expected one of {expected}; recorded as a step")
+        kind = "step"
+    more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
+    observation = Observation(label, kind, capture_input, capture_output, redact, about(session, user, tags), metadata)
+    observation.attributes = {name: True for name, on in more.items() if on}
+    return observation if target is None or isinstance(target, str) else observation(target)
+
+
+class Observation:
+    """What `observe(...)` with options gives: call it with a function, or enter it around a block."""
+
+    def __init__(
+        self,
+        name: str | None,
+        kind: str | None,
+        capture_input: bool,
+        capture_output: bool,
+        redact: Redact | None,
+        root: dict[str, Any],
+        metadata: Mapping[str, Any] | None,
+    ):
+        self.name = name
+        self.kind = kind
+        self.capture_input = capture_input
+        self.capture_output = capture_output
+        self.redact = redact
+        self.root = root
+        self.metadata = metadata
+        self.attributes: dict[str, Any] = {}
+        self._open: list[ObservedSpan | None] = []
+
+    def __call__(self, function: F) -> F:
+        """The same function, observed."""
+        try:
+            return observed(function, self)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("observe a function", error)
+            return function
+
+    def __enter__(self) -> Self:
+        """Begins a block."""
+        span = self.begin(self.name or "block", None, {})
+        self._open.append(span)
+        if span is not None:
+            enter(span)
+        return self
+
+    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        """Ends the block, with the exception that left it, which goes on."""
+        span = self._mine()
+        if span is not None:
+            self._open.remove(span)
+            if raised is not None:
+                fail(span, raised)
+            else:
+                finish(span)
+        elif None in self._open:
+            self._open.remove(None)
+
+    async def __aenter__(self) -> Self:
+        """As `__enter__`."""
+        return self.__enter__()
+
+    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        """As `__exit__`."""
+        self.__exit__(kind, raised, trace)
+
+    def output(self, value: Any) -> None:
+        """What the block gave, for the record."""
+        span = self._mine()
+        if span is not None and self.capture_output and span.run.recorded:
+            set_payload(span, self.output_name(span.kind), value)
+
+    def begin(self, name: str, arguments: dict[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
+        """A span for one call."""
+        if self.attributes:
+            attributes = {**attributes, **self.attributes}
+        span = begin(self.kind, name, attributes=attributes, redact=self.redact, root=self.root)
+        if span is not None and span.run.recorded:
+            try:
+                self._describe(span, name, arguments)
+            except Exception as error:  # noqa: BLE001 - the guard
+                swallowed(f"describe {name!r}", error)
+        return span
+
+    def _describe(self, span: ObservedSpan, name: str, arguments: dict[str, Any] | None) -> None:
+        if self.metadata is not None and names.RUN_ROOT in span.attributes:
+            set_payload(span, names.RUN_METADATA_REF, self.metadata)
+        if arguments is not None:
+            tool = span.kind == "tool"
+            if tool and span.run.requested and names.TOOL_CALL_ID not in span.attributes:
+                _match_request(span, name, arguments)
+            if self.capture_input:
+                set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
+
+    def _mine(self) -> ObservedSpan | None:
+        """The open block around here: threads and tasks may be in blocks of one observation at the same time."""
+        here = current_span()
+        return here if here in self._open else next((span for span in reversed(self._open) if span is not None), None)
+
+    def output_name(self, kind: str) -> str:
+        """The attribute for what a call of this kind returned."""
+        return names.TOOL_RESULT_REF if kind == "tool" else names.OUTPUT_REF
+
+
+def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
+    call_id = requested_call(span.run, name, canonical_json(arguments))
+    if call_id is not None:
+        span.attributes[names.TOOL_CALL_ID] = call_id

@@ -1,0 +1,134 @@
+"""What observing needs from the stages to its right: the recorder, and the place where it is found.
+
+`configure` puts the recorder here; until it does, the first use configures itself from the environment.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from opentelemetry.sdk.trace import TracerProvider
+
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+
+Redact = Callable[[Any], Any]
+
+
+class Frames(list[bytes]):
+    """What a call has collected for the journal; opaque here, filled by the recorder and given back in one piece.
+
+    `new` are the refs of the contents and threads in it, by digest; there is none while it is empty.
+    """
+
+    __slots__ = ("new",)
+    new: dict[bytes, ContentRef]
+
+
+class Conversation:
+    """What the recorder knows of the threads of one run, so that a prefix is hashed once.  Freed with its run."""
+
+    __slots__ = ("threads",)
+
+    def __init__(self) -> None:
+        self.threads: list[Any] = []
+
+
+class Recorder(Protocol):
+    """Turns payloads into refs, and makes calls durable.  No method raises; none blocks longer than a journal append.
+
+    `redact` is the call's own hook, after which the hook for all payloads has its turn.
+    """
+
+    content: bool
+    """Whether payloads are recorded at all."""
+    reasoning: bool
+    """Whether what models think aloud is recorded."""
+    always: bool
+    """Whether runs are recorded that the sampler drops."""
+
+    @property
+    def redacts(self) -> bool:
+        """Whether a hook changes every payload, so that the record does not hold what the program saw."""
+        ...
+
+    provider: TracerProvider
+    """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
+
+    def payload(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
+        """The ref of a value; its content joins `frames` unless it is in the journal already.  None: not recorded."""
+        ...
+
+    def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
+        """As `payload`, quicker for a value that is likely the same as in an earlier call."""
+        ...
+
+    def thread(
+        self,
+        messages: Sequence[Any],
+        to_message: Callable[[Mapping[str, Any]], Message],
+        conversation: Conversation,
+        frames: Frames,
+        redact: Redact | None = None,
+    ) -> ContentRef | None:
+        """The ref of a model call's input, hashing only what the previous calls of the conversation did not have."""
+        ...
+
+    def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
+        """The ref of a short thread of messages that are in canonical form already, e.g. a call's output."""
+        ...
+
+    def message(self, message: Message, redact: Redact | None = None) -> Message:
+        """A canonical message as it may be recorded: after the redaction hooks."""
+        ...
+
+    def text(self, text: str, redact: Redact | None = None) -> str:
+        """A short text, e.g. of an exception, as it may be shown: redacted, or empty when content is off."""
+        ...
+
+    def faithful(
+        self, value: Any, frames: Frames, *, whole: bool, redact: Redact | None = None
+    ) -> tuple[ContentRef | None, str | None]:
+        """What must be kept beside a result's own content so that it can be given back as it was (`whole`: all of it).
+
+        (None, None): nothing.  (None, why): it cannot be given back.
+        """
+        ...
+
+    def faithful_error(self, raised: BaseException, redact: Redact | None = None) -> Any:
+        """An exception in a form that it can be rebuilt from; None when it must not be kept."""
+        ...
+
+    def announce(self, fields: Sequence[Any], frames: Frames) -> None:
+        """Journals a span that has begun, with the frames collected so far, and clears them."""
+        ...
+
+    def end(self, fields: Sequence[Any], frames: Frames) -> None:
+        """Journals a span that has ended, with the frames collected since."""
+        ...
+
+    def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:
+        """Journals a log event: `fields` are time ns, trace id, span id, attributes."""
+        ...
+
+
+class _Place:
+    """Holds the recorder of this process."""
+
+    recorder: Recorder | None = None
+    disabled: bool = False
+    start: Callable[[], None] | None = None
+    rewind: Callable[[bool], None] | None = None
+    """Prepares the run that the environment says to go on with; called once, with whether anything is recorded.  May
+    raise SystemExit."""
+    next_run: list[Any] | None = None
+    """The run that the first run of this process goes on with, where the environment says so."""
+
+
+place = _Place()
+
+
+def recorder() -> Recorder | None:
+    """The recorder, configuring itself from the environment on first use; None when recording is off."""
+    if place.recorder is None and not place.disabled and place.start is not None:
+        place.start()
+    return place.recorder

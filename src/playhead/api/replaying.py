@@ -1,0 +1,81 @@
+"""What a resumed or forked run needs from the stage to the right: somebody who answers calls from a record.
+
+A run that is not replayed has none, and pays one comparison per call for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from playhead.model import names
+
+if TYPE_CHECKING:
+    from playhead.api.span import ObservedSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """What can be made of a provider's recorded response, JSON values.  Both raise CannotRestore."""
+
+    response: Callable[[Any, BaseException | None], Any]
+    """The provider's own object of it; a stream ends with the exception, if there is one."""
+    with_message: Callable[[Any, Any], Any]
+    """The recorded response (None: nothing is known of it) with another message in it: a text, or the provider's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gives without being executed.  `told`: it is news (a person set it), and is recorded as this run's;
+    otherwise the record has it already.  `items`: what a generator gave, one by one; `ending`: what it raised after
+    them.  `raw`: a model's response as it was received, or as it was changed."""
+
+    value: Any = None
+    error: BaseException | None = None
+    items: list[Any] | None = None
+    ending: BaseException | None = None
+    told: bool = False
+    raw: Any = None
+
+    def give(self) -> Any:
+        """The value, or the exception."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Replay(Protocol):
+    """Answers the calls of one run.  Safe for threads and tasks."""
+
+    def answer(self, span: "ObservedSpan", restore: Restore | None) -> Answer | None:
+        """The answer to a call whose arguments are in the span; None: execute it.
+
+        Raises RunStopped into the program: divergence and doubt are what its caller asked to hear of.
+        """
+        ...
+
+    def enclosing(self, span: "ObservedSpan") -> None:
+        """A call that is executed because others run inside it: decides its identity, and whether it is told again."""
+        ...
+
+    def repeats(self, event: str, span: "ObservedSpan") -> bool:
+        """Whether the record has this log event of the call already: then it is not told twice."""
+        ...
+
+
+def answered(span: "ObservedSpan", restore: Restore | None = None) -> Answer | None:
+    """The recorded answer to a call that can have one.  Raises RunStopped."""
+    replay = span.run.replay
+    if replay is None or not span.can_be_answered:
+        return None
+    answer = replay.answer(span, restore)
+    if answer is not None and not answer.told:
+        equal_call(span)  # the next equal call has the second key, whether or not the first is executed again
+    return answer
+
+
+def equal_call(span: "ObservedSpan") -> str:
+    """Says the same of a call in every attempt of its run: its place, its arguments, and which such call it is."""
+    arguments = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)
+    place = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
+    which = span.run.idempotency(f"{place} {arguments}", span.span_id)
+    return f"{span.run.id} {place} {arguments} {which}"

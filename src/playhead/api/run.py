@@ -1,0 +1,112 @@
+"""A run while it is being recorded: its identity, its counters, and what was said about it."""
+
+import os
+import threading
+from itertools import count
+from typing import Any
+
+from playhead.api.guard import swallowed
+from playhead.api.ids import new_run_id
+from playhead.api.port import Conversation
+from playhead.api.replaying import Replay
+from playhead.model import names
+
+
+class _Process:
+    """Counts forks: what a forked child goes on with was begun by another process."""
+
+    forks = 0
+
+
+def _forked() -> None:
+    _Process.forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class ActiveRun:
+    """One execution of an agent, in the process that owns it.  Safe for threads.
+
+    Starts of spans and log events share one count, ends have their own: together they give every event of the run its
+    place without trusting clocks.  A forked child goes on with the run, but not with the counts, which are its
+    parent's: what it does is placed by time.
+    """
+
+    __slots__ = (
+        "_forks",
+        "_mutex",
+        "attempt",
+        "conversation",
+        "ends",
+        "id",
+        "keys",
+        "last",
+        "occurrences",
+        "recorded",
+        "replay",
+        "requested",
+        "root",
+    )
+
+    def __init__(self, *, recorded: bool = True, run_id: str | None = None, attempt: int = 0) -> None:
+        self.id = run_id or new_run_id()
+        self.attempt = attempt
+        self.recorded = recorded
+        self.replay: Replay | None = None
+        """Who answers its calls, for a run that is resumed or forked."""
+        self.keys: dict[str, list[int]] = {}
+        """Which equal calls have asked for an idempotency key, in order."""
+        self.root: dict[str, Any] = {}
+        """Attributes for its root, beside what the root itself says."""
+        self.ends = count(1)
+        self.last = 0
+        """The number of the latest start or log event."""
+        self.occurrences: dict[str, Any] = {}
+        self.conversation = Conversation()
+        # Tool calls that a model asked for and that no tool span has answered yet: (name, arguments) -> call ids.
+        self.requested: dict[tuple[str, bytes], list[str]] = {}
+        self._mutex = threading.Lock()
+        self._forks = _Process.forks
+
+    @property
+    def is_home(self) -> bool:
+        """Whether this is the process that began the run."""
+        return self._forks == _Process.forks
+
+    def next_start(self) -> int | None:
+        """The next number for a span's start or a log event; None in a forked child."""
+        if self._forks != _Process.forks:
+            return None
+        with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
+            self.last = number = self.last + 1
+        return number
+
+    def occurrence(self, key: str) -> int:
+        """1 for the first call with this path, kind and name, then 2, ..."""
+        counter = self.occurrences.get(key)
+        if counter is None:
+            counter = self.occurrences.setdefault(key, count(1))
+        return next(counter)
+
+    def idempotency(self, question: str, span_id: int) -> int:
+        """Which of the calls with this question it is: 1 for the first that asked for a key."""
+        with self._mutex:
+            asked = self.keys.setdefault(question, [])
+            if span_id not in asked:
+                asked.append(span_id)
+            return asked.index(span_id) + 1
+
+
+def about(session: Any, user: Any, tags: Any) -> dict[str, Any]:
+    """Attributes for the root of a run; empty, with a warning, if they cannot be read."""
+    try:
+        found = {names.CONVERSATION: session, names.USER: user}
+        said: dict[str, Any] = {name: str(value) for name, value in found.items() if value is not None}
+        if tags:
+            said[names.RUN_TAGS] = [tags] if isinstance(tags, str) else [str(tag) for tag in tags]
+        return said
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed("describe a run", error)
+        return {}

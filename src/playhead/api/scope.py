@@ -1,0 +1,214 @@
+"""`run()`, and what a program can say inside a run: its state, checkpoints, annotations, handoffs.
+
+Outside a run these do nothing: a library may call them whether or not somebody records.
+"""
+
+import functools
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, ParamSpec, Self, TypeVar, cast
+
+from opentelemetry import context as otel
+
+from playhead.api.begin import begin
+from playhead.api.calls import current_span, enter, fail, finish, set_payload
+from playhead.api.guard import swallowed
+from playhead.api.port import Frames, Redact, recorder
+from playhead.api.replaying import equal_call
+from playhead.api.run import about
+from playhead.api.span import ObservedSpan
+from playhead.model import names
+from playhead.model.careful import safe_repr
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class RunState(MutableMapping[str, Any]):
+    """The run's own state: a dictionary of which each change is recorded, as `state_changed`."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self.inside: ObservedSpan | None = None
+        """The run's span: a thread of the program has no call around it, and changes the state of this run."""
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._values[key] = value
+        say(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {names.VALUE_REF: value}, self.inside)
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+        say(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {}, self.inside)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class run:  # noqa: N801 - it is used like a function
+    """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
+
+    Inside another run it is an agent of that run, and `session`, `user`, `tags` and `metadata` are that run's.
+    `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state.
+    """
+
+    def __init__(
+        self,
+        name: str = "run",
+        *,
+        session: str | None = None,
+        user: str | None = None,
+        tags: list[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        redact: Redact | None = None,
+    ):
+        self.name = name
+        self.state = RunState()
+        self.id: str | None = None
+        self._root = about(session, user, tags)
+        self._metadata = metadata
+        self._redact = redact
+        self._span: ObservedSpan | None = None
+
+    def __enter__(self) -> Self:
+        """Begins the run."""
+        span = begin("agent", self.name, root=self._root, redact=self._redact)
+        self._span = self.state.inside = span
+        if span is not None:
+            if span.run.recorded:
+                self.id = span.run.id
+                if self._metadata is not None and names.RUN_ROOT in span.attributes:
+                    set_payload(span, names.RUN_METADATA_REF, self._metadata)
+            enter(span)
+        return self
+
+    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        """Ends the run, with the exception that left the block, which goes on."""
+        span, self._span, self.state.inside = self._span, None, None
+        if span is None:
+            return
+        if raised is not None:
+            fail(span, raised)
+        else:
+            finish(span)
+
+    async def __aenter__(self) -> Self:
+        """As `__enter__`."""
+        return self.__enter__()
+
+    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        """As `__exit__`."""
+        self.__exit__(kind, raised, trace)
+
+    def input(self, value: Any) -> None:
+        """What the run was asked to do, for the record."""
+        if self._span is not None and self._span.run.recorded:
+            set_payload(self._span, names.INPUT_REF, value)
+
+    def output(self, value: Any) -> None:
+        """What the run came to, for the record."""
+        if self._span is not None and self._span.run.recorded:
+            set_payload(self._span, names.OUTPUT_REF, value)
+
+
+def current_run_id() -> str | None:
+    """The id of the run around here (32 hex digits), e.g. to put it into a log line; None outside a run."""
+    span = current_span()
+    return span.run.id if span is not None else None
+
+
+def idempotency_key() -> str | None:
+    """Inside a tool: the same for this call over all attempts of its run, so that tools can pass it on; None outside.
+
+    32 hex digits.  A fork is another run, and its calls have other keys.
+    """
+    span = current_span()
+    if span is None:
+        return None
+    return hashlib.sha256(equal_call(span).encode()).hexdigest()[:32]
+
+
+def checkpoint(state: Any = None, *, name: str | None = None) -> None:
+    """A state that the run can be continued from.  In the journal when this returns."""
+    attributes = {"playhead.checkpoint.name": _text(name)} if name else {}
+    say(names.CHECKPOINT, attributes, {names.STATE_REF: state})
+
+
+def annotate(
+    *, decision: Any = None, reason: str | None = None, alternatives: list[Any] | None = None, **more: Any
+) -> None:
+    """A decision that the code takes, said for the record: what was chosen, why, and what else could have been."""
+    said = {"decision": decision, "reason": reason, "alternatives": alternatives, **more}
+    say(names.ANNOTATION, {}, {names.ANNOTATION_REF: {key: item for key, item in said.items() if item is not None}})
+
+
+def handoff(to: str, *, reason: str | None = None) -> None:
+    """From here on another agent acts."""
+    say(names.HANDOFF, {names.HANDOFF_TO: _text(to)}, {names.REASON_REF: reason} if reason is not None else {})
+
+
+def propagate(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, bound to the run around here: for threads and executors, which start without one.
+
+    `executor.submit(playhead.propagate(work), item)`.  A coroutine function's coroutine is bound, too.
+    """
+    where = otel.get_current()
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        token = otel.attach(where)
+        try:
+            return await cast(Any, function)(*args, **kwargs)
+        finally:
+            otel.detach(token)
+
+    def propagated(*args: P.args, **kwargs: P.kwargs) -> R:
+        token = otel.attach(where)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            otel.detach(token)
+
+    bound = cast(Callable[P, R], awaited) if inspect.iscoroutinefunction(function) else propagated
+    return functools.update_wrapper(bound, function)
+
+
+def say(event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside: ObservedSpan | None = None) -> None:
+    """Journals a log event of the innermost observed call, or of this one if there is none around here."""
+    span = current_span() or inside
+    if span is not None:
+        say_of(span, event, attributes, payloads)
+
+
+def say_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
+    """Journals a log event of this call."""
+    try:
+        to = recorder()
+        if to is None or not span.run.recorded:
+            return
+        replay = span.run.replay
+        if replay is not None and event != names.RESUMED and replay.repeats(event, span):
+            return
+        frames = Frames()
+        said: dict[str, Any] = {names.RUN_ID: span.run.id, **attributes}
+        number = span.run.next_start()
+        if number is not None:
+            said[names.CALL_ORDER] = number
+        for name, value in payloads.items():
+            ref = to.payload(value, frames, span.redact)
+            if ref is not None:
+                said[name] = ref
+        fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", said)
+        to.log(event, fields, frames)
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed(f"record {event}", error)
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else safe_repr(value)

@@ -1,0 +1,4 @@
+"""api → [capture] → refs → journal → export.  One file per instrumented library, all of one shape:
+
+`SUPPORTS` (the requirement that says which versions), `patch()`, `unpatch()`, `read_request()`, `read_response()`.
+"""

@@ -1,0 +1,195 @@
+"""A model call being observed, whatever the provider: what every capture module hands over, and when.
+
+Begin with a `ModelRequest`; end with a `ModelResponse`, an error, or both for a stream that broke after it had begun.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.api.begin import begin
+from playhead.api.calls import abort, enter, fail, finish, set_payload
+from playhead.api.guard import swallowed
+from playhead.api.replaying import Answer, Restore, answered
+from playhead.api.requested import request_call
+from playhead.api.span import ObservedSpan
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+
+_CLIENT = 3  # OTLP's SpanKind for a call to another service
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What was asked.  `messages` are the provider's own; `to_message` makes ours of one; `settings` is the request
+    without messages and tools; `attributes` are the GenAI conventions' `gen_ai.request.*`."""
+
+    provider: str
+    operation: str
+    model: str
+    messages: Sequence[Any]
+    to_message: Callable[[Mapping[str, Any]], Message]
+    tools: Any = None
+    system: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """What came back.  `raw` is the response as received, as JSON values, for exact replay."""
+
+    messages: Sequence[Message]
+    raw: Any
+    reasoning: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswers:
+    """What a provider's module makes of its recorded answers: objects for the program, and ours for the record."""
+
+    restore: Restore
+    read: Callable[[Any], ModelResponse | None]
+
+
+class ModelCall:
+    """One call; `start` answers None when it is not recorded.  Only what a resumed run asked to hear of is raised."""
+
+    __slots__ = ("answer", "began", "recorded", "span")
+
+    def __init__(self, span: ObservedSpan):
+        self.span = span
+        self.recorded: RecordedAnswers | None = None
+        self.answer: Answer | None = None
+        """What the record says of a run that is resumed or forked: `give` it instead of calling."""
+        self.began = time.perf_counter()
+
+    @classmethod
+    def start(
+        cls, read: Callable[[], ModelRequest], recorded: "Callable[[], RecordedAnswers] | None" = None
+    ) -> "ModelCall | None":
+        """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
+
+        Raises RunStopped, and nothing else.
+        """
+        try:
+            request = read()
+            attributes: dict[str, Any] = {
+                names.OPERATION: request.operation,
+                names.PROVIDER: request.provider,
+                names.REQUEST_MODEL: request.model,
+                **request.attributes,
+            }
+            label = f"{request.operation} {request.model}"
+            # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
+            root = {names.RUN_NAME: label}
+            span = begin("llm", request.operation, span_name=label, attributes=attributes, root=root)
+            if span is None:
+                return None
+            span.otel_kind = _CLIENT
+            if span.run.recorded:
+                _record_request(span, request)
+            call = cls(span)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("observe a model call", error)
+            return None
+        if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
+            call.recorded = recorded()
+            call.answer = answered(span, call.recorded.restore)
+        if call.answer is None or call.answer.told:
+            enter(span)
+        return call
+
+    def give(self, answer: Answer) -> Any:
+        """The answer of a record, or of a person, whose answer is told as this run's own."""
+        raw, recorded = answer.raw, self.recorded
+        if answer.error is not None:
+            if answer.told:
+                self.fail(answer.error)
+        elif raw is None or recorded is None:
+            if answer.told:
+                finish(self.span)
+        elif answer.told:
+            self.end(lambda: recorded.read(raw))
+        else:
+            self._ask_for_tools(lambda: recorded.read(raw))
+        return answer.give()
+
+    def _ask_for_tools(self, read: Callable[[], ModelResponse | None]) -> None:
+        """A recorded answer asks for tools as a live one does: those that run now are told by whose wish."""
+        try:
+            response = read()
+            if response is not None:
+                _request_tools(self.span, response)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("read a recorded answer", error)
+
+    def first_chunk(self) -> None:
+        """The first piece of a streamed answer is here."""
+        self.span.attributes.setdefault(names.TIME_TO_FIRST_CHUNK, round(time.perf_counter() - self.began, 6))
+
+    def end(self, read: Callable[[], ModelResponse | None], *, aborted: bool = False) -> None:
+        """The answer is complete, or (`aborted`) the stream was closed before its end.  None: it cannot be read."""
+        self._take(read)
+        (abort if aborted else finish)(self.span)
+
+    def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
+        """The call raised; `read` gives what had been streamed until then."""
+        if read is not None:
+            self._take(read)
+        fail(self.span, raised)
+
+    def _take(self, read: Callable[[], ModelResponse | None]) -> None:
+        if not self.span.run.recorded:
+            return
+        try:
+            response = read()
+            if response is not None:
+                _record_response(self.span, response)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("read a model's answer", error)
+
+
+def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
+    to, frames = span.recorder, span.frames
+    thread = to.thread(request.messages, request.to_message, span.run.conversation, frames, span.redact)
+    _refer(span, names.INPUT_MESSAGES_REF, thread)
+    if request.tools:
+        _refer(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
+    if request.system:
+        _refer(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
+    if request.settings:
+        _refer(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
+
+
+def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
+    span.attributes.update(response.attributes)
+    to, frames = span.recorder, span.frames
+    _refer(span, names.OUTPUT_MESSAGES_REF, to.message_thread(_redacted(span, response.messages), frames))
+    if response.reasoning and to.reasoning:
+        set_payload(span, names.REASONING_REF, response.reasoning)
+    set_payload(span, names.RESPONSE_REF, response.raw)
+    if to.redacts or span.redact is not None:
+        span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
+    _request_tools(span, response)
+
+
+def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:
+    for message in response.messages:
+        for part in message["parts"]:
+            if part.get("type") == "tool_call" and part.get("id"):
+                arguments = canonical_json(part.get("arguments"))
+                request_call(span.run, str(part.get("name")), arguments, str(part["id"]))
+
+
+def _redacted(span: ObservedSpan, messages: Sequence[Message]) -> Sequence[Message]:
+    return [span.recorder.message(message, span.redact) for message in messages]
+
+
+def _refer(span: ObservedSpan, name: str, ref: ContentRef | None) -> None:
+    if ref is not None:
+        span.attributes[name] = ref

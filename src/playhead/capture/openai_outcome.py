@@ -1,0 +1,35 @@
+"""Another message in the place of the recorded one: what `openai` would have answered, had the model said that."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+# What an answer is that nobody has given: a call that was in doubt has no recorded one to change.
+_UNKNOWN = {"id": "chatcmpl-playhead", "created": 0}
+# Says something about the recorded answer only.
+_OF_THE_RECORDED = {"choices", "usage", "stream"}
+
+
+def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
+    """The recorded response with this message: a text, or a message in OpenAI's form."""
+    said = {"content": message} if isinstance(message, str) else message
+    native: dict[str, Any] = {"role": "assistant", "content": None, **said}
+    ending = "tool_calls" if native.get("tool_calls") else "stop"
+    about = _about(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
+    about = {**_UNKNOWN, "model": model, **about}
+    if not streamed:
+        choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
+        return {**about, "choices": [choice]}
+    if native.get("tool_calls"):
+        native["tool_calls"] = [{"index": at, **call} for at, call in enumerate(native["tool_calls"])]
+    pieces: list[dict[str, Any]] = [
+        {"index": 0, "delta": native, "finish_reason": None},
+        {"index": 0, "delta": {}, "finish_reason": ending},
+    ]
+    return {"stream": [{**about, "choices": [piece]} for piece in pieces]}
+
+
+def _about(recorded: Any) -> dict[str, Any]:
+    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if known.get("stream"):
+        known = cast("dict[str, Any]", known["stream"][0])
+    return {key: value for key, value in known.items() if key not in _OF_THE_RECORDED}

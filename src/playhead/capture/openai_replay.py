@@ -1,0 +1,183 @@
+"""A recorded answer of `openai` → the object that the live call gave.
+
+The recorded answer takes the server's place: the client's own method runs, on a copy of the client whose requests are
+answered from the record.  So parsing, streaming and raw responses are the library's, whatever its version, and nothing
+leaves the process: not the request, and no request for credentials either.
+"""
+
+import copy
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from sys import modules
+from types import MappingProxyType
+from typing import Any, cast
+
+import wrapt
+
+from playhead.errors import CannotRestore
+from playhead.model.canonical import canonical_json
+
+
+def restore(
+    raw: Any,
+    kwargs: Mapping[str, Any],
+    client: Any,
+    *,
+    method: str,
+    is_async: bool,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    ending: BaseException | None = None,
+) -> Any:
+    """What `client.method(**kwargs)` answered when `raw` was recorded; an awaitable of it when `is_async`.
+
+    `client` is the resource, as instrumentation sees it: `OpenAI().chat.completions`.  `headers` are those of
+    the live response that were kept (`x-request-id` becomes `_request_id`); `ending` is what a stream raised after its
+    last recorded chunk.  Raises CannotRestore, at once or when awaited.
+    """
+    streamed = kwargs.get("stream") is True
+    _check(raw, streamed=streamed)
+    if not streamed and method == "create" and (made := _made(raw, kwargs, client, headers)) is not None:
+        return _ready(made) if is_async else made
+    if streamed:
+        events = _async_events if is_async else _events
+        headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
+        answer = _Answer(lambda: events(raw["stream"], ending), headers, is_async=is_async)
+    else:
+        headers = {"content-type": "application/json", **headers}
+        answer = _Answer(lambda: canonical_json(raw), headers, is_async=is_async)
+    call = partial(_method(client, method), _answered_by(answer, client), **kwargs)
+    return _awaited(call, answer) if is_async else _called(call, answer)
+
+
+def _made(raw: Any, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]) -> Any:
+    """What the client makes of a plain answer, made as it does, without going all of its way for it; None: go it."""
+    client = resource._client
+    is_own = type(client).__module__.partition(".")[0] == "openai"  # a subclass may do anything with an answer
+    if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
+        return None
+    try:
+        made: Any = modules["openai._models"].construct_type(
+            type_=modules["openai.types.chat"].ChatCompletion, value=raw
+        )
+        made._request_id = headers.get("x-request-id")
+        return made
+    except Exception:  # noqa: BLE001 - a version that is different inside: its own way is always right
+        return None
+
+
+def _check(raw: Any, *, streamed: bool) -> None:
+    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
+    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    if streamed and not isinstance(recorded.get("stream"), list):
+        raise CannotRestore("a stream is asked for, and none was recorded")
+    if not streamed and "choices" not in recorded:
+        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
+
+
+def _called(call: Callable[[], Any], answer: "_Answer") -> Any:
+    try:
+        result = call()
+    except Exception as error:
+        raise _unreadable(error) from error
+    answer.check()
+    return result
+
+
+async def _awaited(call: Callable[[], Any], answer: "_Answer") -> Any:
+    try:
+        result = await call()
+    except Exception as error:
+        raise _unreadable(error) from error
+    answer.check()
+    return result
+
+
+def _unreadable(error: Exception) -> CannotRestore:
+    return CannotRestore(f"openai cannot read the recorded answer ({type(error).__name__}: {error})")
+
+
+def _method(resource: Any, name: str) -> Callable[..., Any]:
+    """The library's own function: instrumentation, ours or another's, would take the replayed call for a live one."""
+    owner = cast(Any, type(resource))
+    method: Any = inspect.getattr_static(owner, name, None)
+    while isinstance(method, wrapt.FunctionWrapper):
+        method = cast(Any, method).__wrapped__
+    if not callable(method):
+        raise CannotRestore(f"this openai has no {owner.__qualname__}.{name}; install the recorded version")
+    return method
+
+
+def _answered_by(answer: "_Answer", resource: Any) -> Any:
+    """The same resource of a client that gets this answer to whatever it asks."""
+    client = copy.copy(resource._client)
+    client._client = _Line(client._client, answer)
+    # These fetch or check credentials, which may be gone, and would ask for them over the network.
+    client._prepare_options = answer.unchanged
+    client._prepare_request = answer.unchanged
+    client._validate_headers = lambda *_, **__: None  # pyright: ignore[reportUnknownLambdaType]
+    client._send_request = client._client.send
+    client.max_retries = 0
+    return type(resource)(client)
+
+
+class _Answer:
+    """What the server said, and whether the client has taken it."""
+
+    def __init__(self, content: Callable[[], Any], headers: Mapping[str, str], *, is_async: bool):
+        self._content = content
+        self._headers = headers
+        self._is_async = is_async
+        self._taken = False
+
+    def send(self, request: Any, **_: Any) -> Any:
+        """In the place of the HTTP client's method."""
+        self._taken = True
+        # httpx or httpx2, whichever the client was made with.
+        library: Any = modules[type(request).__module__.partition(".")[0]]
+        response = library.Response(200, headers=self._headers, content=self._content(), request=request)
+        response.elapsed = timedelta(0)
+        return _ready(response) if self._is_async else response
+
+    def unchanged(self, value: Any) -> Any:
+        """In the place of a hook of the client's that may change what it is given."""
+        return _ready(value) if self._is_async else value
+
+    def check(self) -> None:
+        """Raises CannotRestore when the result came from somewhere else."""
+        if not self._taken:
+            raise CannotRestore("this client does not send its requests in a way that can be answered from the record")
+
+
+class _Line(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """The user's HTTP client, which makes requests as ever, and sends none."""
+
+    def __init__(self, http: Any, answer: _Answer):
+        super().__init__(http)  # pyright: ignore[reportUnknownMemberType]
+        self._self_answer = answer
+
+    def send(self, request: Any, **options: Any) -> Any:
+        return self._self_answer.send(request, **options)
+
+
+async def _ready(value: Any) -> Any:
+    return value
+
+
+def _events(chunks: Sequence[Any], ending: BaseException | None) -> Iterator[bytes]:
+    for chunk in chunks:
+        yield _event(chunk)
+    if ending is not None:
+        raise ending
+    yield b"data: [DONE]\n\n"
+
+
+async def _async_events(chunks: Sequence[Any], ending: BaseException | None) -> AsyncIterator[bytes]:
+    for event in _events(chunks, ending):
+        yield event
+
+
+def _event(chunk: Any) -> bytes:
+    return b"data: " + canonical_json(chunk) + b"\n\n"

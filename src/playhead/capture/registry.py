@@ -1,0 +1,64 @@
+"""Which libraries can be instrumented, and switching that on and off."""
+
+import importlib
+import importlib.util
+from typing import Protocol, cast
+
+from playhead.api.guard import log, swallowed
+
+LIBRARIES: dict[str, str] = {"openai": "playhead.capture.openai"}
+"""Library's import name → the module that instruments it."""
+
+
+class Capture(Protocol):
+    """The part of a capture module's shape that switches it on and off."""
+
+    SUPPORTS: str
+
+    def patch(self) -> None:
+        """Wraps the library's calls.  A second time changes nothing."""
+        ...
+
+    def unpatch(self) -> None:
+        """Undoes `patch`."""
+        ...
+
+
+def instrument(*libraries: str) -> tuple[str, ...]:
+    """Records the calls of these libraries, or of every installed one that we know; returns their names.
+
+    A name that we do not know, or a library that is not installed, is a warning, not an error.
+    """
+    done: list[str] = []
+    for name in libraries or LIBRARIES:
+        try:
+            module = _capture(name, asked_for=bool(libraries))
+            if module is not None:
+                module.patch()
+                done.append(name)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed(f"instrument {name}", error)
+    return tuple(done)
+
+
+def uninstrument(*libraries: str) -> None:
+    """Leaves these libraries, or all, as they were."""
+    for name in libraries or LIBRARIES:
+        try:
+            module = _capture(name, asked_for=False)
+            if module is not None:
+                module.unpatch()
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed(f"stop instrumenting {name}", error)
+
+
+def _capture(name: str, *, asked_for: bool) -> Capture | None:
+    path = LIBRARIES.get(name)
+    if path is None:
+        log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
+        return None
+    if importlib.util.find_spec(name) is None:
+        if asked_for:
+            log.warning("cannot instrument %r: it is not installed in this environment", name)
+        return None
+    return cast(Capture, importlib.import_module(path))

@@ -1,0 +1,176 @@
+"""The commands that run a program again on a record: resume, fork.  The program's own code is not touched.
+
+What to do travels to the program in its environment (see `playhead.rewind`); its exit code is the command's.
+"""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import sqrt
+from typing import Annotated, Any
+
+import typer
+
+from playhead.cli import asking
+from playhead.cli.asking import Collector
+from playhead.errors import SettingInvalid
+from playhead.model import names
+from playhead.replay.lifecycle import read_record
+from playhead.rewind import ASKED
+from playhead.settings import load
+
+# A program is mostly waiting for models, but each takes memory of its own.
+_AT_A_TIME = 4
+_Z = 1.96  # 95 %
+_MOST_SHOWN = 100
+
+Run = Annotated[str, typer.Argument(help="The run's id, or `last`.", show_default=False)]
+Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands, in the order in which --help lists them."""
+    for command in (resume, fork):
+        app.command()(command)
+
+
+def resume(
+    ctx: typer.Context,
+    run: Run,
+    program: Program,
+    in_doubt: Annotated[
+        str, typer.Option(help="A tool that had begun when the process died: raise, or rerun.")
+    ] = "raise",
+    on_divergence: Annotated[
+        str, typer.Option(help="The program asks something else than it did: live, or raise.")
+    ] = "live",
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Even if another process seems to run it still.")] = False,
+) -> None:
+    """Run a program again where its run ended: recorded calls are answered, the rest goes live.
+
+    playhead resume [OPTIONS] RUN -- python agent.py
+    """
+    _one_of("in-doubt", in_doubt, "raise", "rerun")
+    _one_of("on-divergence", on_divergence, "live", "raise")
+    options: dict[str, Any] = {"in_doubt": in_doubt, "on_divergence": on_divergence, "force": force}
+    options["outcomes"] = dict(map(_named_outcome, outcome or ()))
+    what = {"resume": _run_id(ctx, run), "options": options}
+    raise typer.Exit(subprocess.run(program, env=_environ(what), check=False).returncode)  # noqa: S603 - the user's own
+
+
+def fork(
+    ctx: typer.Context,
+    run: Run,
+    program: Program,
+    at: Annotated[str, typer.Option(help="The step: its seq, or its event's id.", show_default=False)],
+    outcome: Annotated[
+        str | None,
+        typer.Option(help='What comes of it instead: {"result": ...}, {"error": ...}, {"message": ...}, or a value.'),
+    ] = None,
+    live: Annotated[str, typer.Option(help="What runs live after it: all, or llm (tools are not executed).")] = "all",
+    tools: Annotated[str, typer.Option(help="With --live llm, tools that the record cannot answer: deny.")] = "deny",
+    times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
+) -> None:
+    """Run a program again up to a step, and on from there with another outcome, as a new run.
+
+    playhead fork [OPTIONS] RUN --at 9 -- python agent.py
+    """
+    _one_of("live", live, "all", "llm")
+    _one_of("tools", tools, "deny")
+    options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
+    options["tools"] = tools if live == "llm" else None
+    if outcome is not None:
+        options["outcome"] = _outcome(outcome)
+    run_id = _run_id(ctx, run)
+    environ = _environ({"fork": run_id, "options": options})
+    if times == 1:
+        raise typer.Exit(subprocess.run(program, env=environ, check=False).returncode)  # noqa: S603 - the user's own
+    _many(program, environ, run_id, times)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one run of the program ended: what it comes to is its exit code and its last line."""
+
+    code: int
+    line: str
+
+
+def _many(program: list[str], environ: dict[str, str], parent: str, times: int) -> None:
+    from rich.console import Console  # noqa: PLC0415 - `--help` does without it
+    from rich.progress import track  # noqa: PLC0415
+
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        running = [pool.submit(_run, program, environ) for _ in range(times)]
+        ended = [one.result() for one in track(running, "forks", times, console=Console(stderr=True))]
+    seen = Counter(ended).most_common()
+    for one, count in seen:
+        typer.echo(f"{count:5} x  exit {one.code}  {one.line[:_MOST_SHOWN]}")
+    # One that has not ended would go on live, which nobody has asked for.
+    whole = _has_ended(parent)
+    usual = _run(program, _environ({"resume": parent, "options": {}})) if whole else seen[0][0]
+    other = sum(one != usual for one in ended)
+    low, high = wilson(other, times)
+    what = "the parent's" if whole else "the most frequent one (the parent has not ended)"
+    typer.echo(f"{what}: exit {usual.code}  {usual.line[:_MOST_SHOWN]}")
+    typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
+    raise typer.Exit(max(one.code for one in ended))
+
+
+def _has_ended(run_id: str) -> bool:
+    from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
+
+    settings = load()
+    record = read_record(run_id, settings.journal_dir, lambda: Client(settings.endpoint, settings.api_key))
+    return any(names.RUN_ROOT in span.attributes and span.end_ns is not None for span in record.spans)
+
+
+def _run(program: list[str], environ: dict[str, str]) -> Ended:
+    done = subprocess.run(program, env=environ, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - the user's own
+    lines = done.stdout.strip().splitlines()
+    return Ended(done.returncode, lines[-1] if lines else "")
+
+
+def wilson(hits: int, of: int) -> tuple[float, float]:
+    """The interval in which the true share lies, 19 times in 20, having seen so many hits."""
+    share, z2 = hits / of, _Z * _Z
+    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
+    half = _Z / (1 + z2 / of) * sqrt(share * (1 - share) / of + z2 / (4 * of * of))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _run_id(ctx: typer.Context, run: str) -> str:
+    if len(run) == 32:  # the journal may have it, and then no collector is asked
+        return run
+    with ctx.ensure_object(Collector).ask() as client:
+        return asking.run_id(client, run)
+
+
+def _environ(what: dict[str, Any]) -> dict[str, str]:
+    return {**os.environ, ASKED: json.dumps(what)}
+
+
+def _named_outcome(given: str) -> tuple[str, Any]:
+    at, equals, outcome = given.partition("=")
+    if not equals or not at:
+        raise SettingInvalid(f"--outcome {given}: expected SEQ_OR_ID=JSON, for example 9='{{\"result\": 5}}'")
+    return at, _outcome(outcome)
+
+
+def _outcome(given: str) -> Any:
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given  # a text: what a tool returned, or a model said
+
+
+def _one_of(option: str, given: str, *expected: str) -> None:
+    if given not in expected:
+        raise SettingInvalid(f"--{option} {given}: expected {' or '.join(expected)}")

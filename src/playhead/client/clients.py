@@ -1,0 +1,98 @@
+"""Two ways to ask the same questions."""
+
+from collections.abc import AsyncIterator, Iterator
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from playhead.client.exchange import answer, collector_url, options, unreachable
+from playhead.client.question import Listing, Question
+from playhead.client.questions import Questions
+
+T = TypeVar("T")
+
+
+class Client(Questions):
+    """Asks, and waits for the answer.  Safe to share between threads.  Raises ClientError and what stands below it."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout_seconds: float = 30.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.base_url = collector_url(base_url)
+        self._http = httpx.Client(**options(self.base_url, api_key, timeout_seconds), transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives connections back."""
+        self._http.close()
+
+    def ask(self, question: Question[T]) -> T:
+        """The answer to a question."""
+        try:
+            response = self._http.send(question.request(self._http))
+        except httpx.TransportError as error:
+            raise unreachable(self.base_url, error) from error
+        return answer(self.base_url, question, response)
+
+    def pages(self, listing: Listing[T]) -> Iterator[T]:
+        """The items of a list, page by page."""
+        rest: Listing[T] | None = listing if listing.left != 0 else None
+        while rest is not None:
+            page = self.ask(rest.question())
+            yield from page["items"]
+            rest = rest.behind(page)
+
+
+class AsyncClient(Questions):
+    """The same questions; answers are awaited, lists are iterated with `async for`."""
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout_seconds: float = 30.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.base_url = collector_url(base_url)
+        self._http = httpx.AsyncClient(**options(self.base_url, api_key, timeout_seconds), transport=transport)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Gives connections back."""
+        await self._http.aclose()
+
+    async def ask(self, question: Question[T]) -> T:
+        """The answer to a question."""
+        try:
+            response = await self._http.send(question.request(self._http))
+        except httpx.TransportError as error:
+            raise unreachable(self.base_url, error) from error
+        return answer(self.base_url, question, response)
+
+    async def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
+        """The items of a list, page by page."""
+        rest: Listing[T] | None = listing if listing.left != 0 else None
+        while rest is not None:
+            page = await self.ask(rest.question())
+            for item in page["items"]:
+                yield item
+            rest = rest.behind(page)

@@ -1,0 +1,94 @@
+"""Where a client asks, with which key, and what a failure means for its user."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+
+from playhead import settings
+from playhead.client.question import Question
+from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
+from playhead.model.canonical import parse_json
+from playhead.model.setting import HTTP_URL, BadSetting, InForce, in_force_of, setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What a client reads besides the SDK's settings."""
+
+    collector_url: str | None = setting(
+        "PLAYHEAD_COLLECTOR_URL", None, HTTP_URL, "the collector to ask; without it, the one that spans go to"
+    )
+
+
+T = TypeVar("T")
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_MEANS: Mapping[int, type[ClientError]] = {
+    401: NotAuthorized,
+    403: NotAuthorized,
+    404: NotFound,
+    **dict.fromkeys((400, 413, 416, 422), BadRequest),
+}
+
+
+def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
+    """The client's settings, and where each comes from.  Raises SettingInvalid."""
+    try:
+        return in_force_of(ClientSettings, environ, options)
+    except BadSetting as error:
+        raise SettingInvalid(str(error)) from None
+
+
+def collector_url(given: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
+    """The collector's address: as given, else from the environment, else where spans go.  Raises SettingInvalid."""
+    (line,) = in_force(environ, collector_url=given)
+    return line.value or settings.load(environ).endpoint
+
+
+def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
+    """What both HTTP clients are made with.  The key comes from the environment when none is given."""
+    key = api_key or settings.load().api_key
+    return {
+        "base_url": base_url + "/api/v1/",
+        "headers": {"authorization": f"Bearer {key}"} if key else {},
+        "timeout": timeout_seconds,
+        # A proxy that is set for the Internet does not reach this machine's own collector.
+        "trust_env": urlsplit(base_url).hostname not in _LOOPBACK,
+    }
+
+
+def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreachable:
+    """No answer came."""
+    if isinstance(error, httpx.TimeoutException):
+        return CollectorUnreachable(f"the collector at {base_url} did not answer in time: try again, or ask for less")
+    return CollectorUnreachable(
+        f"no collector answers at {base_url} ({error}): is it running? Start one with `playhead serve`, "
+        "or say where it is with PLAYHEAD_COLLECTOR_URL"
+    )
+
+
+def answer(base_url: str, question: Question[T], response: httpx.Response) -> T:
+    """What the response says.  Raises ClientError."""
+    if not response.is_success:
+        message = _message(response)
+        raise _stranger(base_url) if message is None else _MEANS.get(response.status_code, ClientError)(message)
+    try:
+        return question.read(response)
+    except ValueError:
+        raise _stranger(base_url) from None
+
+
+def _stranger(base_url: str) -> CollectorUnreachable:
+    return CollectorUnreachable(
+        f"what answers at {base_url} is no Playhead collector: say where it is with PLAYHEAD_COLLECTOR_URL"
+    )
+
+
+def _message(response: httpx.Response) -> str | None:
+    try:
+        return str(parse_json(response.content)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,117 @@
+"""A question as a value, and how it becomes a method of both clients."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from urllib.parse import quote
+
+import httpx
+
+from playhead.model.answers import Page
+from playhead.model.canonical import parse_json
+
+if TYPE_CHECKING:
+    from playhead.client.clients import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """What to ask, and how to read the answer."""
+
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: Any = None
+    read: Callable[[httpx.Response], T] = lambda response: cast(T, parse_json(response.content))
+
+    def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        """As HTTP.  What is None is not said."""
+        params = {name: value for name, value in self.params.items() if value is not None}
+        return http.build_request("GET" if self.body is None else "POST", self.path, params=params, json=self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """A question whose answer comes in pages; `left` items are still wanted (None: all)."""
+
+    path: str
+    params: Mapping[str, Any]
+    left: int | None
+
+    def question(self) -> Question[Page[T]]:
+        """The next page."""
+        size = _PAGE if self.left is None else max(1, min(_PAGE, self.left))
+        return Question(self.path, {**self.params, "limit": size})
+
+    def behind(self, page: Page[T]) -> Listing[T] | None:
+        """What remains to be asked for; None when this was all."""
+        left = None if self.left is None else self.left - len(page["items"])
+        if page["next_cursor"] is None or (left is not None and left <= 0):
+            return None
+        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, left=left)
+
+
+class asked(Generic[P, T]):  # noqa: N801 - a decorator
+    """Makes a description of a question a method of both clients: one answers, the other can be awaited."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Question[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: Any = None) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
+    @overload
+    def __get__(self, client: None, owner: Any = None) -> Self: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+        """Bound to a client."""
+        if client is None:
+            return self
+
+        describe: Callable[P, Question[T]] = MethodType(self._describe, client)
+
+        @wraps(describe)
+        def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.ask(describe(*args, **kwargs))
+
+        return ask
+
+
+class listed(Generic[P, T]):  # noqa: N801 - a decorator
+    """The same for lists: one client iterates, the other iterates asynchronously."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    @overload
+    def __get__(self, client: None, owner: Any = None) -> Self: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+        """Bound to a client."""
+        if client is None:
+            return self
+
+        describe: Callable[P, Listing[T]] = MethodType(self._describe, client)
+
+        @wraps(describe)
+        def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.pages(describe(*args, **kwargs))
+
+        return iterate
+
+
+def run_path(run: str, *rest: str) -> str:
+    """Where a run's questions are asked."""
+    return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))

@@ -1,0 +1,263 @@
+"""The SDK's composition root: settings → intake, journal, recorder, shipper; flush, shutdown, forks and exit.
+
+`configure` may raise, everything else may not: the first observed call configures from the environment, and if that
+fails, says so once and records nothing.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+
+from playhead.api.guard import log, swallowed, warn_once
+from playhead.api.port import Redact, place
+from playhead.errors import PlayheadError
+from playhead.export.ship import Shipper
+from playhead.journal.journal import Journal
+from playhead.journal.recorder import JournalRecorder
+from playhead.model.span import Attributes
+from playhead.refs.intake import Intake
+from playhead.settings import Settings, load
+
+
+@dataclass(slots=True)
+class Recording:
+    """What is running in this process."""
+
+    settings: Settings
+    intake: Intake
+    journal: Journal
+    recorder: JournalRecorder
+    shipper: Shipper | None = None
+
+
+class _Process:
+    """The recording of this process, if there is one."""
+
+    recording: Recording | None = None
+    mutex = threading.RLock()
+    redact: Redact | None = None
+
+
+def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
+    """Sets up recording; without it, the first observed call does so from the environment.
+
+    `redact` is called with each payload before it is hashed (arguments, results, a provider's message) and returns
+    what may be recorded.  Options are the fields of `playhead.settings.Settings`, e.g. `endpoint`, `api_key`,
+    `journal_dir`, `durability`; they win over the environment.  Called again, it replaces what was set up before.
+    Raises SettingInvalid.
+    """
+    unknown = set(options) - set(Settings.__dataclass_fields__)
+    if unknown:
+        known = ", ".join(sorted(Settings.__dataclass_fields__))
+        raise TypeError(f"configure() has no option {', '.join(sorted(unknown))}; there are: redact, {known}")
+    settings = load(**options)
+    with _Process.mutex:
+        shutdown()
+        _Process.redact = redact
+        _start(settings)
+        _rewind()
+    return settings
+
+
+def settings_in_force() -> Settings:
+    """Those of the recording, else what the environment says.  Raises SettingInvalid."""
+    recording = _Process.recording
+    return recording.settings if recording is not None else load()
+
+
+def flush(timeout: float = 10.0) -> bool:
+    """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds.
+
+    What is not delivered stays in the journal, and is delivered later.
+    """
+    recording = _Process.recording
+    if recording is None:
+        return True
+    try:
+        recording.journal.flush()
+        return recording.shipper is None or recording.shipper.flush(timeout)
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed("flush", error)
+        return False
+
+
+def shutdown(timeout: float | None = None) -> bool:
+    """Flushes and stops recording; the next observed call starts it again.  What is not delivered in `timeout` seconds
+    (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stays in the journal.  True if nothing did."""
+    with _Process.mutex:
+        recording, _Process.recording, place.recorder = _Process.recording, None, None
+        place.disabled = False
+        if recording is None:
+            return True
+        try:
+            recording.journal.flush()
+            limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
+            done = recording.shipper is None or recording.shipper.stop(limit)
+            recording.journal.close()
+            return done
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("shut down", error)
+            return False
+
+
+def counters() -> dict[str, Any]:
+    """What this process has recorded, sent and lost so far, for tests, benchmarks and `doctor`."""
+    recording = _Process.recording
+    if recording is None:
+        return {}
+    intake, journal = recording.intake, recording.journal.counters
+    shipped = recording.shipper.counters if recording.shipper is not None else None
+    return {
+        "payloads_dropped": intake.dropped,
+        "payloads_too_large": intake.oversize,
+        "records_lost": journal.lost_records,
+        **({name: getattr(shipped, name) for name in shipped.__slots__} if shipped is not None else {}),
+    }
+
+
+def _start(settings: Settings) -> None:
+    if settings.disabled:
+        place.disabled = True
+        return
+    _import_http()
+    provider = _own_provider()
+    # One payload must not fill a small journal.
+    most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
+    intake = Intake(max_content_bytes=most, redact=_Process.redact)
+
+    def on_room(room: bool) -> None:
+        intake.full = not room
+        if not room:
+            warn_once(
+                "journal full",
+                f"the journal in {settings.journal_dir} is full: calls are recorded without what they were given and "
+                "returned until the collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+            )
+
+    journal = Journal(
+        settings.journal_dir,
+        durability=settings.durability,
+        max_bytes=settings.journal_max_bytes,
+        resource=_resource(provider),
+        on_room=on_room,
+        on_failed_write=intake.forget,
+    )
+    recorder = JournalRecorder(
+        intake,
+        journal,
+        provider,
+        content=settings.capture_content,
+        reasoning=settings.capture_reasoning,
+        always=settings.record == "always",
+    )
+    recording = Recording(settings, intake, journal, recorder)
+    journal.on_append = _on_first_append(recording)
+    _Process.recording = recording
+    place.recorder = recorder
+
+
+def _import_http() -> None:
+    """Here, and not when the shipping thread needs it: the `openai` client looks for httpx among the loaded modules at
+    each call, and one that another thread has half imported by then would make that call fail."""
+    import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+
+
+def _on_first_append(recording: Recording) -> Callable[[], None]:
+    """The shipper's thread starts with the first record: a program that records nothing has none."""
+
+    def start() -> None:
+        with _Process.mutex:
+            if recording.journal.on_append is not start:
+                return  # another thread was quicker
+            lane = recording.journal.open()
+            if lane is None:
+                if _Process.recording is recording:
+                    place.recorder, place.disabled = None, True  # said by the journal; until `configure` is called
+                return
+            recording.shipper = shipper = _shipper(recording, lane.path)
+            recording.journal.on_append = shipper.wake
+            shipper.start()
+            shipper.wake()
+
+    return start
+
+
+def _shipper(recording: Recording, lane: Path) -> Shipper:
+    if recording.shipper is None:
+        intake, journal = recording.intake, recording.journal
+        return Shipper(
+            recording.settings,
+            lane,
+            on_epoch_change=intake.forget,
+            on_acknowledged=journal.make_room,
+            before_read=journal.flush,
+        )
+    recording.shipper.restart_after_fork(lane)  # the parent's, in a child
+    return recording.shipper
+
+
+def _own_provider() -> TracerProvider:
+    """Never made global: it only says what OpenTelemetry's environment variables say."""
+    return TracerProvider(shutdown_on_exit=False)
+
+
+def _resource(own: TracerProvider) -> Attributes:
+    """The program's own provider knows best what the program is called."""
+    users = trace.get_tracer_provider()
+    provider = users if isinstance(users, TracerProvider) else own
+    return dict(provider.resource.attributes)
+
+
+def _start_from_environment() -> None:
+    with _Process.mutex:
+        if place.recorder is not None or place.disabled:
+            return
+        try:
+            _start(load())
+        except PlayheadError as error:
+            place.disabled = True
+            log.warning("nothing is recorded: %s", error)
+        except Exception as error:  # noqa: BLE001 - the guard
+            place.disabled = True
+            swallowed("start recording", error)
+        _rewind()
+
+
+def _rewind() -> None:
+    """Once per process: a run that the environment says to go on with waits for the program to begin it."""
+    prepare, place.rewind = place.rewind, None
+    if prepare is not None:
+        prepare(place.recorder is not None)
+
+
+def _in_child() -> None:
+    """After `os.fork`: thread and lane are the parent's; the child begins its own with its first record."""
+    try:
+        _Process.mutex = threading.RLock()
+        recording = _Process.recording
+        if recording is None:
+            return
+        recording.journal.after_fork()
+        # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
+        recording.intake.forget()
+        recording.journal.on_append = _on_first_append(recording)
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed("go on in a forked process", error)
+
+
+def _at_exit() -> None:
+    shutdown()
+    place.disabled = True  # what runs after us at exit is not recorded, and starts no thread
+
+
+place.start = _start_from_environment
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+atexit.register(_at_exit)

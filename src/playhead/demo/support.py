@@ -1,0 +1,79 @@
+"""[support] → show.  Runs examples/support_agent.py, and asks the collector what it saw."""
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from playhead.demo.sizes import ModelCall, Sizes, sizes_of, stored
+from playhead.demo.stage import DemoFailed, Stage
+from playhead.model.answers import ContextAt, RecordedEvent, RunDetail, StateAt
+from playhead.testing import ChatRequest
+
+EXAMPLE = "support_agent"
+# In a wheel examples travel inside this package; in a checkout they stand at its top, where people look.
+_PLACES = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One conversation with the agent, and what was recorded of it."""
+
+    task: str
+    reply: str
+    url: str
+    run: RunDetail
+    events: list[RecordedEvent]
+    state: StateAt
+    context: ContextAt
+    sizes: Sizes
+
+
+def support_scene(on: Stage) -> Scene:
+    """Lets the agent answer one customer; looks at the step at which a tool failed.  Raises DemoFailed."""
+    example, before = load_example(), stored(on.url)
+    with example.scripted_model() as server, example.client_of(server) as client:
+        reply = example.handle(client, example.TASK)
+        calls = list(_model_calls(server.requests, reply))
+    on.deliver()
+    run = on.client.run(next(iter(on.client.runs(limit=1)))["run"])
+    events = list(on.client.events(run["run"]))
+    middle = _first("tool_failed", events)
+    after = _first("llm_called", events[middle:])
+    return Scene(
+        task=example.TASK,
+        reply=reply,
+        url=f"{on.url}/api/v1/runs/{run['run']}",
+        run=run,
+        events=events,
+        state=on.client.state(run["run"], at=middle, hydrate=True),
+        context=on.client.context(run["run"], at=after),
+        sizes=sizes_of(calls, on.url, before),
+    )
+
+
+def load_example() -> Any:
+    """The module examples/support_agent.py.  Raises DemoFailed."""
+    for path in (place / f"{EXAMPLE}.py" for place in _PLACES):
+        spec = importlib.util.spec_from_file_location(EXAMPLE, path) if path.exists() else None
+        if spec is not None and spec.loader is not None:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+    raise DemoFailed(f"this installation has no example {EXAMPLE}.py: install playhead again, or run from a checkout")
+
+
+def _model_calls(requests: Sequence[ChatRequest], reply: str) -> Iterator[ModelCall]:
+    """Each request goes on where the answer to the one before ended."""
+    for request, then in pairwise(requests):
+        yield ModelCall(request.messages, request.tools, then.messages[len(request.messages)])
+    yield ModelCall(requests[-1].messages, requests[-1].tools, {"role": "assistant", "content": reply})
+
+
+def _first(kind: str, events: Sequence[RecordedEvent]) -> int:
+    for event in events:
+        if event["kind"] == kind:
+            return event["seq"]
+    raise DemoFailed(f"the record has no {kind} where the agent had one: this is a bug, please report it")

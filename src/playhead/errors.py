@@ -1,0 +1,89 @@
+"""What the SDK raises.  Only configuring, asking the collector, the command line, and runs that go on from a record
+raise; observing never does.
+
+PlayheadError                  everything we raise on purpose; the message ends with what to do
+├─ SettingInvalid              a setting has a value that cannot be used
+├─ JournalUnusable             the journal's folder cannot be used
+├─ NotFaithful                 a value cannot be kept so that it comes back as it was (kept from the program)
+├─ CannotRestore               a recorded value cannot be given back as what it was (kept from the program)
+├─ ReplayError                 a run cannot go on from its record as asked
+│  ├─ NoRecord                 nothing is known of the run
+│  ├─ RunAlive                 another process is running it
+│  ├─ ToolDenied               a what-if run may not execute this tool
+│  └─ RunStopped               the run stands still here until a person decides; nothing of it was ended
+│     ├─ ReplayDiverged        the program asks something else than the record says
+│     └─ InDoubt               a call may have taken effect, and running it again may do so twice
+└─ ClientError                 a question to the collector was not answered
+   ├─ CollectorUnreachable     no answer from the collector's address
+   ├─ NotAuthorized            the collector wants another key
+   ├─ NotFound                 there is no such run, event or content
+   └─ BadRequest               the question cannot be understood
+"""
+
+
+class PlayheadError(Exception):
+    """Everything we raise on purpose; `str(error)` is for the user to read."""
+
+
+class SettingInvalid(PlayheadError):
+    """A setting has a value that cannot be used."""
+
+
+class JournalUnusable(PlayheadError):
+    """The journal's folder cannot be used."""
+
+
+class NotFaithful(PlayheadError):
+    """A value that cannot be kept so that it comes back as it was; the message says why."""
+
+
+class CannotRestore(PlayheadError):
+    """What was recorded cannot be given back as what it was; the message says why."""
+
+
+class ReplayError(PlayheadError):
+    """This run cannot go on as asked."""
+
+
+class NoRecord(ReplayError):
+    """Nothing is known of the run."""
+
+
+class RunAlive(ReplayError):
+    """Another process is running it."""
+
+
+class ToolDenied(ReplayError):
+    """A what-if run may not execute this tool."""
+
+
+class RunStopped(ReplayError):
+    """The run stands still here until a person decides: its calls are left open, and a later resume goes on."""
+
+
+class ReplayDiverged(RunStopped):
+    """The program asks something else than the record says."""
+
+
+class InDoubt(RunStopped):
+    """Nobody knows whether a call took effect, or what it returned: running it again may do the same twice."""
+
+
+class ClientError(PlayheadError):
+    """A question to the collector was not answered."""
+
+
+class CollectorUnreachable(ClientError):
+    """No answer from the collector's address."""
+
+
+class NotAuthorized(ClientError):
+    """The collector wants another key."""
+
+
+class NotFound(ClientError):
+    """There is no such run, event or content."""
+
+
+class BadRequest(ClientError):
+    """The question cannot be understood."""

@@ -1,0 +1,77 @@
+"""What dead processes left in the journal, to be shipped by whoever finds it first."""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from playhead.export.counters import ShipCounters
+from playhead.export.cursor import LaneCursor, is_delivered
+from playhead.export.shipment import Shipment
+from playhead.journal.lane import LaneReader, adopt, lanes
+
+
+class DeadLanes:
+    """The lanes of dead processes, one after the other, a shipment at a time.
+
+    A lane is locked while it is shipped: no two processes ship one at the same time.  It is not deleted here: resume
+    reads it, and the journal takes the space back when it needs it.
+    """
+
+    def __init__(self, journal_dir: Path, counters: ShipCounters, own: Path | None = None):
+        """Looks once; `own` is left out."""
+        self._waiting = deque(path for path in lanes(journal_dir) if path != own and not is_delivered(path))
+        self._cursor: LaneCursor | None = None
+        self._lock = -1
+        self._counters = counters
+        self.shipped = 0
+
+    def step(self, deliver: Callable[[Shipment], None]) -> bool:
+        """Delivers one shipment; False when there is nothing left.  After an exception, goes on with the next lane."""
+        cursor = self._cursor or self._open_next()
+        if cursor is None:
+            return False
+        begin = cursor.at
+        try:
+            shipment = cursor.load()
+            deliver(shipment)
+            cursor.lane.ack(cursor.at)
+        except BaseException:
+            self.release()
+            raise
+        self._counters.skipped_frames += cursor.take_skipped()
+        if cursor.at == begin:
+            self.shipped += 1
+            self.release()
+        return True
+
+    def release(self) -> None:
+        """Gives the lane back that is being shipped; what was not acknowledged is still there for others."""
+        self._cursor = None
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+
+    def _open_next(self) -> LaneCursor | None:
+        while self._waiting:
+            path = self._waiting.popleft()
+            lock = adopt(path)
+            if lock is None:
+                continue
+            self._lock = lock
+            # Another may have delivered it between our look and our lock.
+            if not is_delivered(path):
+                self._cursor = LaneCursor(LaneReader(path), complete=True)
+                return self._cursor
+            self.release()
+        return None
+
+
+def undelivered(journal_dir: Path) -> list[Path]:
+    """Lanes of dead processes that are not delivered, and that nobody is delivering."""
+    left: list[Path] = []
+    for path in lanes(journal_dir):
+        if not is_delivered(path) and (lock := adopt(path)) is not None:
+            os.close(lock)
+            left.append(path)
+    return left

@@ -1,0 +1,69 @@
+"""How long the shipper waits, and how it says that something is wrong: once."""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+log = logging.getLogger("playhead")
+
+_FIRST_SECONDS, _LONGEST_SECONDS = 0.2, 30.0
+
+
+class Unavailable(Exception):
+    """Nothing can be delivered now.  `hopeless`: nor in the next few seconds, so that nobody should wait for it."""
+
+    def __init__(self, cause: str, sentence: str, *, retry_after: float = 0.0, hopeless: bool = False):
+        super().__init__(sentence)
+        self.cause = cause
+        self.retry_after = retry_after
+        self.hopeless = hopeless
+
+
+class Clock(Protocol):
+    """The time, and waiting; tests have one that never waits."""
+
+    def now(self) -> float:
+        """Seconds; only differences mean something."""
+        ...
+
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        """Returns when the event is set, and after so many seconds at the latest."""
+        ...
+
+
+class SystemClock:
+    """The real one."""
+
+    def now(self) -> float:
+        """See Clock."""
+        return time.monotonic()
+
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        """See Clock."""
+        event.wait(seconds)
+
+
+class Problems:
+    """Tells each kind of problem once: a collector that is down all day is one line in the user's log."""
+
+    def __init__(self, tell: Callable[[str], None] | None = None):
+        """`tell` takes one sentence; without it, the sentence is logged."""
+        self._tell = tell or log.warning
+        self._told: set[str] = set()
+
+    def tell(self, cause: str, sentence: str) -> None:
+        """Passes it on unless one of the same cause was."""
+        if cause not in self._told:
+            self._told.add(cause)
+            self._tell(sentence)
+
+
+def delays() -> Iterator[float]:
+    """Seconds before the next try: doubling, and jittered, so that many processes do not come back in step."""
+    longest = _FIRST_SECONDS
+    while True:
+        yield longest * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains by guessing it
+        longest = min(2 * longest, _LONGEST_SECONDS)

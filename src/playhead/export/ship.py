@@ -1,0 +1,271 @@
+"""journal → [ship] ══▶ collector.  The shipper: a daemon thread that delivers what this process appends to its lane.
+
+Whoever appends calls `wake`; the thread lingers, so that records travel together, and delivers all there is.  When the
+collector is down it tries again, ever more slowly; the records are safe in the journal, and the program goes on.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playhead.export.counters import ShipCounters
+from playhead.export.cursor import LaneCursor, end_of, is_delivered
+from playhead.export.dead_lanes import DeadLanes
+from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
+from playhead.export.shipment import Shipment
+from playhead.journal.lane import LaneReader, Position
+from playhead.settings import Settings
+
+if TYPE_CHECKING:
+    from playhead.export.delivery import Delivery
+
+# 1 MiB: more would not compress better, and the collector would rather have it in pieces.
+_ENOUGH_BYTES = 2**20
+_LOOK_SECONDS = 0.25
+# Processes die rarely, and `playhead ship` is there for the impatient.
+_DEAD_LANES_SECONDS = 600.0
+_BROKEN_SECONDS = 60.0
+
+# A fork while a module is half imported leaves a child in which importing it never ends: forks wait for our imports.
+_importing = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
+    )
+
+
+class Shipper:
+    """Ships one process's lane.  No method raises; all but `restart_after_fork` may be called from any thread."""
+
+    counters: ShipCounters
+
+    def __init__(
+        self,
+        settings: Settings,
+        lane_path: Path,
+        *,
+        clock: Clock | None = None,
+        on_problem: Callable[[str], None] | None = None,
+        on_epoch_change: Callable[[], None] = lambda: None,
+        on_acknowledged: Callable[[], None] = lambda: None,
+        before_read: Callable[[], None] = lambda: None,
+    ):
+        """Starts nothing yet.  `on_problem` is told each kind of problem once, in a sentence; by default it is logged.
+
+        `on_epoch_change`: the collector may have let go of content, so nothing is to be believed stored any more.
+        `on_acknowledged`: the journal may have space to give back.  `before_read`: what is still in memory is to be
+        written.  All are called by the shipping thread.
+        """
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._problems = Problems(on_problem)
+        self._on_epoch_change = on_epoch_change
+        self._on_acknowledged = on_acknowledged
+        self._before_read = before_read
+        self._begin(lane_path)
+
+    def _begin(self, lane_path: Path) -> None:
+        self.counters = ShipCounters()
+        self._process = os.getpid()
+        self._lane = LaneReader(lane_path)
+        self._cursor: LaneCursor | None = None
+        self._delivery: Delivery | None = None
+        self._dead: DeadLanes | None = None
+        self._next_look = self._clock.now() + self._settings.linger_seconds
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._awake = False
+        self._bell = threading.Event()  # there may be something to ship
+        self._urgent = threading.Event()  # somebody waits, or all is to end: no lingering, no backing off
+        # Flushes are numbered: asked for, done, and given up as hopeless for so many seconds.
+        self._turn = threading.Condition()
+        self._asked = self._done = self._failed = 0
+        self._hopeless_seconds = 0.0
+
+    # --- called by the program's threads ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Starts the thread.  A second call does nothing."""
+        if self._process != os.getpid():
+            return
+        with self._turn:
+            if self._thread is None and not self._stopping:
+                thread = threading.Thread(target=self._run, name="playhead-ship", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no more threads; or the interpreter is ending
+                    self._problems.tell("thread", f"cannot deliver now ({error}): `playhead ship` does it later")
+                    return
+                self._thread = thread
+
+    def wake(self) -> None:
+        """There is more to ship.  Costs next to nothing while the thread knows already."""
+        if not self._awake:
+            self._awake = True
+            self._bell.set()
+
+    def flush(self, timeout_s: float) -> bool:
+        """Whether all that was appended before is acknowledged.  Gives up early when waiting is of no use."""
+        if self._process != os.getpid():
+            return True  # a child that has appended nothing; the locks here may be held by threads that it has not
+        self.start()
+        deadline = time.monotonic() + timeout_s
+        with self._turn:
+            if self._thread is None or not self._thread.is_alive():
+                return is_delivered(self._lane.path)
+            self._asked += 1
+            mine = self._asked
+            self._bell.set()
+            self._urgent.set()
+            while self._done < mine:
+                left = deadline - time.monotonic()
+                if left <= 0 or (self._failed >= mine and self._hopeless_seconds > left):
+                    return False
+                self._turn.wait(left)
+            return True
+
+    def stop(self, timeout_s: float) -> bool:
+        """Flushes, and ends the thread; what `flush` says.  What is left stays in the journal."""
+        if self._process != os.getpid():
+            return True
+        deadline = time.monotonic() + timeout_s
+        delivered = self.flush(timeout_s)
+        self._stopping = True
+        self._bell.set()
+        self._urgent.set()
+        if self._thread is not None:
+            self._thread.join(max(0.0, deadline - time.monotonic()))
+        return delivered
+
+    def restart_after_fork(self, lane_path: Path) -> None:
+        """In a forked child: ships the child's own lane from now on.  Starts nothing yet."""
+        if self._dead is not None:
+            self._dead.release()  # only this process's hold on the lock: the parent goes on shipping that lane
+        # Not closed: the connection is the parent's, and TLS would tell the collector that it ends.
+        _of_parents.append(self._delivery)
+        self._begin(lane_path)
+
+    # --- the shipping thread ------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._await_work()
+                self._ship_own()
+                self._ship_dead()
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not end delivery, let alone the program
+                self._cursor = None  # whatever was loaded and not acknowledged is loaded again
+                self._tell_of_bug(error)
+                self._fail(self._asked, _BROKEN_SECONDS)
+                self._urgent.clear()
+                self._clock.wait(self._urgent, _BROKEN_SECONDS)
+                self._bell.set()
+        if self._dead is not None:
+            self._dead.release()
+        if self._delivery is not None:
+            self._delivery.close()
+
+    def _tell_of_bug(self, error: Exception) -> None:
+        self._problems.tell("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
+
+    def _await_work(self) -> None:
+        if self._dead is None:
+            self._clock.wait(self._bell, max(0.0, self._next_look - self._clock.now()))
+        if not self._bell.is_set():
+            return
+        end = self._clock.now() + self._settings.linger_seconds
+        while self._asked == self._done and not self._stopping and (left := end - self._clock.now()) > 0:
+            if self._waiting_bytes() >= _ENOUGH_BYTES:
+                return
+            self._clock.wait(self._urgent, min(left, _LOOK_SECONDS))
+
+    def _waiting_bytes(self) -> int:
+        at, end = self._own().at, end_of(self._lane)
+        return end.offset - at.offset if at.segment == end.segment else _ENOUGH_BYTES
+
+    def _own(self) -> LaneCursor:
+        if self._cursor is None:
+            self._cursor = LaneCursor(self._lane, complete=False)
+        return self._cursor
+
+    def _ship_own(self) -> None:
+        # In this order: who appends from here on rings again, and who did before is seen by the look at the end.
+        self._bell.clear()
+        self._urgent.clear()
+        self._awake = False
+        asked = self._asked
+        self._before_read()
+        cursor, end = self._own(), end_of(self._lane)
+        while cursor.at < end:
+            begin = cursor.at
+            shipment = cursor.load()
+            if cursor.at == begin:
+                return  # its last frame is still being written, or damaged: not all is delivered
+            if shipment and not self._deliver_in_the_end(shipment):
+                return
+            self._acknowledge(cursor.at)
+            self.counters.skipped_frames += cursor.take_skipped()
+        with self._turn:
+            self._done = max(self._done, asked)
+            self._turn.notify_all()
+
+    def _deliver_in_the_end(self, shipment: Shipment) -> bool:
+        """Tries until it is done; False: the shipper is to end."""
+        for delay in delays():
+            self._urgent.clear()
+            asked = self._asked
+            try:
+                self._to_deliver().deliver(shipment)
+                return True
+            except Unavailable as error:
+                self.counters.retries += 1
+                self._problems.tell(error.cause, str(error))
+                seconds = max(delay, error.retry_after)
+                self._fail(asked, _BROKEN_SECONDS if error.hopeless else seconds)
+            if not self._stopping:
+                self._clock.wait(self._urgent, seconds)
+            if self._stopping:
+                break
+        return False
+
+    def _fail(self, asked: int, hopeless_seconds: float) -> None:
+        with self._turn:
+            self._failed, self._hopeless_seconds = asked, hopeless_seconds
+            self._turn.notify_all()
+
+    def _acknowledge(self, position: Position) -> None:
+        self._lane.ack(position)
+        self._on_acknowledged()
+
+    def _to_deliver(self) -> "Delivery":
+        if self._delivery is None:
+            with _importing:
+                from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
+
+                "host".encode("idna")  # these two import more: the first look-up of an address, and the first client
+                self._delivery = Delivery(self._settings, self.counters, self._problems, self._on_epoch_change)
+        return self._delivery
+
+    def _ship_dead(self) -> None:
+        """One shipment of a dead process's lane, so that our own never waits long."""
+        if self._dead is None:
+            if self._clock.now() < self._next_look:
+                return
+            self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
+            self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
+            if self._delivery is not None:
+                self._delivery.look_again()
+        try:
+            if not self._dead.step(lambda shipment: self._to_deliver().deliver(shipment)):
+                self._dead = None
+        except Unavailable as error:  # the next look will find it again
+            self._dead = None
+            self._problems.tell(error.cause, str(error))
+        except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better
+            self._tell_of_bug(error)
+
+
+_of_parents: list[object] = []

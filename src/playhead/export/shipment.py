@@ -1,0 +1,94 @@
+"""cursor → [shipment] → delivery.  What travels together: journal frames, decoded and gathered up to a limit.  Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import orjson
+
+from playhead.journal import frame
+from playhead.model import names
+from playhead.model.canonical import Content
+from playhead.model.pack import ThreadExtension
+from playhead.model.span import Attributes, LogEvent, Span
+
+T = TypeVar("T", Span, LogEvent)
+
+# 4 MiB: as large as receivers commonly take unasked, and enough that more would not compress better.
+MOST_BYTES = 4 * 2**20
+# 1,000 spans: a request of some 200 kB, and few enough that sending them again costs little.
+MOST_SPANS = 1_000
+
+
+@dataclass(slots=True)
+class Shipment:
+    """Some of a lane's records, in the lane's order.  `resource` holds for the spans and log events added next."""
+
+    resource: Attributes = field(default_factory=dict[str, Any])
+    contents: dict[bytes, Content] = field(default_factory=dict[bytes, Content])
+    threads: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
+    spans: list[Span] = field(default_factory=list[Span])
+    happenings: list[Span | LogEvent] = field(default_factory=list["Span | LogEvent"])
+    """Announcements and log events."""
+    payload_bytes: int = 0
+    unreadable: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.contents or self.threads or self.spans or self.happenings)
+
+    def fits(self, kind: bytes, payload: bytes) -> bool:
+        """Whether to add this frame; a frame beyond the limit of bytes travels alone."""
+        if kind == frame.RESOURCE or not self:
+            return True
+        return self.payload_bytes + len(payload) <= MOST_BYTES and (kind != frame.SPAN or len(self.spans) < MOST_SPANS)
+
+    def add(self, kind: bytes, payload: bytes) -> None:
+        """Takes a frame in; one that is whole and yet makes no sense is counted and left out."""
+        try:
+            self._add(kind, payload)
+        except (ValueError, TypeError, IndexError):
+            self.unreadable += 1
+        if kind != frame.RESOURCE:
+            self.payload_bytes += len(payload)
+
+    def log_events(self) -> Iterator[LogEvent]:
+        """What goes out as OTLP logs: the span that ends in this shipment needs no announcement any more."""
+        ended = {span.span_id for span in self.spans}
+        for each in self.happenings:
+            if isinstance(each, LogEvent):
+                yield each
+            elif each.span_id not in ended:
+                yield announcement(each)
+
+    def _add(self, kind: bytes, payload: bytes) -> None:
+        match kind:
+            case frame.CONTENT:
+                digest, content = frame.read_content(payload)
+                self.contents[digest] = content
+            case frame.THREAD:
+                self.threads.append(frame.read_thread(payload))
+            case frame.SPAN:
+                self.spans.append(self._of_here(frame.read_span(payload)))
+            case frame.ANNOUNCEMENT:
+                self.happenings.append(self._of_here(frame.read_span(payload)))
+            case frame.LOG:
+                self.happenings.append(self._of_here(frame.read_log(payload)))
+            case frame.RESOURCE:
+                self.resource = orjson.loads(payload)
+            case _:  # of a later version: it will read its own lane again when it resumes
+                self.unreadable += 1
+
+    def _of_here(self, record: T) -> T:
+        record.resource = self.resource
+        record.scope = names.SCOPE
+        return record
+
+
+def announcement(span: Span) -> LogEvent:
+    """The log event that says that a span has begun."""
+    attributes = {**span.attributes, names.SPAN_NAME: span.name}
+    if span.parent_id:
+        attributes[names.SPAN_PARENT] = span.parent_id
+    return LogEvent(
+        names.STARTED, span.start_ns, span.trace_id, span.span_id, attributes, scope=span.scope, resource=span.resource
+    )

@@ -1,0 +1,118 @@
+"""Frames: what the journal's files are made of.  Pure; written by `lane`, read back by `export` and by resume.
+
+A frame is a header (payload length, CRC-32 of kind and payload, kind) and a payload.  A crash can only cut the last
+frame short, and a cut frame fails its length or its checksum (as does a run of zeros): reading stops there.
+
+| kind | payload |
+|---|---|
+| `R` resource | JSON: the resource's attributes; holds for the spans and log events after it in the file |
+| `C` content | 32 bytes digest, 1 byte length of the media type, media type, bytes |
+| `T` thread | 1 byte: has a parent; then 32 bytes each: the parent, the messages that are appended to it |
+| `A` announcement, `S` span | JSON array, see `encode_span`; an announcement has no end |
+| `L` log event | JSON array: name, time ns, trace id, span id, attributes |
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+from zlib import crc32
+
+import orjson
+
+from playhead.model.canonical import JSON, TEXT, Content
+from playhead.model.pack import ThreadExtension
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span, SpanEvent
+
+RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S", b"L"
+_HEADER = struct.Struct(">IIc")
+HEADER_BYTES = _HEADER.size
+_CONTENT_CHECKSUM = crc32(CONTENT)
+
+
+def frame(kind: bytes, payload: bytes) -> bytes:
+    """One frame, ready to append."""
+    return _HEADER.pack(len(payload), crc32(payload, crc32(kind)), kind) + payload
+
+
+def frames_in(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    """(kind, payload, offset after it) of each whole frame; stops at the first that is cut short or damaged."""
+    at, end = 0, len(data)
+    while at + HEADER_BYTES <= end:
+        size, checksum, kind = _HEADER.unpack_from(data, at)
+        start = at + HEADER_BYTES
+        at = start + size
+        if at > end:
+            return
+        payload = data[start:at]
+        if crc32(payload, crc32(kind)) != checksum:
+            return
+        yield kind, payload, at
+
+
+def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:
+    """A content, with the digest that its ref is made of."""
+    head = digest + (_MEDIA.get(media_type) or _media(media_type))
+    checksum = crc32(data, crc32(head, _CONTENT_CHECKSUM))  # in two steps: large data are copied once
+    return _HEADER.pack(len(head) + len(data), checksum, CONTENT) + head + data
+
+
+def _media(media_type: str) -> bytes:
+    text = media_type.encode()
+    return b"%c%b" % (len(text), text)
+
+
+_MEDIA = {media_type: _media(media_type) for media_type in (JSON, TEXT)}
+
+
+def read_content(payload: bytes) -> tuple[bytes, Content]:
+    """(digest, content)."""
+    start = 33 + payload[32]
+    return payload[:32], Content(payload[start:], payload[33:start].decode())
+
+
+def thread_frame(parent: bytes | None, messages: Sequence[bytes]) -> bytes:
+    """Messages appended to a thread, all as digests."""
+    return frame(THREAD, b"".join((b"\x01", parent, *messages) if parent else (b"\x00", *messages)))
+
+
+def read_thread(payload: bytes) -> ThreadExtension:
+    """The extension that `thread_frame` wrote."""
+    refs = tuple(ContentRef.from_digest(payload[at : at + 32]) for at in range(1, len(payload), 32))
+    return ThreadExtension(refs[0], refs[1:]) if payload[0] else ThreadExtension(None, refs)
+
+
+def span_frame(kind: bytes, fields: Sequence[Any]) -> bytes:
+    """A span or an announcement from its fields, in the order that `read_span` names."""
+    return frame(kind, orjson.dumps(fields, option=orjson.OPT_NON_STR_KEYS))
+
+
+def read_span(payload: bytes) -> Span:
+    """The span, scope and resource left to the reader."""
+    trace_id, span_id, parent_id, name, kind, start_ns, end_ns, status, message, attributes, events, links = cast(
+        tuple[Any, ...], orjson.loads(payload)
+    )
+    return Span(
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_id=parent_id,
+        name=name,
+        kind=kind,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        status=status,
+        status_message=message,
+        attributes=attributes,
+        events=[SpanEvent(*event) for event in events],
+        links=links,
+    )
+
+
+def log_frame(log: LogEvent) -> bytes:
+    """A log event."""
+    return frame(LOG, orjson.dumps([log.name, log.time_ns, log.trace_id, log.span_id, log.attributes]))
+
+
+def read_log(payload: bytes) -> LogEvent:
+    """The log event, scope and resource left to the reader."""
+    return LogEvent(*orjson.loads(payload))

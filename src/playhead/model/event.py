@@ -1,0 +1,396 @@
+"""Run events: the closed union of facts about a run, derived from spans and log events; the source of truth for state.
+
+Every kind is one frozen class; `RunEvent` is their union, matched exhaustively wherever events are handled.  Fields
+made with `ref()` name content and appear under `refs` in JSON, all others under `data`.  A kind that this version does
+not know is read as `UnknownEvent` and written back as it came.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from playhead.model.ref import ContentRef
+
+CRITICAL, NORMAL = "critical", "normal"
+_HEADER = ("id", "run", "seq", "time_ns", "span", "actor", "late")
+
+
+def ref() -> Any:
+    """A field that names content."""
+    return dataclasses.field(default=None, metadata={"ref": True})
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider reported them.  None: not reported, which is not zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """What all events have.  `id` is stable over re-projection; `seq` is the place in the run: 1, 2, 3, ..."""
+
+    kind: ClassVar[str] = ""
+    priority: ClassVar[str] = NORMAL
+
+    id: str
+    run: str
+    seq: int
+    time_ns: int
+    span: str | None = None
+    actor: str | None = None
+    late: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStarted(Event):
+    """The run's outermost observed call began."""
+
+    kind: ClassVar[str] = "run_started"
+    priority: ClassVar[str] = CRITICAL
+    name: str
+    attempt: int = 0
+    session: str | None = None
+    user: str | None = None
+    tags: tuple[str, ...] = ()
+    input: ContentRef | None = ref()
+    metadata: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCompleted(Event):
+    """The outermost call returned.  `outcome`: None, or `aborted` for a generator closed early."""
+
+    kind: ClassVar[str] = "run_completed"
+    priority: ClassVar[str] = CRITICAL
+    elapsed_ms: float
+    outcome: str | None = None
+    output: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFailed(Event):
+    """The outermost call raised."""
+
+    kind: ClassVar[str] = "run_failed"
+    priority: ClassVar[str] = CRITICAL
+    elapsed_ms: float
+    error_type: str = ""
+    message: str = ""
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResumed(Event):
+    """A later attempt took over; the record answered up to `from_seq`."""
+
+    kind: ClassVar[str] = "run_resumed"
+    priority: ClassVar[str] = CRITICAL
+    attempt: int
+    from_seq: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunForked(Event):
+    """The run shares its parent's record up to `at`."""
+
+    kind: ClassVar[str] = "run_forked"
+    priority: ClassVar[str] = CRITICAL
+    parent_run: str
+    at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageAdded(Event):
+    """A message entered the run's context: from a call's input, or as a model's output (`source`)."""
+
+    kind: ClassVar[str] = "message_added"
+    role: str
+    source: str = "input"
+    tokens: int | None = None
+    message: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmCalled(Event):
+    """A model call began with this thread as its context."""
+
+    kind: ClassVar[str] = "llm_called"
+    model: str | None = None
+    provider: str | None = None
+    operation: str | None = None
+    stream: bool = False
+    messages: int | None = None
+    thread: ContentRef | None = ref()
+    system: ContentRef | None = ref()
+    tools: ContentRef | None = ref()
+    request: ContentRef | None = ref()
+    input: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmCompleted(Event):
+    """A model call returned.  `thread` holds its output messages."""
+
+    kind: ClassVar[str] = "llm_completed"
+    model: str | None = None
+    usage: Usage = Usage()
+    finish_reasons: tuple[str, ...] = ()
+    elapsed_ms: float = 0.0
+    first_chunk_ms: float | None = None
+    outcome: str | None = None
+    thread: ContentRef | None = ref()
+    response: ContentRef | None = ref()
+    reasoning: ContentRef | None = ref()
+    output: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmFailed(Event):
+    """A model call raised."""
+
+    kind: ClassVar[str] = "llm_failed"
+    model: str | None = None
+    elapsed_ms: float = 0.0
+    error_type: str = ""
+    message: str = ""
+    outcome: str | None = None
+    thread: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCalled(Event):
+    """A tool began.  `call_id` is the model's name for the request, when known."""
+
+    kind: ClassVar[str] = "tool_called"
+    name: str
+    call_id: str | None = None
+    arguments: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCompleted(Event):
+    """A tool returned."""
+
+    kind: ClassVar[str] = "tool_completed"
+    name: str
+    call_id: str | None = None
+    elapsed_ms: float = 0.0
+    outcome: str | None = None
+    result: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolFailed(Event):
+    """A tool raised."""
+
+    kind: ClassVar[str] = "tool_failed"
+    name: str
+    call_id: str | None = None
+    elapsed_ms: float = 0.0
+    error_type: str = ""
+    message: str = ""
+    outcome: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepStarted(Event):
+    """Any other observed function began; `step_kind` is its span's kind."""
+
+    kind: ClassVar[str] = "step_started"
+    name: str
+    step_kind: str = "step"
+    input: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepCompleted(Event):
+    """Any other observed function ended; `error_type` says whether by raising."""
+
+    kind: ClassVar[str] = "step_completed"
+    name: str
+    step_kind: str = "step"
+    elapsed_ms: float = 0.0
+    error_type: str | None = None
+    message: str | None = None
+    outcome: str | None = None
+    output: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentHandoff(Event):
+    """One agent passed the run on to another."""
+
+    kind: ClassVar[str] = "agent_handoff"
+    priority: ClassVar[str] = CRITICAL
+    to: str
+    reason: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanCreated(Event):
+    """The agent wrote down a plan."""
+
+    kind: ClassVar[str] = "plan_created"
+    priority: ClassVar[str] = CRITICAL
+    plan: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OrchestrationDecision(Event):
+    """A decision that the code declared with `annotate`; the annotation holds choice, reason and alternatives."""
+
+    kind: ClassVar[str] = "orchestration_decision"
+    priority: ClassVar[str] = CRITICAL
+    annotation: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserInterrupted(Event):
+    """The user stopped the agent."""
+
+    kind: ClassVar[str] = "user_interrupted"
+    priority: ClassVar[str] = CRITICAL
+    reason: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalRequested(Event):
+    """The agent waits for a person."""
+
+    kind: ClassVar[str] = "approval_requested"
+    priority: ClassVar[str] = CRITICAL
+    approval: str
+    tool: str | None = None
+    arguments: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalReceived(Event):
+    """A person answered."""
+
+    kind: ClassVar[str] = "approval_received"
+    priority: ClassVar[str] = CRITICAL
+    approval: str
+    approved: bool
+    by: str | None = None
+    comment: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextCompressed(Event):
+    """The context lost messages.  `origin` is `declared`, or `inferred` from a cut between calls of one agent."""
+
+    kind: ClassVar[str] = "context_compressed"
+    priority: ClassVar[str] = CRITICAL
+    origin: str
+    strategy: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    kept: tuple[ContentRef, ...] = ()
+    summarised: tuple[ContentRef, ...] = ()
+    dropped: tuple[ContentRef, ...] = ()
+    before: ContentRef | None = ref()
+    after: ContentRef | None = ref()
+    summary: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateChanged(Event):
+    """`run.state[key] = value`."""
+
+    kind: ClassVar[str] = "state_changed"
+    priority: ClassVar[str] = CRITICAL
+    key: str
+    value: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointCreated(Event):
+    """A state that the run can be continued from."""
+
+    kind: ClassVar[str] = "checkpoint_created"
+    priority: ClassVar[str] = CRITICAL
+    name: str | None = None
+    state: ContentRef | None = ref()
+    thread: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownEvent(Event):
+    """An event of a kind that this version does not know, kept as it came."""
+
+    original_kind: str
+    original: dict[str, Any]
+
+
+RunEvent = (
+    RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | MessageAdded
+    | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
+    | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalReceived
+    | ContextCompressed | StateChanged | CheckpointCreated | UnknownEvent
+)  # fmt: skip
+
+EVENT_TYPES: dict[str, type[Event]] = {cls.kind: cls for cls in RunEvent.__args__ if cls is not UnknownEvent}
+EVENT_KINDS: tuple[str, ...] = tuple(EVENT_TYPES)
+
+
+def _fields(cls: type[Event], is_ref: bool) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls) if f.name not in _HEADER and bool(f.metadata) == is_ref)
+
+
+_DATA = {cls: _fields(cls, False) for cls in EVENT_TYPES.values()}
+_REFS = {cls: _fields(cls, True) for cls in EVENT_TYPES.values()}
+_TUPLES = {
+    cls: tuple(f.name for f in dataclasses.fields(cls) if isinstance(f.default, tuple)) for cls in EVENT_TYPES.values()
+}
+
+
+def event_to_json(event: RunEvent) -> dict[str, Any]:
+    """`{id, run, seq, time_ns, kind, priority, span?, actor?, late?, data, refs}`; what is None is left out."""
+    if isinstance(event, UnknownEvent):
+        return event.original
+    cls = type(event)
+    out: dict[str, Any] = {"id": event.id, "run": event.run, "seq": event.seq, "time_ns": event.time_ns}
+    out |= {"kind": cls.kind, "priority": cls.priority}
+    out |= {name: value for name in ("span", "actor") if (value := getattr(event, name)) is not None}
+    if event.late:
+        out["late"] = True
+    data: dict[str, Any] = {}
+    for name in _DATA[cls]:
+        value = getattr(event, name)
+        if isinstance(value, Usage):
+            value = usage_to_json(value)
+        if value is not None and value != ():
+            data[name] = value
+    out["data"] = data
+    out["refs"] = {name: value for name in _REFS[cls] if (value := getattr(event, name)) is not None}
+    return out
+
+
+def event_from_json(value: dict[str, Any]) -> RunEvent:
+    """Reads what `event_to_json` wrote; a kind that is not known here becomes an UnknownEvent."""
+    header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
+    cls = EVENT_TYPES.get(value["kind"])
+    if cls is None:
+        return UnknownEvent(**header, original_kind=value["kind"], original=value)
+    known = _DATA[cls]
+    data: dict[str, Any] = {name: item for name, item in value["data"].items() if name in known}
+    for name in _TUPLES[cls]:
+        data[name] = tuple(data.get(name, ()))
+    if cls is ContextCompressed:
+        data |= {name: tuple(map(ContentRef, data[name])) for name in ("kept", "summarised", "dropped")}
+    if "usage" in data:
+        data["usage"] = Usage(**{name: count for name, count in data["usage"].items() if name in Usage.__slots__})
+    refs: dict[str, Any] = {name: ContentRef(item) for name, item in value["refs"].items() if name in _REFS[cls]}
+    return cast(RunEvent, cls(**header, **data, **refs))
+
+
+def usage_to_json(usage: Usage) -> dict[str, int]:
+    """Only what was reported."""
+    return {name: value for name in usage.__slots__ if (value := getattr(usage, name)) is not None}

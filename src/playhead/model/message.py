@@ -1,0 +1,101 @@
+"""Messages: one entry of a model's context, in the OpenTelemetry GenAI parts shape.
+
+A message is a plain dictionary `{"role", "parts", "name"?, "extra"?}`.  What a dialect says beyond that shape is kept
+under `extra`, of the message or of a part, so that normalising loses nothing.  A message that is larger than
+`LARGE_PART_BYTES` gives its large parts away as content of their own, and refers to them: it stays small, and an image
+or a long tool result that stands in several messages is stored once.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NotRequired, TypedDict, cast
+
+from playhead.model.canonical import JSON, Content, canonical_json, parse_json
+from playhead.model.ref import ContentRef, is_ref
+
+# Part of the canonical form, therefore no setting: two writers with two limits would give one message two refs.
+LARGE_PART_BYTES = 16 * 1024
+REF_PART = "playhead.ref"
+
+Part = dict[str, Any]
+
+
+class Message(TypedDict):
+    """Role is `system`, `user`, `assistant` or `tool`; parts as in the GenAI conventions."""
+
+    role: str
+    parts: list[Part]
+    name: NotRequired[str]
+    extra: NotRequired[dict[str, Any]]
+
+
+def text_message(role: str, text: str) -> Message:
+    """A message of one text part."""
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def message_contents(message: Message) -> list[Content]:
+    """The message's own content first, then the large parts that it refers to."""
+    data = canonical_json(message)
+    if len(data) <= LARGE_PART_BYTES:
+        return [Content(data, JSON)]
+    parts: list[Part] = []
+    apart: list[Content] = []
+    for part in message["parts"]:
+        body = canonical_json(part)
+        if len(body) > LARGE_PART_BYTES:
+            content = Content(body, JSON)
+            apart.append(content)
+            parts.append({"type": REF_PART, "of": part.get("type", ""), "ref": content.ref, "bytes": len(body)})
+        else:
+            parts.append(part)
+    return [Content(canonical_json({**message, "parts": parts}), JSON), *apart]
+
+
+def refs_inside(message: Message) -> list[ContentRef]:
+    """Refs of the large parts that are content of their own."""
+    return [ContentRef(part["ref"]) for part in message["parts"] if _is_apart(part)]
+
+
+def whole(message: Message, fetch: Callable[[ContentRef], bytes | None]) -> Message:
+    """Puts large parts back in; a part whose content `fetch` does not have (None) stays a ref."""
+    if not refs_inside(message):
+        return message
+    parts = [_whole_part(part, fetch) for part in message["parts"]]
+    return cast(Message, {**message, "parts": parts})
+
+
+def read_message(data: bytes) -> Message:
+    """Reads a message's canonical bytes; raises ValueError."""
+    value = parse_json(data)
+    parts = cast(dict[str, Any], value).get("parts") if isinstance(value, dict) else None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in cast(list[Any], parts)):
+        raise ValueError("this content is not a message: it has no list of parts")
+    return cast(Message, value)
+
+
+def message_text(message: Message) -> str:
+    """All that a reader would read in it: texts, reasoning and tool results, one per line."""
+    return "\n".join(_texts(message["parts"]))
+
+
+def _is_apart(part: Part) -> bool:
+    return part.get("type") == REF_PART and is_ref(part.get("ref"))
+
+
+def _texts(parts: Iterable[Part]) -> Iterable[str]:
+    for part in parts:
+        if part.get("type") == "blob":
+            continue  # base64: nobody reads it
+        for key in ("content", "response"):
+            value = part.get(key)
+            if isinstance(value, str):
+                yield value
+            elif value is not None:
+                yield canonical_json(value).decode("utf-8", "replace")
+
+
+def _whole_part(part: Part, fetch: Callable[[ContentRef], bytes | None]) -> Part:
+    if not _is_apart(part):
+        return part
+    body = fetch(ContentRef(part["ref"]))
+    return part if body is None else cast(Part, parse_json(body))

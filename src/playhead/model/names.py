@@ -1,0 +1,116 @@
+"""Every attribute name that we write or read, once.
+
+`gen_ai.*` names are the OpenTelemetry GenAI semantic conventions'; the four `*_ref` names among them are what
+OpenTelemetry's own content uploader stamps.  `playhead.*` is ours.
+"""
+
+from typing import Final
+
+# --- OpenTelemetry GenAI -------------------------------------------------------------------------------------------
+OPERATION: Final = "gen_ai.operation.name"
+PROVIDER: Final = "gen_ai.provider.name"
+SYSTEM: Final = "gen_ai.system"  # the older name of PROVIDER; read, never written
+CONVERSATION: Final = "gen_ai.conversation.id"
+AGENT_NAME: Final = "gen_ai.agent.name"
+AGENT_ID: Final = "gen_ai.agent.id"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+REQUEST_STREAM: Final = "gen_ai.request.stream"
+REQUEST_TEMPERATURE: Final = "gen_ai.request.temperature"
+REQUEST_TOP_P: Final = "gen_ai.request.top_p"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+REQUEST_SEED: Final = "gen_ai.request.seed"
+REQUEST_CHOICES: Final = "gen_ai.request.choice.count"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_ID: Final = "gen_ai.response.id"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"  # seconds, a float
+INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
+CACHE_CREATION_TOKENS: Final = "gen_ai.usage.cache_creation.input_tokens"  # the older name of CACHE_WRITE_TOKENS
+REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+TOOL_TYPE: Final = "gen_ai.tool.type"
+ERROR_TYPE: Final = "error.type"
+
+# Content that others put inline; lifted to the ref of the same name.
+INPUT_MESSAGES: Final = "gen_ai.input.messages"
+OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"
+TOOL_DEFINITIONS: Final = "gen_ai.tool.definitions"
+TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+TOOL_RESULT: Final = "gen_ai.tool.call.result"
+
+INPUT_MESSAGES_REF: Final = "gen_ai.input.messages_ref"
+OUTPUT_MESSAGES_REF: Final = "gen_ai.output.messages_ref"
+SYSTEM_INSTRUCTIONS_REF: Final = "gen_ai.system_instructions_ref"
+TOOL_DEFINITIONS_REF: Final = "gen_ai.tool.definitions_ref"
+TOOL_ARGUMENTS_REF: Final = "gen_ai.tool.call.arguments_ref"
+TOOL_RESULT_REF: Final = "gen_ai.tool.call.result_ref"
+
+# --- ours ----------------------------------------------------------------------------------------------------------
+INPUT_REF: Final = "playhead.input_ref"
+OUTPUT_REF: Final = "playhead.output_ref"
+REQUEST_REF: Final = "playhead.request_ref"
+RESPONSE_REF: Final = "playhead.response_ref"
+REASONING_REF: Final = "playhead.reasoning_ref"
+STATE_REF: Final = "playhead.state_ref"
+RESTORE_REF: Final = "playhead.restore_ref"  # what a result's own content does not say of it: types, order of keys
+ERROR_REF: Final = "playhead.error_ref"  # JSON: type, message, stacktrace, attributes of what was raised
+
+KIND: Final = "playhead.kind"  # agent | llm | tool | retriever | embedding | guardrail | step
+RUN_ID: Final = "playhead.run.id"
+RUN_NAME: Final = "playhead.run.name"
+RUN_ATTEMPT: Final = "playhead.run.attempt"
+RUN_TAGS: Final = "playhead.run.tags"
+RUN_METADATA_REF: Final = "playhead.run.metadata_ref"
+RUN_ROOT: Final = "playhead.run.root"  # true on the span that the run begins and ends with
+USER: Final = "user.id"
+FORK_OF: Final = "playhead.fork.of"
+FORK_AT: Final = "playhead.fork.at"
+CALL_KEY: Final = "playhead.call.key"
+# Starts of spans and log events are counted 1, 2, 3, ... in the process that owns the run: a hole is a lost span.
+CALL_ORDER: Final = "playhead.call.order"
+# An end is placed after the last start that it saw, and among such ends by its own count.
+CALL_ENDED_AFTER: Final = "playhead.call.ended_after"
+CALL_END_ORDER: Final = "playhead.call.end_order"
+CODE: Final = "playhead.code"
+OUTPUT_TYPE: Final = "playhead.output_type"  # text | bytes | json: equal bytes of several types have one ref
+UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
+REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not
+IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
+OUTCOME: Final = "playhead.outcome"  # aborted (generator closed early) | cancelled; absent otherwise
+
+# --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------
+STARTED: Final = "playhead.started"
+SPAN_NAME: Final = "playhead.span.name"  # with STARTED: what only the span itself says otherwise
+SPAN_PARENT: Final = "playhead.span.parent_id"
+RESUMED: Final = "playhead.resumed"
+DIVERGED: Final = "playhead.diverged"
+STATE_CHANGED: Final = "playhead.state_changed"
+CHECKPOINT: Final = "playhead.checkpoint"
+HANDOFF: Final = "playhead.handoff"
+ANNOTATION: Final = "playhead.annotation"
+COMPRESSED: Final = "playhead.compressed"
+STATE_KEY: Final = "playhead.state.key"
+VALUE_REF: Final = "playhead.value_ref"
+HANDOFF_TO: Final = "playhead.handoff.to"
+REASON_REF: Final = "playhead.reason_ref"
+ANNOTATION_REF: Final = "playhead.annotation_ref"
+# With COMPRESSED: two threads, a message, and (optional) which messages became what, as lists of refs.
+COMPRESSION_STRATEGY: Final = "playhead.compression.strategy"
+COMPRESSION_BEFORE_REF: Final = "playhead.compression.before_ref"
+COMPRESSION_AFTER_REF: Final = "playhead.compression.after_ref"
+COMPRESSION_SUMMARY_REF: Final = "playhead.compression.summary_ref"
+COMPRESSION_KEPT: Final = "playhead.compression.kept"
+COMPRESSION_SUMMARISED: Final = "playhead.compression.summarised"
+COMPRESSION_DROPPED: Final = "playhead.compression.dropped"
+COMPRESSION_TOKENS_BEFORE: Final = "playhead.compression.tokens_before"
+COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"
+
+SCOPE: Final = "playhead"  # the instrumentation scope of our own spans
+KINDS: Final = ("agent", "llm", "tool", "retriever", "embedding", "guardrail", "step")
+REPLAYED_KINDS = frozenset({"llm", "tool", "retriever", "embedding"})  # answered from the record when a run goes on
+REF_SUFFIX: Final = "_ref"

@@ -1,0 +1,135 @@
+"""Packs: the body of a content upload, SDK to collector.
+
+Built to be small after compression: a ref is 32 bytes that nothing compresses, so refs that the reader can compute
+are not sent.  Layout: header length (4 bytes, big endian), header (JSON), then the contents' bytes one after another.
+
+| header field | meaning |
+|---|---|
+| `v` | 1 |
+| `media` | media types, named by index below |
+| `contents` | `[[media index, size in bytes], ...]` |
+| `threads` | `[[parent, [message, ...]], ...]`; a message is an index into `contents` or a ref; a parent is null, an index of an earlier thread in this pack, or a ref |
+| `digest` | SHA-256, hex, over the digests of all contents and then of all resulting thread refs: proves the whole pack |
+"""  # noqa: E501 - the table reads better unbroken
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, cast
+
+import orjson
+
+from playhead.model.canonical import Content
+from playhead.model.ref import ContentRef
+from playhead.model.thread import node_ref
+
+PACK = "application/vnd.playhead.pack"
+_VERSION = 1
+
+
+class BadPack(ValueError):
+    """The upload cannot be read, or its bytes are not what its digest says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadExtension:
+    """These messages, in order, after that thread (None: a new thread)."""
+
+    parent: ContentRef | None
+    messages: tuple[ContentRef, ...]
+
+    @property
+    def ref(self) -> ContentRef | None:
+        """The thread that results; None when both are empty."""
+        ref = self.parent
+        for message in self.messages:
+            ref = node_ref(message, ref)
+        return ref
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Contents and thread extensions that travel together.  A parent stands before what extends it."""
+
+    contents: tuple[Content, ...]
+    threads: tuple[ThreadExtension, ...]
+
+
+def encode_pack(pack: Pack) -> bytes:
+    """The bytes to send (compress them)."""
+    media: dict[str, int] = {}
+    index = {content.ref: n for n, content in enumerate(pack.contents)}
+    contents = [[media.setdefault(content.media_type, len(media)), len(content.data)] for content in pack.contents]
+    tips: dict[ContentRef, int] = {}
+    threads: list[list[Any]] = []
+    refs = [thread.ref for thread in pack.threads]
+    for n, (thread, ref) in enumerate(zip(pack.threads, refs, strict=True)):
+        parent = None if thread.parent is None else tips.get(thread.parent, thread.parent)
+        threads.append([parent, [index.get(message, message) for message in thread.messages]])
+        if ref is not None:
+            tips[ref] = n
+    digest = _digest([content.ref for content in pack.contents], refs)
+    header = {"v": _VERSION, "media": list(media), "contents": contents, "threads": threads, "digest": digest}
+    head = orjson.dumps(header)
+    return b"".join((len(head).to_bytes(4, "big"), head, *(content.data for content in pack.contents)))
+
+
+def decode_pack(data: bytes) -> Pack:
+    """Reads a pack and proves its digest; raises BadPack."""
+    try:
+        size = int.from_bytes(data[:4], "big")
+        header = cast(dict[str, Any], orjson.loads(data[4 : 4 + size]))
+        if header["v"] != _VERSION:
+            raise BadPack(f"pack version {header['v']!r} is not {_VERSION}; update the collector or the SDK")
+        contents = _contents(header, data, 4 + size)
+        threads, tips = _threads(header, contents)
+        digest = header["digest"]
+    except BadPack:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadPack(f"this is not a pack: {error!r}") from error
+    if _digest([content.ref for content in contents], tips) != digest:
+        raise BadPack("the pack's bytes do not match its digest; send it again")
+    return Pack(tuple(contents), tuple(threads))
+
+
+def _contents(header: dict[str, Any], data: bytes, at: int) -> list[Content]:
+    contents: list[Content] = []
+    for media, size in header["contents"]:
+        if at + _index(size) > len(data):
+            raise BadPack(f"content {len(contents)} ends after the end of the pack; it was cut off")
+        media_type = header["media"][_index(media)]
+        if not isinstance(media_type, str):
+            raise BadPack(f"the media type of content {len(contents)} is not text")
+        contents.append(Content(data[at : at + size], media_type))
+        at += size
+    if at != len(data):
+        raise BadPack(f"{len(data) - at} bytes follow the last content")
+    return contents
+
+
+def _threads(
+    header: dict[str, Any], contents: Sequence[Content]
+) -> tuple[list[ThreadExtension], list[ContentRef | None]]:
+    threads: list[ThreadExtension] = []
+    tips: list[ContentRef | None] = []
+    for parent, messages in header["threads"]:
+        refs = tuple(ContentRef.parse(m) if isinstance(m, str) else contents[_index(m)].ref for m in messages)
+        if parent is not None:
+            parent = ContentRef.parse(parent) if isinstance(parent, str) else tips[_index(parent)]  # noqa: PLW2901
+        threads.append(ThreadExtension(parent, refs))
+        tips.append(threads[-1].ref)
+    return threads, tips
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int or value < 0:  # True is an int, and -1 would count from the end
+        raise BadPack(f"{value!r} is not an index or a size")
+    return value
+
+
+def _digest(contents: Sequence[ContentRef], tips: Sequence[ContentRef | None]) -> str:
+    whole = sha256()
+    for ref in (*contents, *tips):
+        whole.update(ref.digest if ref is not None else b"")
+    return whole.hexdigest()

@@ -1,0 +1,163 @@
+"""The shape of a table of settings: SDK and collector each have one, which `--help`, `doctor` and the docs read.
+
+A setting is a field of a frozen dataclass made with `setting(...)`: environment variable, default, how its text is
+read, one line of help.  Standard library only, so that `--help` works wherever the package is installed.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+_UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
+
+
+class BadSetting(ValueError):
+    """A setting has a value that cannot be used; `str(error)` is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the text of a setting is read, and what to tell someone whose text cannot be."""
+
+    accepts: str
+    read: Callable[[str], Any]  # raises ValueError
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One line of a table."""
+
+    field: str
+    env: str
+    default: Any
+    kind: Kind
+    help: str
+    secret: bool
+
+    def read(self, text: str) -> Any:
+        """The value that `text` stands for.  Raises BadSetting."""
+        try:
+            return self.kind.read(text.strip())
+        except ValueError:
+            shown = "the value that it has" if self.secret else repr(text)
+            raise BadSetting(f"{self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
+
+    def shown(self, value: Any) -> str:
+        """The value as a person may see it, in a terminal or a log: without secrets."""
+        if value is None:
+            return "not set"
+        return "set (not shown)" if self.secret else without_password(str(value))
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A setting, the value it has now, and where that value comes from."""
+
+    setting: Setting
+    value: Any
+    source: Literal["default", "environment", "option"]
+
+    def __str__(self) -> str:
+        return f"{self.setting.env} = {self.setting.shown(self.value)} ({self.source})"
+
+
+def setting(env: str, default: Any, kind: Kind, help: str, *, secret: bool = False) -> Any:  # noqa: A002 - users' word
+    """A field of a table; a callable default is called when it is needed."""
+    line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret}
+    return dataclasses.field(default_factory=default if callable(default) else lambda: default, metadata=line)
+
+
+def table_of(settings: type[Any]) -> tuple[Setting, ...]:
+    """Every setting of a table, in the order in which to show them."""
+    return tuple(Setting(field=field.name, **field.metadata) for field in dataclasses.fields(settings))
+
+
+def in_force_of(
+    settings: type[Any], environ: Mapping[str, str] = os.environ, options: Mapping[str, Any] | None = None
+) -> tuple[InForce, ...]:
+    """Every setting with its value and where that comes from: an option, else the environment, else the default.
+
+    Options go by field name; None means that the option was not given.  Text is read like the environment's.  An empty
+    variable is an unset one, as OpenTelemetry has it.  Raises BadSetting.
+    """
+    given = options or {}
+    return tuple(_settle(line, environ.get(line.env, ""), given.get(line.field)) for line in table_of(settings))
+
+
+def _settle(line: Setting, text: str, option: Any) -> InForce:
+    if option is not None:
+        return InForce(line, line.read(option) if isinstance(option, str) else option, "option")
+    if text.strip():
+        return InForce(line, line.read(text), "environment")
+    return InForce(line, line.default() if callable(line.default) else line.default, "default")
+
+
+# --- kinds of values -------------------------------------------------------------------------------------------------
+
+
+def whole(at_least: int, at_most: int) -> Callable[[str], int]:
+    """Reads a whole number within bounds."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if not at_least <= number <= at_most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def one_of(*words: str) -> Kind:
+    """One of these words, in any case."""
+
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError
+        return text.lower()
+
+    return Kind(" or ".join(words), read)
+
+
+def _bytes(text: str) -> int:
+    digits = text.rstrip("bBkKmMgGiI ")
+    size = int(digits) * _UNITS.get(text[len(digits) :].strip().lower(), 0)
+    if size <= 0:
+        raise ValueError
+    return size
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError
+    return seconds
+
+
+def _http_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise ValueError
+    return text.rstrip("/")
+
+
+TEXT = Kind("a text", str)
+FOLDER = Kind("the path of a folder", lambda text: Path(text).expanduser())
+BYTES = Kind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
+SECONDS = Kind("a number of seconds, 0 or more", _seconds)
+HTTP_URL = Kind("a URL that begins with http:// or https://", _http_url)
+# OpenTelemetry reads only "true" as true; we say so instead of guessing.
+SWITCH = Kind("true or false", lambda text: one_of("true", "false").read(text) == "true")
+
+
+def without_password(text: str) -> str:
+    """A URL as it may be logged; any other text as it is."""
+    parts = urlsplit(text)
+    if parts.password is None:
+        return text
+    user, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}"))

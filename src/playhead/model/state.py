@@ -1,0 +1,255 @@
+"""RunState and its fold: what an agent's run was, at any seq, from its events alone.
+
+`fold(events[:n])` is the state after event n; `fold(more, fold(some)) == fold(some + more)`.  Pure; projection, query,
+UI and local resume use this one fold.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never, cast
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+
+RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """Started, not finished: after a crash its outcome is in doubt."""
+
+    kind: str
+    name: str
+    seq: int
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorNote:
+    """An error that an event reported."""
+
+    seq: int
+    error_type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where the run can be continued from."""
+
+    seq: int
+    state: ContentRef | None
+    thread: ContentRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The fold of a run's events up to `seq`.  Content is named by refs only.
+
+    `thread` is what the model saw last, `history` every message that was ever added, in order.  `usage` sums what
+    providers reported; `context_tokens` is the input of the last call that reported it.
+    """
+
+    seq: int = 0
+    status: str = RUNNING
+    name: str | None = None
+    attempt: int = 0
+    agent: str | None = None
+    thread: ContentRef | None = None
+    history: tuple[ContentRef, ...] = ()
+    context_tokens: int | None = None
+    context_limit: int | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    llm_calls: int = 0
+    tool_calls: int = 0
+    user_state: dict[str, ContentRef | None] = field(default_factory=dict[str, ContentRef | None])
+    open_calls: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
+    pending_approvals: tuple[str, ...] = ()
+    plan: ContentRef | None = None
+    checkpoint: Checkpoint | None = None
+    compressions: tuple[int, ...] = ()
+    errors: tuple[ErrorNote, ...] = ()
+    time_ns: int = 0
+
+
+def apply(state: RunState, event: ev.RunEvent) -> RunState:
+    """The state after one more event."""
+    return fold([event], state)
+
+
+def fold(events: Iterable[ev.RunEvent], start: RunState | None = None) -> RunState:
+    """The state after these events, in seq order, on top of `start`.  Linear in the number of events."""
+    start = start or RunState()
+    folding = _Folding(start)
+    for event in events:
+        folding.take(event)
+    return folding.state()
+
+
+class _Folding:
+    """A state being folded: lists and dicts that grow, so that a step costs O(1); frozen again by `state`."""
+
+    def __init__(self, start: RunState) -> None:
+        self.changes: dict[str, Any] = {}
+        self.start = start
+        self.history = list(start.history)
+        self.user_state = dict(start.user_state)
+        self.open_calls = dict(start.open_calls)
+        self.approvals = list(start.pending_approvals)
+        self.compressions = list(start.compressions)
+        self.errors = list(start.errors)
+
+    def state(self) -> RunState:
+        return replace(
+            self.start,
+            **self.changes,
+            history=tuple(self.history),
+            user_state=self.user_state,
+            open_calls=self.open_calls,
+            pending_approvals=tuple(self.approvals),
+            compressions=tuple(self.compressions),
+            errors=tuple(self.errors),
+        )
+
+    def take(self, event: ev.RunEvent) -> None:  # noqa: C901 - one arm per kind, and no deeper
+        changes = self.changes
+        changes["seq"], changes["time_ns"] = event.seq, event.time_ns
+        match event:
+            case ev.MessageAdded():
+                if event.message is not None:
+                    self.history.append(event.message)
+            case ev.LlmCalled() | ev.LlmCompleted() | ev.LlmFailed():
+                self._model(event)
+            case ev.ToolCalled() | ev.ToolCompleted() | ev.ToolFailed():
+                self._tool(event)
+            case ev.StepStarted() | ev.StepCompleted():
+                self._step(event)
+            case ev.RunStarted() | ev.RunCompleted() | ev.RunFailed() | ev.RunResumed() | ev.RunForked():
+                self._run(event)
+            case ev.ContextCompressed():
+                self.compressions.append(event.seq)
+                if event.after is not None:
+                    changes["thread"] = event.after
+            case ev.StateChanged():
+                self.user_state[event.key] = event.value
+            case ev.CheckpointCreated():
+                thread = event.thread or changes.get("thread", self.start.thread)
+                changes["checkpoint"] = Checkpoint(event.seq, event.state, thread)
+            case ev.AgentHandoff():
+                changes["agent"] = event.to
+            case ev.PlanCreated():
+                changes["plan"] = event.plan
+            case ev.ApprovalRequested():
+                self.approvals.append(event.approval)
+            case ev.ApprovalReceived():
+                self.approvals = [approval for approval in self.approvals if approval != event.approval]
+            case ev.OrchestrationDecision() | ev.UserInterrupted() | ev.UnknownEvent():
+                pass
+            case _:
+                assert_never(event)
+
+    def _run(self, event: ev.RunStarted | ev.RunCompleted | ev.RunFailed | ev.RunResumed | ev.RunForked) -> None:
+        changes = self.changes
+        match event:
+            case ev.RunStarted():
+                changes |= {"status": RUNNING, "name": event.name, "attempt": event.attempt, "agent": event.actor}
+            case ev.RunCompleted():
+                changes["status"] = COMPLETED
+            case ev.RunFailed():
+                changes["status"] = FAILED
+                self._error(event, event.error_type, event.message)
+            case ev.RunResumed():
+                # What the dead process left open is not open in the new attempt: it is called again, or answered.
+                self.open_calls = {}
+                changes |= {"status": RUNNING, "attempt": event.attempt}
+            case ev.RunForked():
+                pass
+
+    def _model(self, event: ev.LlmCalled | ev.LlmCompleted | ev.LlmFailed) -> None:
+        match event:
+            case ev.LlmCalled():
+                self._open(event, "llm", event.model or "")
+                if event.thread is not None:
+                    self.changes["thread"] = event.thread
+                self.changes["agent"] = event.actor
+                self._count("llm_calls", 1)
+            case ev.LlmCompleted():
+                self._close(event)
+                usage = event.usage
+                self._count("input_tokens", usage.input_tokens or 0)
+                self._count("output_tokens", usage.output_tokens or 0)
+                if usage.input_tokens is not None:
+                    self.changes["context_tokens"] = usage.input_tokens
+            case ev.LlmFailed():
+                self._close(event)
+                self._error(event, event.error_type, event.message)
+
+    def _tool(self, event: ev.ToolCalled | ev.ToolCompleted | ev.ToolFailed) -> None:
+        match event:
+            case ev.ToolCalled():
+                self._open(event, "tool", event.name, event.call_id)
+                self._count("tool_calls", 1)
+            case ev.ToolCompleted():
+                self._close(event)
+            case ev.ToolFailed():
+                self._close(event)
+                self._error(event, event.error_type, event.message)
+
+    def _step(self, event: ev.StepStarted | ev.StepCompleted) -> None:
+        if isinstance(event, ev.StepStarted):
+            self._open(event, event.step_kind, event.name)
+            return
+        self._close(event)
+        if event.error_type:
+            self._error(event, event.error_type, event.message or "")
+
+    def _open(self, event: ev.RunEvent, kind: str, name: str, call_id: str | None = None) -> None:
+        if event.span is not None:
+            self.open_calls[event.span] = OpenCall(kind, name, event.seq, call_id)
+
+    def _close(self, event: ev.RunEvent) -> None:
+        self.open_calls.pop(event.span or "", None)
+
+    def _error(self, event: ev.RunEvent, error_type: str, message: str) -> None:
+        self.errors.append(ErrorNote(event.seq, error_type, message))
+
+    def _count(self, name: str, more: int) -> None:
+        self.changes[name] = self.changes.get(name, getattr(self.start, name)) + more
+
+
+def state_to_json(state: RunState) -> dict[str, Any]:
+    """Plain JSON: every field under its own name, nested values as objects."""
+    out: dict[str, Any] = {name: getattr(state, name) for name in RunState.__slots__}
+    out["open_calls"] = [
+        {"span": span, "kind": call.kind, "name": call.name, "seq": call.seq, "call_id": call.call_id}
+        for span, call in state.open_calls.items()
+    ]
+    out["errors"] = [{"seq": e.seq, "error_type": e.error_type, "message": e.message} for e in state.errors]
+    if state.checkpoint is not None:
+        point = state.checkpoint
+        out["checkpoint"] = {"seq": point.seq, "state": point.state, "thread": point.thread}
+    return out
+
+
+def state_from_json(value: dict[str, Any]) -> RunState:
+    """Reads what `state_to_json` wrote."""
+    fields: dict[str, Any] = {name: value[name] for name in RunState.__slots__ if name in value}
+    for name in ("thread", "plan"):
+        fields[name] = _maybe_ref(fields.get(name))
+    fields["history"] = tuple(map(ContentRef, fields.get("history", ())))
+    fields["user_state"] = {key: _maybe_ref(item) for key, item in fields.get("user_state", {}).items()}
+    calls = cast(list[dict[str, Any]], fields.get("open_calls", []))
+    fields["open_calls"] = {c["span"]: OpenCall(c["kind"], c["name"], c["seq"], c["call_id"]) for c in calls}
+    fields["errors"] = tuple(ErrorNote(**note) for note in fields.get("errors", ()))
+    for name in ("pending_approvals", "compressions"):
+        fields[name] = tuple(fields.get(name, ()))
+    point = fields.get("checkpoint")
+    if point:
+        fields["checkpoint"] = Checkpoint(point["seq"], _maybe_ref(point["state"]), _maybe_ref(point["thread"]))
+    return RunState(**fields)
+
+
+def _maybe_ref(value: str | None) -> ContentRef | None:
+    return None if value is None else ContentRef(value)

@@ -1,0 +1,1 @@
+"""capture → [refs] → journal.  Redaction, then payload → content and ref, each once per process."""

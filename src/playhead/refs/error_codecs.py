@@ -1,0 +1,260 @@
+"""Exceptions <-> tagged JSON, so that `except MyError as e: e.code` works on a replayed error.  See `faithful.py`.
+
+An exception is rebuilt without its `__init__` from its args, its attributes, and what built-in exceptions keep outside
+of them (`OSError.errno`).  Tracebacks are not kept.  Leniently, what cannot be kept is left out and listed; an HTTP
+library's request and response are then kept in outline, without the headers and bodies that may hold secrets.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any, cast, get_args
+
+from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.careful import safe_repr
+from playhead.refs.named_classes import class_named, is_built_in, name_of, solid_base
+from playhead.refs.object_codecs import set_state, state_of
+from playhead.refs.value_codecs import Inner, Tree, tagged
+
+_ROOTS = (BaseException, Exception, object)
+_MOST_BODY = 64 * 1024
+# Of a response: secrets, and what describes the body's form on the wire, where it is no more.
+_NOT_KEPT = frozenset({"set-cookie", "content-encoding", "content-length", "transfer-encoding"})
+
+
+class ReplayedError(Exception):
+    """Stands for a recorded exception that cannot be rebuilt: its class is gone, or was local to a function.
+
+    `original` names the class; the recorded attributes are attributes of this one.
+    """
+
+    original: str = ""
+
+
+class _LeftOut:
+    """Stands for an argument that could not be kept, and reads like it."""
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> Tree:
+    """The tree of an exception; strictly, raises NotFaithful when a part of it cannot be kept."""
+    kind = type(raised)
+    if _is_validation_error(kind):
+        return _validation_error(raised, inner)
+
+    tree = error_outline(raised)
+    if not inner.lenient:
+        name_of(kind)
+
+    def keep(name: str, value: Any, add: Callable[[Any], None]) -> bool:
+        try:
+            add(inner(value))
+        except NotFaithful as reason:
+            if not inner.lenient:
+                raise NotFaithful(f"{name} of a {kind.__qualname__}: {reason}") from None
+            tree["left_out"].append(name)
+            return False
+        return True
+
+    for place, arg in enumerate(raised.args):
+        if not keep(f"args[{place}]", arg, tree["args"].append):
+            text = _message(arg) if len(raised.args) == 1 else safe_repr(arg)
+            tree["args"].append(tagged("left out", text=text))
+    for name, value in (state_of(raised) | _native_state(raised)).items():
+        keep(name, value, partial(tree["state"].__setitem__, name))
+    if chained:
+        _add_chain(tree, raised, inner)
+    return tree
+
+
+def error_outline(raised: BaseException, *left_out: str) -> Tree:
+    """An exception's class and text, and what was left out of it."""
+    name = f"{type(raised).__module__}:{type(raised).__qualname__}"
+    return tagged("error", **{"class": name}, args=[], message=_message(raised), state={}, left_out=[*left_out])
+
+
+def _add_chain(tree: Tree, raised: BaseException, inner: Inner) -> None:
+    cause, context = raised.__cause__, raised.__context__
+    if cause is not None:
+        tree["cause"] = error_tree(cause, inner, chained=False)
+    if context is not None:  # the same, when it was raised `from` what it was raised in
+        tree["context"] = "cause" if context is cause else error_tree(context, inner, chained=False)
+    tree["suppress"] = raised.__suppress_context__
+
+
+def error_of(tree: Tree, inner: Inner) -> BaseException:
+    """The exception; a `ReplayedError` when its class is gone or cannot be made."""
+    args = [inner(arg) for arg in tree["args"]]
+    state = {name: inner(item) for name, item in tree["state"].items()}
+    try:
+        raised = _rebuilt(tree, args, state)
+    except Exception:  # noqa: BLE001 - a metaclass, a changed base: whatever stands in the way
+        raised = ReplayedError(f"{tree['class']}: {tree['message']}")
+        raised.original = str(tree["class"])
+        vars(raised).update((name, item) for name, item in state.items() if name not in {"args", "original"})
+    if "cause" in tree:
+        raised.__cause__ = inner(tree["cause"])
+    if "context" in tree:
+        raised.__context__ = raised.__cause__ if tree["context"] == "cause" else inner(tree["context"])
+    raised.__suppress_context__ = bool(tree.get("suppress"))
+    return raised
+
+
+def _rebuilt(tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
+    kind: Any = class_named(tree["class"])
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        raise CannotRestore(f"{tree['class']} is no exception")
+    raised = _blank(kind, args)
+    native = _native_members(kind)
+    set_state(raised, {name: item for name, item in state.items() if name not in native})
+    for name in native.keys() & state.keys():
+        try:
+            native[name].__set__(raised, state[name])
+        except (AttributeError, TypeError):  # read-only: made of the args already
+            continue
+    if _message(raised) != tree["message"]:  # its text needs what was left out
+        raised.__class__ = type(kind.__name__, (kind,), {**_same_name(kind), "__str__": _saying(tree["message"])})
+    return raised
+
+
+def _blank(kind: Any, args: list[Any]) -> BaseException:
+    base = solid_base(kind)
+    if issubclass(kind, BaseExceptionGroup):
+        return cast(BaseException, base.__new__(kind, *args))
+    # Not with args: of an errno, OSError would make another class than the recorded one.
+    raised = cast(BaseException, base.__new__(kind))
+    raised.args = tuple(args)
+    return raised
+
+
+def _saying(text: str) -> Callable[[Any], str]:
+    return lambda _: text
+
+
+def _same_name(kind: type) -> dict[str, Any]:
+    return {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__slots__": ()}
+
+
+def _native_members(kind: type) -> dict[str, Any]:
+    """What built-in exceptions keep outside of `args` and `__dict__`."""
+    return {
+        name: member
+        for base in kind.__mro__
+        if base not in _ROOTS and is_built_in(base)
+        for name, member in vars(base).items()
+        if isinstance(member, MemberDescriptorType | GetSetDescriptorType) and not name.startswith("__")
+    }
+
+
+def _native_state(raised: BaseException) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, member in _native_members(type(raised)).items():
+        try:
+            value = member.__get__(raised)
+        except AttributeError:  # never set
+            continue
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _message(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        return f"<str raised {type(error).__name__}>"
+
+
+# --- pydantic's ValidationError, which only pydantic can make --------------------------------------------------------
+
+
+def _is_validation_error(kind: type) -> bool:
+    return kind.__name__ == "ValidationError" and kind.__module__.startswith("pydantic_core")
+
+
+def _validation_error(raised: Any, inner: Inner) -> Tree:
+    errors: list[Any] = []
+    for line in raised.errors(include_url=False):
+        try:
+            given = inner(line["input"])
+        except NotFaithful:
+            if not inner.lenient:
+                raise
+            given = tagged("left out", text=safe_repr(line["input"]))
+        about = {"type": line["type"], "msg": line["msg"], "loc": list(line["loc"]), "ctx": inner(line.get("ctx"))}
+        errors.append({**about, "input": given})
+    return tagged("validation error", title=raised.title, errors=errors)
+
+
+def _to_validation_error(tree: Tree, inner: Inner) -> BaseException:
+    from pydantic_core import PydanticCustomError, ValidationError, core_schema  # noqa: PLC0415
+
+    known = frozenset(get_args(core_schema.ErrorType))
+    lines: list[Any] = []
+    for line in tree["errors"]:
+        context = inner(line["ctx"])
+        kind = line["type"]
+        if kind not in known:
+            kind = PydanticCustomError(kind, line["msg"].replace("{", "{{"), context)
+        lines.append({"type": kind, "loc": tuple(line["loc"]), "input": inner(line["input"])})
+        if context is not None and isinstance(kind, str):
+            lines[-1]["ctx"] = context
+    return ValidationError.from_exception_data(tree["title"], lines)
+
+
+# --- an HTTP library's request and response, in outline --------------------------------------------------------------
+
+
+def http_tree(value: Any) -> Tree | None:
+    """The outline of an httpx request or response; None for all else."""
+    kind = cast(Any, type(value))
+    library = kind.__module__.partition(".")[0]
+    if library not in {"httpx", "httpx2"} or kind.__name__ not in {"Request", "Response"}:
+        return None
+    if kind.__name__ == "Request":
+        return tagged("http request", library=library, method=value.method, url=str(value.url))
+    try:
+        body = value.text if len(value.content) <= _MOST_BODY else ""
+    except Exception:  # noqa: BLE001 - it was streamed, and nobody read it
+        body = ""
+    headers = [[name, text] for name, text in value.headers.multi_items() if name.lower() not in _NOT_KEPT]
+    try:
+        request = http_tree(value.request)
+    except RuntimeError:  # it was made by hand, for no request
+        request = None
+    return tagged(
+        "http response", library=library, status=value.status_code, headers=headers, body=body, request=request
+    )
+
+
+def _library(tree: Tree) -> Any:
+    library = sys.modules.get(tree["library"]) if tree["library"] in {"httpx", "httpx2"} else None
+    if library is None:
+        raise CannotRestore(f"the library {tree['library']} of a recorded response is not loaded")
+    return library
+
+
+def _to_request(tree: Tree, _: Inner) -> Any:
+    return _library(tree).Request(tree["method"], tree["url"])
+
+
+def _to_response(tree: Tree, inner: Inner) -> Any:
+    headers = [(name, text) for name, text in tree["headers"]]
+    request = None if tree["request"] is None else inner(tree["request"])
+    body = tree["body"].encode()
+    return _library(tree).Response(tree["status"], headers=headers, content=body, request=request)
+
+
+ERROR_DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
+    "error": error_of,
+    "left out": lambda tree, _: _LeftOut(str(tree["text"])),
+    "validation error": _to_validation_error,
+    "http request": _to_request,
+    "http response": _to_response,
+}

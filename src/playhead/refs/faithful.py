@@ -1,0 +1,185 @@
+"""capture → [refs] → journal.  Recorded results given back as what they were: values <-> tagged JSON, without pickle.
+
+Plain JSON stands for itself.  All else is an object whose key `$` is its tag: `{"$": "tuple", "items": [...]}`; a
+dictionary whose keys are not sorted is one too, since canonical JSON sorts, and the program sees the order.
+
+| tags | kept |
+|---|---|
+| json, dict, int, float, complex, decimal, fraction, range | exactly, at any size, NaN and infinities too |
+| bytes, bytearray, tuple, set, frozenset, deque, OrderedDict, Counter, defaultdict | with what is inside |
+| datetime, date, time, timedelta, timezone, zone, uuid, path | with time zone and fold |
+| enum, namedtuple, dataclass, model (pydantic) | by class name; all attributes, private ones too |
+| error | type, args, attributes, notes, cause and context one level deep; no traceback |
+
+Values that are shared come back as copies.  Cycles, local classes, instances of other classes and subclasses of
+built-in types (`class Name(str)`) are `NotFaithful`.  Reading makes instances of enums, named tuples, dataclasses,
+models, exceptions and the types above only, calls nothing that a record names, and raises `CannotRestore` alone.
+"""
+
+from typing import Any, cast
+
+from playhead.errors import CannotRestore, NotFaithful
+from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
+from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
+from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey
+from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, tagged
+
+__all__ = [
+    "CannotRestore",
+    "NotFaithful",
+    "ReplayedError",
+    "beside",
+    "decode",
+    "decode_error",
+    "encode",
+    "encode_error",
+    "given_back",
+    "is_plain",
+]
+
+_MOST_LEVELS = 254  # as many as canonical JSON holds
+_LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
+_DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
+
+
+def is_plain(value: Any) -> bool:
+    """Whether the ordinary canonical content gives this value back exactly: plain JSON, and keys sorted already."""
+    found = survey(value)
+    return found is not None and found.exact
+
+
+def beside(value: Any) -> Any:
+    """What has to be kept beside the ordinary content for `given_back`; None: nothing.  Raises NotFaithful."""
+    if type(value) is bytes:
+        return None
+    found = survey(value)
+    if found is None:
+        return encode(value)
+    if found.exact:
+        return None
+    if found.one_order and not found.marked:
+        return tagged("key order", orders=key_orders(found))
+    return tagged("json", text=json_text(value))
+
+
+def given_back(ordinary: Any, kept: Any) -> Any:
+    """The value, from what its ordinary content says and what `beside` gave; raises CannotRestore."""
+    if kept is None:
+        _refuse_marker(ordinary)
+        return ordinary
+    if isinstance(kept, dict) and cast(dict[str, Any], kept).get(MARK) == "key order":
+        _refuse_marker(ordinary)
+        try:
+            return in_key_order(ordinary, cast(Any, kept)["orders"])
+        except Exception as error:
+            raise CannotRestore("the order of a recorded value's keys is damaged") from error
+    return decode(kept)
+
+
+def encode(value: Any) -> Any:
+    """A JSON value of which `decode` makes an equal value of the same types; raises NotFaithful.
+
+    A plain value stands for itself: what is returned may be the very object, to be written before it changes.
+    """
+    found = survey(value)
+    if found is not None:
+        return value if found.exact else tagged("json", text=json_text(value))
+    return _encoded(value, lenient=False)
+
+
+def decode(tree: Any) -> Any:
+    """The value that was encoded; raises CannotRestore."""
+    _refuse_marker(tree)
+    try:
+        return _Decoding()(tree)
+    except CannotRestore:
+        raise
+    except RecursionError:
+        raise CannotRestore("a recorded value nests too deeply to be read here") from None
+    except Exception as error:
+        raise CannotRestore(f"a recorded value is damaged ({type(error).__name__}: {error})") from error
+
+
+def encode_error(raised: BaseException) -> Any:
+    """What `decode_error` makes an exception of.  What cannot be kept of it is left out, and listed in `left_out`."""
+    try:
+        return _encoded(raised, lenient=True)
+    except NotFaithful as reason:
+        return error_outline(raised, str(reason))
+
+
+def decode_error(tree: Any) -> BaseException:
+    """The exception; a `ReplayedError` when its class is gone.  Raises CannotRestore for what is no exception."""
+    raised = decode(tree)
+    if not isinstance(raised, BaseException):
+        raise CannotRestore(f"a recorded error is damaged: it holds a {type(raised).__name__}")
+    return raised
+
+
+def _refuse_marker(value: Any) -> None:
+    if isinstance(value, dict) and NOT_KEPT in value:
+        reason = cast(dict[str, Any], value)[NOT_KEPT]
+        raise CannotRestore(f"this value was not kept ({reason}); the call has to be made again")
+
+
+def _encoded(value: Any, *, lenient: bool) -> Any:
+    try:
+        return _Encoding(lenient=lenient)(value)
+    except NotFaithful:
+        raise
+    except RecursionError:
+        raise NotFaithful("it nests too deeply") from None
+    except Exception as error:
+        raise NotFaithful(f"reading it raised {type(error).__name__}: {error}") from error
+
+
+class _Encoding:
+    """One value being encoded: what it is inside of, to see a cycle, and how deep, to stay within canonical JSON."""
+
+    def __init__(self, *, lenient: bool):
+        self.lenient = lenient
+        self._inside: set[int] = set()
+        self._levels = 0
+
+    def __call__(self, value: Any, /) -> Any:
+        kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+        if kind in LEAVES:
+            return ENCODERS[kind](value, self)
+        if id(value) in self._inside:
+            raise NotFaithful(f"a {kind.__qualname__} holds itself")
+        levels = 1 if kind is list else _LEVELS_OF_A_TAG
+        if self._levels + levels > _MOST_LEVELS:
+            raise NotFaithful("it nests too deeply")
+        self._inside.add(id(value))
+        self._levels += levels
+        try:
+            return self._tree(value, kind)
+        finally:
+            self._inside.discard(id(value))
+            self._levels -= levels
+
+    def _tree(self, value: Any, kind: Any) -> Any:
+        encoder = ENCODERS.get(kind)
+        if encoder is not None:
+            return encoder(value, self)
+        if issubclass(kind, BaseException):
+            return error_tree(value, self)
+        outline = http_tree(value) if self.lenient else None
+        return object_tree(value, self) if outline is None else outline
+
+
+class _Decoding:
+    lenient = False
+
+    def __call__(self, tree: Any, /) -> Any:
+        if type(tree) is list:
+            return [self(item) for item in cast(list[Any], tree)]
+        if type(tree) is not dict:
+            return tree
+        fields = cast(dict[str, Any], tree)
+        if MARK not in fields:
+            return {key: self(item) for key, item in fields.items()}
+        decoder = _DECODERS.get(fields[MARK])
+        if decoder is None:
+            raise CannotRestore(f"a recorded value has the unknown tag {fields[MARK]!r}; it may be of a newer version")
+        return decoder(fields, self)

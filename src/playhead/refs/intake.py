@@ -1,0 +1,145 @@
+"""Payloads come in, contents go out: redacted, bounded, canonical, and only those that are not known yet.
+
+`Intake` does not touch the disk: a new content is handed to `keep`, which the journal provides.  It is known only once
+the journal has it (`journaled`): what another open call still holds in memory, a crash takes away.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import orjson
+
+from playhead.model.canonical import JSON, TEXT, canonical_json, content_of
+from playhead.model.careful import careful_json
+from playhead.model.ref import ContentRef
+from playhead.refs.known import KnownRefs
+
+Redact = Callable[[Any], Any]
+
+
+class Keep(Protocol):
+    """Where one call's new contents go, until they are in the journal."""
+
+    def find(self, digest: bytes) -> ContentRef | None:
+        """The ref of a content or thread that this call brings already."""
+        ...
+
+    def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
+        """Takes a new content."""
+        ...
+
+    def thread(self, digest: bytes, ref: ContentRef, parent: ContentRef | None, messages: Sequence[ContentRef]) -> None:
+        """Takes a new extension of a thread: what its last node is called, parent, messages."""
+        ...
+
+
+_MARKER_HEAD = 64 * 1024
+_MARKER = "$playhead"
+# Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys.
+_MOST_REPEATED = 256
+_LARGEST_REPEATED = 256 * 1024
+
+
+class Intake:
+    """Values → refs.  Never raises.  Safe for threads: at worst a content is kept twice, which changes nothing."""
+
+    def __init__(self, *, max_content_bytes: int, redact: Redact | None = None):
+        self.known = KnownRefs()
+        self._max_bytes = max_content_bytes
+        self._redact = redact
+        self._repeated: dict[bytes, tuple[bytes, ContentRef]] = {}
+        self.generation = 0
+        """Goes up with `forget`: what was remembered of threads before is not to be relied on."""
+        self.full = False
+        """Set by the journal when it has no room: payloads become markers."""
+        self.dropped = 0
+        self.oversize = 0
+
+    def payload(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
+        """The ref of any value."""
+        if self._redact is not None or redact is not None:
+            value = self.redacted(value, redact)
+        if type(value) is str:
+            try:
+                return self.content(value.encode(), TEXT, keep)
+            except UnicodeEncodeError:
+                return self.content(careful_json(value), JSON, keep)
+        if issubclass(type(value), bytes | bytearray | memoryview):  # isinstance would ask the value
+            content = content_of(value)
+            return self.content(content.data, content.media_type, keep)
+        return self.content(canonical_json(value), JSON, keep)
+
+    def repeated(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
+        """The ref of a value that is likely the same as in an earlier call."""
+        if self._redact is not None or redact is not None:
+            return self.payload(value, keep, redact)
+        try:
+            raw = orjson.dumps(value)
+        except Exception:  # noqa: BLE001 - not JSON
+            return self.payload(value, keep)
+        seen = self._repeated.get(raw)
+        if seen is not None and (seen[0] in self.known or self.known.older(seen[0]) is not None):
+            return seen[1]
+        ref = self.payload(value, keep)
+        if len(raw) <= _LARGEST_REPEATED and not self.full:
+            if len(self._repeated) >= _MOST_REPEATED:
+                self._repeated.clear()
+            self._repeated[raw] = (ref.digest, ref)
+        return ref
+
+    def content(self, data: bytes, media_type: str, keep: Keep) -> ContentRef:
+        """The ref of canonical bytes, or of the marker that takes their place."""
+        if len(data) > self._max_bytes:
+            self.oversize += 1
+            return self._marker(_oversize(data, media_type, self._max_bytes), keep)
+        digest = hashlib.sha256(data).digest()
+        ref = self.known.get(digest) or self.known.older(digest) or keep.find(digest)
+        if ref is not None:
+            return ref
+        if self.full:
+            self.dropped += 1
+            marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
+            return self._marker(canonical_json(marker), keep)
+        ref = ContentRef("sha256:" + digest.hex())
+        keep.content(digest, ref, data, media_type)
+        return ref
+
+    def redacted(self, value: Any, redact: Redact | None = None) -> Any:
+        """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker."""
+        try:
+            if redact is not None:
+                value = redact(value)
+            return self._redact(value) if self._redact is not None else value
+        except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            return {_MARKER: "redaction failed", "error": type(error).__name__}
+
+    def journaled(self, new: dict[bytes, ContentRef]) -> None:
+        """These contents and threads are in the journal, and need not be kept again."""
+        self.known.add_all(new)
+
+    def _marker(self, data: bytes, keep: Keep) -> ContentRef:
+        digest = hashlib.sha256(data).digest()
+        ref = self.known.get(digest) or self.known.older(digest) or keep.find(digest)
+        if ref is None:
+            ref = ContentRef("sha256:" + digest.hex())
+            keep.content(digest, ref, data, JSON)
+        return ref
+
+    @property
+    def redacts(self) -> bool:
+        """Whether there is a hook for all payloads."""
+        return self._redact is not None
+
+    def forget(self) -> None:
+        """Believe nothing to be stored any more."""
+        self.generation += 1
+        self.known.forget()
+        self._repeated.clear()
+
+
+def _oversize(data: bytes, media_type: str, limit: int) -> bytes:
+    head = data[: min(_MARKER_HEAD, limit // 4)].decode("utf-8", "replace")
+    digest = hashlib.sha256(data).hexdigest()
+    about = {"bytes": len(data), "limit": limit, "media_type": media_type, "sha256": digest, "head": head}
+    return canonical_json({_MARKER: "too large", **about})

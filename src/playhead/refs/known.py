@@ -1,0 +1,42 @@
+"""What this process believes to be in its journal or in the collector: bounded, and quick to forget."""
+
+from playhead.model.ref import ContentRef
+
+# 2 x 50,000 refs of about 200 bytes: 20 MB at the very most.
+_GENERATION = 50_000
+
+
+class KnownRefs(dict[bytes, ContentRef]):
+    """Digest → ref of contents seen lately, in two generations: cheaper than a strict LRU, and good enough for one.
+
+    The dictionary itself is the younger; ask it with `get`, and on a miss ask `older`.
+    """
+
+    __slots__ = ("_old",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._old: dict[bytes, ContentRef] = {}
+
+    def older(self, digest: bytes) -> ContentRef | None:
+        """The ref if it is known from before; from now on it is young again."""
+        ref = self._old.get(digest)
+        if ref is not None:
+            self.add(digest, ref)
+        return ref
+
+    def add(self, digest: bytes, ref: ContentRef) -> None:
+        """From now on it is known."""
+        self.add_all({digest: ref})
+
+    def add_all(self, refs: dict[bytes, ContentRef]) -> None:
+        """From now on these are known."""
+        if len(self) >= _GENERATION:
+            self._old = dict(self)
+            self.clear()
+        self.update(refs)
+
+    def forget(self) -> None:
+        """Everything will be journaled again: after a failed write, or when the collector has lost content."""
+        self._old = {}
+        self.clear()

@@ -1,0 +1,85 @@
+"""Classes by their names, `module:qualname`, so that a recorded value can say what it was.  See `faithful.py`.
+
+A name is given only when it leads back to the very same class now, and a class found by a name is only ever made an
+instance of without calling it.
+"""
+
+import sys
+from importlib import import_module
+from typing import Any, cast
+
+from playhead.errors import CannotRestore, NotFaithful
+
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+
+
+def name_of(kind: Any) -> str:
+    """The name that leads back to this class; raises NotFaithful for those that have none, such as local classes."""
+    module, qualname = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None) or kind.__name__
+    found: Any = sys.modules.get(module) if isinstance(module, str) else None
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    if found is not kind:
+        raise NotFaithful(
+            f"the class {module}.{qualname} cannot be found by its name; define it at the top of a module"
+        )
+    return f"{module}:{qualname}"
+
+
+def class_named(name: Any) -> Any:
+    """What a name of `name_of` leads to; raises CannotRestore."""
+    module, _, qualname = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if not module or not qualname or module.startswith("."):
+        raise CannotRestore(f"{name!r} does not name a class; the record is damaged")
+    try:
+        # The resumed script is `__main__` again, and importing that by name would run it a second time.
+        found: Any = sys.modules.get(module) or import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise CannotRestore(
+            f"the class {name} of a recorded value is gone ({error}); bring it back or fork before it"
+        ) from error
+    return found
+
+
+def model_reference(kind: Any) -> Any:
+    """Names a class, or a pydantic generic with its arguments, which has no name of its own."""
+    generic = cast("dict[str, Any]", getattr(kind, "__pydantic_generic_metadata__", {}))
+    if not generic.get("origin"):
+        return name_of(kind)
+    return {"origin": name_of(generic["origin"]), "args": [model_reference(arg) for arg in generic["args"]]}
+
+
+def referred(reference: Any) -> Any:
+    """What `model_reference` named."""
+    if not isinstance(reference, dict):
+        return class_named(reference)
+    parts = cast(dict[str, Any], reference)
+    origin = class_named(parts["origin"])
+    if not is_model(origin):
+        raise CannotRestore(f"{parts['origin']} is not a pydantic model; it was one when the value was recorded")
+    return origin[tuple(referred(arg) for arg in parts["args"])]
+
+
+def is_model(kind: Any) -> bool:
+    """Whether it is a pydantic model's class.  Without pydantic there are none: nothing is imported to find out."""
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
+
+
+def is_built_in(kind: type) -> bool:
+    """Whether it was written in C, and may keep what no attribute shows."""
+    return not kind.__flags__ & _HEAP
+
+
+def has_plain_layout(kind: type) -> bool:
+    """Whether `object.__new__` makes an instance of it: no built-in type but `object` among its bases."""
+    return not any(map(is_built_in, kind.__mro__[:-1]))
+
+
+def solid_base(kind: type) -> Any:
+    """The built-in type that an instance of it is laid out as."""
+    while not is_built_in(kind):
+        kind = cast(type, kind.__base__)
+    return kind

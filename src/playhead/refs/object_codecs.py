@@ -1,0 +1,190 @@
+"""Enums, named tuples, dataclasses and pydantic models <-> tagged JSON.  See `faithful.py`.
+
+An object is rebuilt from its attributes, on an empty instance: no `__init__`, `__post_init__`, validator or setter of
+the user's runs a second time.  What a class does not declare (attributes that methods added) is kept, too.
+"""
+
+import enum
+from collections.abc import Callable, Collection
+from dataclasses import fields, is_dataclass
+from types import MemberDescriptorType
+from typing import Any, cast
+
+from playhead.errors import CannotRestore
+from playhead.refs.named_classes import (
+    NotFaithful,
+    class_named,
+    has_plain_layout,
+    is_built_in,
+    is_model,
+    model_reference,
+    name_of,
+    referred,
+)
+from playhead.refs.value_codecs import Inner, Tree, tagged
+
+
+def object_tree(value: Any, inner: Inner) -> Tree:
+    """The tree of an instance of a class of the user's or of a library's."""
+    kind = _type(value)
+    if isinstance(value, enum.Enum):
+        return _enum(value)
+    if kind.__module__ == "pydantic.networks":
+        return _url(value, kind)
+    if is_dataclass(value) and has_plain_layout(kind):
+        return _dataclass(value, inner)
+    if is_model(kind):
+        return _model(value, inner)
+    if kind.__bases__ == (tuple,) and hasattr(kind, "_fields"):
+        return _namedtuple(value, inner)
+    raise NotFaithful(
+        f"a {kind.__module__}.{kind.__qualname__} cannot be rebuilt from data; "
+        "return plain JSON values, a dataclass or a pydantic model to have it replayed"
+    )
+
+
+def slots_of(kind: type) -> dict[str, Any]:
+    """The slots that class statements declared, by the names that they have in the instance."""
+    return {
+        name: member
+        for base in reversed(kind.__mro__)
+        for name, member in vars(base).items()
+        if isinstance(member, MemberDescriptorType) and not is_built_in(base)
+    }
+
+
+def state_of(value: Any) -> dict[str, Any]:
+    """All attributes of an instance: its dictionary, and those of its slots that are set."""
+    state = dict(cast("dict[str, Any]", getattr(value, "__dict__", {})))
+    for name, member in slots_of(_type(value)).items():
+        try:
+            state[name] = member.__get__(value)
+        except AttributeError:  # never set, or deleted
+            continue
+    return state
+
+
+def set_state(value: Any, state: dict[str, Any]) -> None:
+    """Sets what `state_of` found, past frozen classes, properties and `__setattr__`."""
+    slots = slots_of(_type(value))
+    for name, item in state.items():
+        if name in slots:
+            slots[name].__set__(value, item)
+        else:
+            value.__dict__[name] = item
+
+
+def _type(value: Any) -> Any:
+    return cast(Any, type(value))
+
+
+def _enum(value: enum.Enum) -> Tree:
+    kind = type(value)
+    name = name_of(kind)
+    if kind.__members__.get(value.name) is value:
+        return tagged("enum", **{"class": name}, member=value.name)
+    if isinstance(value, enum.Flag):  # several members at once
+        return tagged("enum", **{"class": name}, flags=value.value)
+    raise NotFaithful(f"{value!r} is no member of {name}")
+
+
+def _to_enum(tree: Tree, _: Inner) -> enum.Enum:
+    kind: Any = class_named(tree["class"])
+    if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+        raise CannotRestore(f"{tree['class']} is no enum; it was one when the value was recorded")
+    if "flags" in tree and issubclass(kind, enum.Flag) and type(tree["flags"]) is int:
+        return kind(tree["flags"])
+    if tree.get("member") not in kind.__members__:
+        raise CannotRestore(f"{tree['class']} has no member {tree.get('member')!r} any more")
+    return kind.__members__[tree["member"]]
+
+
+def _namedtuple(value: Any, inner: Inner) -> Tree:
+    kind = _type(value)
+    if getattr(value, "__dict__", None):
+        raise NotFaithful(f"this {kind.__qualname__} has attributes of its own")
+    return tagged("namedtuple", **{"class": name_of(kind)}, fields=list(kind._fields), items=[*map(inner, value)])
+
+
+def _to_namedtuple(tree: Tree, inner: Inner) -> Any:
+    kind: Any = class_named(tree["class"])
+    if not (isinstance(kind, type) and issubclass(kind, tuple)):
+        raise CannotRestore(f"{tree['class']} is no named tuple; it was one when the value was recorded")
+    if list(getattr(cast(Any, kind), "_fields", ())) != tree["fields"] or len(tree["items"]) != len(tree["fields"]):
+        raise CannotRestore(f"the fields of {tree['class']} are not those that were recorded: {tree['fields']}")
+    return cast(Any, tuple).__new__(kind, map(inner, tree["items"]))
+
+
+def _dataclass(value: Any, inner: Inner) -> Tree:
+    state = state_of(value)
+    return tagged(
+        "dataclass",
+        **{"class": name_of(type(value))},
+        state=inner(state),
+        unset=[field.name for field in fields(value) if field.name not in state],
+    )
+
+
+def _to_dataclass(tree: Tree, inner: Inner) -> Any:
+    kind: Any = class_named(tree["class"])
+    if not (isinstance(kind, type) and is_dataclass(kind) and has_plain_layout(kind)):
+        raise CannotRestore(f"{tree['class']} is no dataclass; it was one when the value was recorded")
+    value, state = object.__new__(kind), inner(tree["state"])
+    _refuse_new_fields(tree, {field.name for field in fields(kind)}, state)
+    set_state(value, state)
+    return value
+
+
+def _model(value: Any, inner: Inner) -> Tree:
+    from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the value is a model
+
+    state = BaseModel.__getstate__(value)
+    declared: Any = _type(value).model_fields
+    return tagged(
+        "model",
+        **{"class": model_reference(type(value))},
+        state=inner(state),
+        unset=[name for name in declared if name not in state["__dict__"]],
+    )
+
+
+def _to_model(tree: Tree, inner: Inner) -> Any:
+    kind: Any = referred(tree["class"])
+    if not is_model(kind):
+        raise CannotRestore(f"{tree['class']} is no pydantic model; it was one when the value was recorded")
+    from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the class is a model
+
+    value, state = object.__new__(kind), inner(tree["state"])
+    _refuse_new_fields(tree, set(kind.model_fields), state["__dict__"])
+    BaseModel.__setstate__(value, state)
+    return value
+
+
+def _refuse_new_fields(tree: Tree, declared: Collection[str], state: dict[str, Any]) -> None:
+    missing = sorted(set(declared) - set(state) - set(tree["unset"]))
+    if missing:
+        raise CannotRestore(f"{tree['class']} has fields that it did not have when recorded: {', '.join(missing)}")
+
+
+def _url(value: Any, kind: Any) -> Tree:
+    if not hasattr(value, "unicode_string"):
+        raise NotFaithful(f"a pydantic {kind.__qualname__} cannot be rebuilt from data")
+    return tagged("url", kind=kind.__name__, text=str(value))
+
+
+def _to_url(tree: Tree, _: Inner) -> Any:
+    from pydantic import networks  # noqa: PLC0415 - only for those who use it
+
+    kind = getattr(networks, tree["kind"])
+    if not (isinstance(kind, type) and hasattr(kind, "unicode_string")):
+        raise CannotRestore(f"pydantic has no URL of the kind {tree['kind']!r}")
+    return kind(tree["text"])
+
+
+OBJECT_DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
+    "enum": _to_enum,
+    "namedtuple": _to_namedtuple,
+    "dataclass": _to_dataclass,
+    "model": _to_model,
+    "url": _to_url,
+}

@@ -1,0 +1,133 @@
+"""Which values the ordinary canonical content gives back exactly, and what little must be kept beside it for others.
+
+Canonical JSON sorts keys, and a program sees its order: a tool's dictionary that becomes the text of a message would
+become another text.  So a value of plain JSON types is exact by itself only when its keys are sorted already;
+otherwise the few orders of keys that occur in it are enough to put it back in order.  See `faithful.py`.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+
+_MOST_LEVELS = 254  # as many as canonical JSON holds
+_MOST_BITS = 14_000  # of an integer that Python writes in decimal
+MARK = "$"
+"""The key of a tagged value."""
+NOT_KEPT = "$playhead"
+"""The key of a marker that stands where content was too large, or could not be written."""
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found in a value of plain JSON types.  `orders` maps sorted keys to the keys as they stood."""
+
+    orders: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict[tuple[str, ...], tuple[str, ...]])
+    known: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    in_order: bool = True
+    one_order: bool = True  # the same keys always stand in the same order
+    marked: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value stands for itself."""
+        return self.in_order and not self.marked
+
+    def takes(self, value: dict[Any, Any]) -> bool:
+        """Notes a dictionary's keys; False when they are no plain keys."""
+        keys = tuple(value)
+        if not all_str(keys):
+            return False
+        if keys not in self.known:
+            if not "".join(keys).isascii() and not is_text("".join(keys)):
+                return False
+            self.known.add(keys)
+            in_order = tuple(sorted(keys))
+            self.in_order = self.in_order and keys == in_order
+            self.one_order = self.one_order and self.orders.setdefault(in_order, keys) == keys
+            self.marked = self.marked or is_marked(value)
+        return True
+
+
+def survey(value: Any) -> Survey | None:
+    """Looks through a value; None when it is not plain JSON."""
+    try:
+        return _survey(value)
+    except RuntimeError:  # another thread changed it meanwhile
+        return None
+
+
+def _survey(value: Any) -> Survey | None:
+    # Level by level, so that a cycle is found by its depth.
+    found = Survey()
+    level: list[Any] = [value]
+    for _ in range(_MOST_LEVELS + 1):
+        deeper: list[Any] = []
+        for item in level:
+            kind: Any = type(item)  # pyright: ignore[reportUnknownVariableType]
+            if kind is str:
+                plain = item.isascii() or is_text(item)
+            elif kind is int:
+                plain = item.bit_length() <= _MOST_BITS
+            elif kind is dict:
+                plain = found.takes(item)
+                deeper += item.values()
+            elif kind is list:
+                deeper += item
+                continue
+            else:
+                plain = item is None or kind is bool or (kind is float and math.isfinite(item))
+            if not plain:
+                return None
+        if not deeper:
+            return found
+        level = deeper
+    return None
+
+
+def key_orders(found: Survey) -> list[list[str]]:
+    """The orders to keep beside the canonical content."""
+    return [list(keys) for in_order, keys in found.orders.items() if keys != in_order]
+
+
+def in_key_order(value: Any, orders: Sequence[Sequence[str]]) -> Any:
+    """The value with its keys in the orders that `key_orders` gave."""
+    by_keys = {frozenset(keys): keys for keys in orders}
+
+    def ordered(item: Any) -> Any:
+        if type(item) is dict:
+            pairs = cast(dict[str, Any], item)
+            return {key: ordered(pairs[key]) for key in by_keys.get(frozenset(pairs), pairs)}
+        return [ordered(each) for each in cast(list[Any], item)] if type(item) is list else item
+
+    return ordered(value)
+
+
+def json_text(value: Any) -> str:
+    """The JSON text of a plain value, its keys as they stand."""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, orjson.JSONEncodeError):  # integers beyond 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_marked(value: dict[Any, Any]) -> bool:
+    """Whether a dictionary looks like something of ours, and so cannot stand for itself."""
+    return MARK in value or NOT_KEPT in value
+
+
+def is_text(value: str) -> bool:
+    """Whether it has a UTF-8 form: no lone surrogates."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def all_str(keys: Sequence[Any]) -> bool:
+    """Whether all are `str` itself: a subclass may say it is equal to anything."""
+    return not keys or set(map(type, keys)) == {str}

@@ -1,0 +1,230 @@
+"""Threads, incrementally: of a model call's input, only what the previous calls did not have is hashed.
+
+Each thread that a run has sent is remembered as a snapshot of its messages with the node ref of each.  The next call's
+messages are compared with the snapshots, which costs a few nanoseconds a message and notices one that was changed in
+place; node refs of the equal prefix are taken over.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from playhead.model.canonical import JSON, canonical_json, parse_json
+from playhead.model.message import LARGE_PART_BYTES, Message, message_contents
+from playhead.model.ref import ContentRef
+from playhead.model.thread import node_ref
+from playhead.refs.intake import Intake, Keep, Redact
+
+ToMessage = Callable[[Mapping[str, Any]], Message]
+
+# Parallel branches and sub-agents of one run each have a thread of their own.
+_MOST_THREADS = 16
+
+
+@dataclass(slots=True, eq=False)
+class KnownThread:
+    """The input of an earlier call: a snapshot of its messages as plain JSON values, and the thread's ref up to each.
+
+    `numeric` are the places of messages that hold numbers or booleans: Python says `1 == True == 1.0`, JSON does not.
+    While another thread of the program appends to it, the lists may differ in length, and `messages` is the shortest.
+    """
+
+    messages: list[Any]
+    nodes: list[ContentRef]
+    numeric: list[int]
+    generation: int = 0
+    redact: Redact | None = None
+
+
+def thread_ref(
+    intake: Intake,
+    messages: Sequence[Any],
+    to_message: ToMessage,
+    known: list[KnownThread],
+    keep: Keep,
+    redact: Redact | None = None,
+) -> ContentRef | None:
+    """The ref of the thread of these provider messages; None for no messages.
+
+    `known` is the run's memory, most recent first; this call is added to it.
+    """
+    given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
+    if not given:
+        return None
+    thread = _prefix(given, known, intake.generation, redact)
+    nodes = thread.nodes
+    parent = nodes[-1] if nodes else None
+    added: list[ContentRef] = []
+    for message in given[len(nodes) :]:
+        native = _native(message)
+        ref = message_ref(intake, _canonical(native, to_message, intake, redact), keep)
+        if _has_numbers(native):
+            thread.numeric.append(len(nodes))
+        nodes.append(node_ref(ref, nodes[-1] if nodes else None))
+        thread.messages.append(native)
+        added.append(ref)
+    tip = nodes[-1]
+    _keep_thread(intake, tip, parent, added, keep)
+    # A thread of markers must not be taken for the real one later; nor one from before a fork or a loss.
+    if not intake.full and thread.generation == intake.generation:
+        known.insert(0, thread)
+        del known[_MOST_THREADS:]
+    return tip
+
+
+def extend_thread(
+    intake: Intake, messages: Sequence[Message], parent: ContentRef | None, keep: Keep
+) -> ContentRef | None:
+    """The ref of these canonical messages after `parent`."""
+    refs = [message_ref(intake, message, keep) for message in messages]
+    tip = parent
+    for ref in refs:
+        tip = node_ref(ref, tip)
+    if tip is not None:
+        _keep_thread(intake, tip, parent, refs, keep)
+    return tip
+
+
+def message_ref(intake: Intake, message: Message, keep: Keep) -> ContentRef:
+    """The ref of one canonical message, its large parts apart."""
+    data = canonical_json(message)
+    if len(data) <= LARGE_PART_BYTES:
+        return intake.content(data, JSON, keep)
+    own, *parts = message_contents(message)
+    for part in parts:
+        intake.content(part.data, part.media_type, keep)
+    return intake.content(own.data, own.media_type, keep)
+
+
+def _keep_thread(
+    intake: Intake, tip: ContentRef, parent: ContentRef | None, added: Sequence[ContentRef], keep: Keep
+) -> None:
+    if added:
+        digest = tip.digest
+        if digest not in intake.known and intake.known.older(digest) is None and keep.find(digest) is None:
+            keep.thread(digest, tip, parent, added)
+
+
+def _prefix(messages: list[Any], known: list[KnownThread], generation: int, redact: Redact | None) -> KnownThread:
+    """The longest run of leading messages that an earlier call had, as a thread to append to."""
+    best: KnownThread | None = None
+    most = 0
+    for thread in tuple(known):
+        if thread.generation != generation or thread.redact is not redact:
+            continue
+        count = len(thread.messages)
+        if _equal(messages, thread, count):
+            if count >= most:
+                with suppress(ValueError):  # another thread of the program was quicker
+                    known.remove(thread)  # the call being added takes its place
+                    return thread
+        else:
+            count = _common(messages, thread, count)
+        if count > most:
+            best, most = thread, count
+    if best is None:
+        return KnownThread([], [], [], generation, redact)
+    numeric = [place for place in best.numeric if place < most]
+    return KnownThread(best.messages[:most], best.nodes[:most], numeric, generation, redact)
+
+
+def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
+    """Whether the first `count` messages are the thread's first."""
+    try:
+        if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
+            return False
+    except Exception:  # noqa: BLE001 - the user's objects may compare as they like
+        return False
+    return all(place >= count or _json(messages[place]) == _json(thread.messages[place]) for place in thread.numeric)
+
+
+def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
+    """How many leading messages are equal; those that are no dictionaries are compared as what they stand for."""
+    numeric = frozenset(thread.numeric)
+    for place, (given, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
+        # Only a dictionary's word is taken for it: other objects may say that they are equal to anything.
+        if type(given) is dict and place not in numeric:
+            try:
+                if given == remembered:
+                    continue
+            except Exception:  # noqa: BLE001, S110 - the user's objects may compare as they like
+                pass
+        if canonical_json(_native(given)) != canonical_json(remembered):
+            return place
+    return min(len(messages), count)
+
+
+def _native(message: Any) -> Any:
+    """A snapshot of a provider's message as plain JSON values, whatever object it is."""
+    if type(message) is dict:
+        try:
+            return _copied(cast(dict[str, Any], message))
+        except TypeError:
+            pass
+    try:
+        return orjson.loads(orjson.dumps(message, default=_plain))
+    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
+        return parse_json(canonical_json(message))
+
+
+def _copied(value: Any) -> Any:
+    """The containers anew, the texts shared: comparing a text with itself costs nothing, however long it is.
+
+    Raises TypeError for anything but plain JSON values.
+    """
+    kind = cast(Any, type(value))
+    if kind is dict:
+        copy: dict[str, Any] = {}
+        for key, item in cast(dict[Any, Any], value).items():
+            if type(key) is not str:
+                raise TypeError
+            copy[key] = item if type(item) is str else _copied(item)
+        return copy
+    if kind is list:
+        return [item if type(item) is str else _copied(item) for item in cast(list[Any], value)]
+    if kind in _SCALARS:
+        return value
+    raise TypeError
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _json(value: Any) -> bytes:
+    """Bytes that differ when the values do."""
+    try:
+        return orjson.dumps(value)
+    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
+        return canonical_json(value)
+
+
+def _has_numbers(value: Any) -> bool:
+    kind = cast(Any, type(value))
+    if kind is not dict and kind is not list:
+        return kind is not str and value is not None
+    for item in cast(dict[str, Any], value).values() if kind is dict else cast(list[Any], value):
+        if type(item) is not str and _has_numbers(item):  # most are text, which is not worth a call
+            return True
+    return False
+
+
+def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redact | None) -> Message:
+    if redact is not None or intake.redacts:
+        native = intake.redacted(native, redact)
+    try:
+        return to_message(native)
+    except Exception:  # noqa: BLE001 - not a message that the dialect knows: kept as it came
+        return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}
+
+
+def _plain(value: Any) -> Any:
+    """What users put among messages besides dictionaries: a provider's own message objects."""
+    dump = getattr(cast(Any, type(value)), "model_dump", None)
+    if dump is not None:
+        return dump(value, mode="json", exclude_unset=True)
+    if isinstance(value, Mapping):
+        return dict(cast(Mapping[str, Any], value))
+    raise TypeError(type(value).__name__)

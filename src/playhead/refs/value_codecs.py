@@ -1,0 +1,242 @@
+"""Built-in and standard-library values <-> tagged JSON: one pair of functions for each tag.  See `faithful.py`.
+
+`Inner` turns what is inside a value; a decoder may be handed anything, and may raise anything: `decode` makes one
+clear error of it.
+"""
+
+import base64
+import datetime
+import math
+import pathlib
+import uuid
+import zoneinfo
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol, cast
+
+from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.refs.named_classes import class_named, is_model, name_of
+from playhead.refs.plain import MARK, all_str, is_marked
+
+Tree = dict[str, Any]
+
+
+class Inner(Protocol):
+    """Turns what is inside a value.  `lenient`: what cannot be kept is left out of an exception, and listed."""
+
+    lenient: bool
+
+    def __call__(self, value: Any, /) -> Any: ...
+
+
+_MOST_BITS = 14_000  # of an integer that Python writes in decimal
+_PATHS: dict[str, Any] = {
+    kind.__name__: kind
+    for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath)
+}
+_FACTORIES = frozenset(
+    {list, dict, set, tuple, str, int, float, bool, bytes, frozenset, Counter, OrderedDict, defaultdict, deque}
+)
+
+
+def tagged(tag: str, **fields: Any) -> Tree:
+    """A tree that `decode` reads by its tag."""
+    return {MARK: tag, **fields}
+
+
+# --- containers ------------------------------------------------------------------------------------------------------
+
+
+def _dict(value: dict[Any, Any], inner: Inner) -> Tree:
+    keys = list(value)
+    if all_str(keys) and not is_marked(value) and keys == sorted(keys):
+        return {key: inner(item) for key, item in value.items()}
+    return tagged("dict", **_pairs(value, inner))
+
+
+def _pairs(value: dict[Any, Any], inner: Inner) -> Tree:
+    if getattr(value, "__dict__", None):
+        raise NotFaithful(f"this {type(value).__name__} has attributes of its own")
+    return {"keys": [inner(key) for key in value], "values": [inner(item) for item in value.values()]}
+
+
+def _from_pairs(tree: Tree, inner: Inner) -> list[tuple[Any, Any]]:
+    return list(zip(map(inner, tree["keys"]), map(inner, tree["values"]), strict=True))
+
+
+def _defaultdict(value: defaultdict[Any, Any], inner: Inner) -> Tree:
+    factory: Any = value.default_factory
+    if factory is not None and not _is_safe_factory(factory):
+        raise NotFaithful("a defaultdict's factory can be kept when it is a built-in type, dataclass or pydantic model")
+    return tagged("defaultdict", factory=None if factory is None else name_of(factory), **_pairs(value, inner))
+
+
+def _to_defaultdict(tree: Tree, inner: Inner) -> defaultdict[Any, Any]:
+    factory = None if tree["factory"] is None else class_named(tree["factory"])
+    if factory is not None and not _is_safe_factory(factory):
+        raise CannotRestore(f"{tree['factory']} cannot be a defaultdict's factory here")
+    return defaultdict(factory, _from_pairs(tree, inner))
+
+
+def _is_safe_factory(factory: Any) -> bool:
+    return isinstance(factory, type) and (factory in _FACTORIES or is_dataclass(factory) or is_model(factory))
+
+
+def _to_counter(tree: Tree, inner: Inner) -> Counter[Any]:
+    return Counter(dict(_from_pairs(tree, inner)))
+
+
+def _items(tag: str) -> Callable[[Any, Inner], Tree]:
+    return lambda value, inner: tagged(tag, items=[inner(item) for item in value])
+
+
+def _sorted_items(tag: str) -> Callable[[Any, Inner], Tree]:
+    # A set's own order differs from process to process; equal sets shall be equal bytes.
+    return lambda value, inner: tagged(tag, items=sorted((inner(item) for item in value), key=canonical_json))
+
+
+def _made_of_items(kind: Callable[[list[Any]], Any]) -> Callable[[Tree, Inner], Any]:
+    return lambda tree, inner: kind([inner(item) for item in tree["items"]])
+
+
+# --- numbers, bytes, times -------------------------------------------------------------------------------------------
+
+
+def _int(value: int, _: Inner) -> Any:
+    return value if value.bit_length() <= _MOST_BITS else tagged("int", hex=hex(value))
+
+
+def _float(value: float, _: Inner) -> Any:
+    return value if math.isfinite(value) else tagged("float", text=repr(value))
+
+
+def _base64(tag: str) -> Callable[[Any, Inner], Tree]:
+    return lambda value, _: tagged(tag, base64=base64.b64encode(value).decode())
+
+
+def _bytes(tree: Tree, _: Inner) -> bytes:
+    return base64.b64decode(tree["base64"], validate=True)
+
+
+def _datetime(value: datetime.datetime, inner: Inner) -> Tree:
+    at = value.replace(tzinfo=None, fold=0).isoformat()
+    return tagged("datetime", at=at, fold=value.fold, zone=_zone(value.tzinfo, inner))
+
+
+def _time(value: datetime.time, inner: Inner) -> Tree:
+    at = value.replace(tzinfo=None, fold=0).isoformat()
+    return tagged("time", at=at, fold=value.fold, zone=_zone(value.tzinfo, inner))
+
+
+def _at(kind: Any) -> Callable[[Tree, Inner], Any]:
+    return lambda tree, inner: kind.fromisoformat(tree["at"]).replace(tzinfo=inner(tree["zone"]), fold=tree["fold"])
+
+
+def _zone(value: Any, inner: Inner) -> Any:
+    kind = cast(Any, type(value))
+    if kind.__name__ == "TzInfo" and kind.__module__.startswith("pydantic_core"):  # what pydantic reads from JSON
+        return tagged("pydantic zone", seconds=value.utcoffset(None).total_seconds())
+    return inner(value)
+
+
+def _pydantic_zone(tree: Tree, _: Inner) -> Any:
+    return class_named("pydantic_core:TzInfo")(tree["seconds"])
+
+
+def _timedelta(value: datetime.timedelta, _: Inner) -> Tree:
+    return tagged("timedelta", days=value.days, seconds=value.seconds, microseconds=value.microseconds)
+
+
+def _to_timedelta(tree: Tree, _: Inner) -> datetime.timedelta:
+    return datetime.timedelta(tree["days"], tree["seconds"], tree["microseconds"])
+
+
+def _timezone(value: datetime.timezone, inner: Inner) -> Tree:
+    offset, *name = cast(Any, value).__getinitargs__()
+    return tagged("timezone", offset=inner(offset), name=name)
+
+
+def _zone_info(value: zoneinfo.ZoneInfo, _: Inner) -> Tree:
+    if not value.key:
+        raise NotFaithful("this time zone was read from a file and has no key")
+    return tagged("zone", key=value.key)
+
+
+def _parts(tag: str, *names: str) -> Callable[[Any, Inner], Tree]:
+    return lambda value, inner: tagged(tag, parts=[inner(getattr(value, name)) for name in names])
+
+
+def _made_of_parts(kind: Callable[..., Any]) -> Callable[[Tree, Inner], Any]:
+    return lambda tree, inner: kind(*map(inner, tree["parts"]))
+
+
+def _path(value: pathlib.PurePath, _: Inner) -> Tree:
+    return tagged("path", flavour=type(value).__name__, text=str(value))
+
+
+LEAVES = frozenset({type(None), bool, str, int, float})
+"""Types of which there are many in a value, and which hold nothing."""
+
+ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
+    type(None): lambda value, _: value,
+    bool: lambda value, _: value,
+    str: lambda value, _: value,
+    int: _int,
+    float: _float,
+    complex: _parts("complex", "real", "imag"),
+    bytes: _base64("bytes"),
+    bytearray: _base64("bytearray"),
+    list: lambda value, inner: [inner(item) for item in value],
+    tuple: _items("tuple"),
+    set: _sorted_items("set"),
+    frozenset: _sorted_items("frozenset"),
+    deque: lambda value, inner: tagged("deque", items=[inner(item) for item in value], maxlen=value.maxlen),
+    dict: _dict,
+    OrderedDict: lambda value, inner: tagged("OrderedDict", **_pairs(value, inner)),
+    Counter: lambda value, inner: tagged("Counter", **_pairs(value, inner)),
+    defaultdict: _defaultdict,
+    datetime.datetime: _datetime,
+    datetime.date: lambda value, _: tagged("date", at=value.isoformat()),
+    datetime.time: _time,
+    datetime.timedelta: _timedelta,
+    datetime.timezone: _timezone,
+    zoneinfo.ZoneInfo: _zone_info,
+    uuid.UUID: lambda value, _: tagged("uuid", hex=value.hex),
+    Decimal: lambda value, _: tagged("decimal", text=str(value)),
+    Fraction: _parts("fraction", "numerator", "denominator"),
+    range: _parts("range", "start", "stop", "step"),
+    **dict.fromkeys(_PATHS.values(), _path),
+}
+
+DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
+    "json": lambda tree, _: parse_json(tree["text"]),
+    "int": lambda tree, _: int(tree["hex"], 16),
+    "float": lambda tree, _: float(tree["text"]),
+    "complex": _made_of_parts(complex),
+    "bytes": _bytes,
+    "bytearray": lambda tree, inner: bytearray(_bytes(tree, inner)),
+    "tuple": _made_of_items(tuple),
+    "set": _made_of_items(set),
+    "frozenset": _made_of_items(frozenset),
+    "deque": lambda tree, inner: deque(map(inner, tree["items"]), tree["maxlen"]),
+    "dict": lambda tree, inner: dict(_from_pairs(tree, inner)),
+    "OrderedDict": lambda tree, inner: OrderedDict(_from_pairs(tree, inner)),
+    "Counter": _to_counter,
+    "defaultdict": _to_defaultdict,
+    "datetime": _at(datetime.datetime),
+    "date": lambda tree, _: datetime.date.fromisoformat(tree["at"]),
+    "time": _at(datetime.time),
+    "timedelta": _to_timedelta,
+    "timezone": lambda tree, inner: datetime.timezone(inner(tree["offset"]), *tree["name"]),
+    "zone": lambda tree, _: zoneinfo.ZoneInfo(tree["key"]),
+    "pydantic zone": _pydantic_zone,
+    "uuid": lambda tree, _: uuid.UUID(hex=tree["hex"]),
+    "decimal": lambda tree, _: Decimal(tree["text"]),
+    "fraction": _made_of_parts(Fraction),
+    "range": _made_of_parts(range),
+    "path": lambda tree, _: _PATHS[tree["flavour"]](tree["text"]),
+}

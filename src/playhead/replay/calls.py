@@ -1,0 +1,109 @@
+"""Recorded calls as replay needs them: which call it was, what it was asked, what came of it.  Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from playhead.model import names
+from playhead.model.ref import ContentRef
+from playhead.model.span import STATUS_ERROR, Span
+
+# What makes two calls the same question, for each kind: refs, so that comparing them compares everything.
+_QUESTION = (
+    names.INPUT_MESSAGES_REF,
+    names.SYSTEM_INSTRUCTIONS_REF,
+    names.TOOL_DEFINITIONS_REF,
+    names.REQUEST_REF,
+    names.TOOL_ARGUMENTS_REF,
+    names.INPUT_REF,
+)
+
+Question = tuple[str | None, ...]
+
+
+class Outcome(Enum):
+    """What is known of a call."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    IN_DOUBT = "in doubt"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call of a record.  `place` is its path of observed names and its kind; `order` its start in the run."""
+
+    place: str
+    kind: str
+    name: str
+    question: Question
+    outcome: Outcome
+    order: int
+    ended: tuple[int, int] | None
+    span: Span
+
+    @property
+    def branch(self) -> str:
+        """The path of the enclosing calls."""
+        return self.place.rpartition(":")[0].rpartition("/")[0]
+
+    @property
+    def can_answer(self) -> bool:
+        """Whether the record may stand in for the call."""
+        return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.span.attributes
+
+    def ref(self, name: str) -> ContentRef | None:
+        """A ref that the call's span carries."""
+        value = self.span.attributes.get(name)
+        return ContentRef(value) if isinstance(value, str) else None
+
+
+def question_of(attributes: Mapping[str, Any]) -> Question:
+    """What was asked, as refs.  All None: nothing of it was recorded, so nothing can be checked."""
+    return tuple(attributes.get(name) for name in _QUESTION)
+
+
+def place_of(attributes: Mapping[str, Any]) -> str:
+    """Path and kind, without the occurrence."""
+    return str(attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
+
+
+def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
+    """The calls of a record in the order in which they started; a span and its announcement are one call.
+
+    Where attempts repeated a call, the last that ended counts.
+    """
+    by_id: dict[str, Span] = {}
+    for span in spans:
+        known = by_id.get(span.span_id)
+        if known is None or known.end_ns is None:
+            by_id[span.span_id] = span
+    calls = [_call(span) for span in by_id.values() if names.CALL_ORDER in span.attributes]
+    return sorted(calls, key=lambda call: call.order)
+
+
+def _call(span: Span) -> RecordedCall:
+    attributes = span.attributes
+    place = place_of(attributes)
+    return RecordedCall(
+        place=place,
+        kind=str(attributes.get(names.KIND, "step")),
+        name=place.rpartition(":")[0].rpartition("/")[2],
+        question=question_of(attributes),
+        outcome=_outcome(span),
+        order=int(attributes[names.CALL_ORDER]),
+        ended=_ended(attributes) if span.end_ns is not None else None,
+        span=span,
+    )
+
+
+def _outcome(span: Span) -> Outcome:
+    # A cancelled call was not answered; one whose reader stopped reading was, as far as anybody wanted to know.
+    if span.end_ns is None or span.attributes.get(names.OUTCOME) == "cancelled":
+        return Outcome.IN_DOUBT
+    return Outcome.FAILED if span.status == STATUS_ERROR else Outcome.COMPLETED
+
+
+def _ended(attributes: Mapping[str, Any]) -> tuple[int, int]:
+    return int(attributes.get(names.CALL_ENDED_AFTER, 0)), int(attributes.get(names.CALL_END_ORDER, 0))

@@ -1,0 +1,106 @@
+"""`playhead.resume` and `playhead.fork`, on the settings of this process; and what the environment asks of it."""
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Literal
+
+from playhead.api.guard import log
+from playhead.api.port import place
+from playhead.configure import flush, settings_in_force
+from playhead.errors import PlayheadError, ReplayError
+from playhead.replay.lifecycle import Rewound, policy_of, prepare_fork, prepare_resume
+from playhead.replay.policy import OnDivergence, OnDoubt, Tools
+
+ASKED = "PLAYHEAD_REWIND"
+"""How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
+
+
+def resume(
+    run_id: str,
+    *,
+    on_divergence: OnDivergence = "live",
+    in_doubt: OnDoubt = "raise",
+    outcomes: Mapping[int | str, Any] | None = None,
+    force: bool = False,
+) -> Rewound:
+    """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
+
+    Calls of models, tools, retrievers and embeddings are answered from the record, arguments checked, until it ends;
+    from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
+    collector.
+
+    `on_divergence`, where the program asks something else than it did: "live" (one warning; that branch goes on live),
+    "raise" (ReplayDiverged), or a function of the report that may give an outcome.  `in_doubt`, where a tool had begun
+    when the process died: "raise" (InDoubt), "rerun", or a function of the call that gives its outcome; models and
+    tools declared idempotent are called again.  `outcomes` are outcomes by seq or event id.  An outcome is
+    `{"result": value}`, `{"error": "text"}`, or a plain value.  `force` resumes a run that another process still runs.
+    Entering the block raises NoRecord or RunAlive.
+    """
+
+    def make() -> Any:
+        settings = settings_in_force()
+        flush(0)  # this process may hold part of the record in memory
+        policy = policy_of(on_divergence, in_doubt, dict(outcomes or {}))
+        return prepare_resume(run_id, settings.journal_dir, _client, policy=policy, force=force)
+
+    return Rewound(make)
+
+
+def fork(
+    run_id: str,
+    *,
+    at: int | str,
+    outcome: Any = None,
+    live: Literal["all", "llm"] = "all",
+    tools: Tools | None = None,
+    on_divergence: OnDivergence = "live",
+    in_doubt: OnDoubt = "rerun",
+) -> Rewound:
+    """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
+
+    A new run that shares the record up to the call that event `at` (a seq or an event's id) belongs to, and goes on
+    with another outcome there, or simply live from there.  The parent is unchanged.  With `live="llm"` tools are not
+    executed: they answer from the record when their arguments match, else by `tools`: "deny" (raises ToolDenied,
+    the default), or a function of name and arguments.  Entering the block raises NoRecord.
+    """
+
+    def make() -> Any:
+        settings = settings_in_force()
+        flush(0)  # as above
+        how: Tools = "live" if live == "all" else tools or "deny"
+        policy = policy_of(on_divergence, in_doubt, None, how)
+        return prepare_fork(run_id, at, settings.journal_dir, _client, policy=policy, outcome=outcome, live=live)
+
+    return Rewound(make)
+
+
+def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] = os.environ) -> None:
+    """Makes the first run of this process go on from a record, where PLAYHEAD_RESUME or `playhead resume` says so.
+
+    Programs that this one starts are not asked the same.  Raises SystemExit where it cannot be done.
+    """
+    asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
+    if not asked and not run_id:
+        return
+    try:
+        if not recording:
+            raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
+        what: dict[str, Any] = json.loads(asked) if asked else {"resume": run_id}
+        options: dict[str, Any] = what.get("options", {})
+        rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
+        place.next_run = rewound.waiting()
+    except PlayheadError as error:
+        # The person who started the program asked for this run and no other: a new one would do everything again.
+        log.error("%s", error)
+        raise SystemExit(f"playhead: {error}") from error
+
+
+def _client() -> Any:
+    from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only where the journal does not do
+
+    settings = settings_in_force()
+    return Client(settings.endpoint, settings.api_key)
+
+
+place.rewind = rewind_from_environment

@@ -1,0 +1,102 @@
+"""What a user of the SDK can set: one table, read once by `configure`.
+
+OpenTelemetry's own names come first; `PLAYHEAD_*` is for what is ours.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from playhead.errors import SettingInvalid
+from playhead.model import setting as s
+from playhead.model.setting import MIB, BadSetting, InForce, Setting, in_force_of, setting, table_of
+
+
+def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where programs of this platform keep what should survive a restart but is no document."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead" / "journal"
+    named = Path(environ.get("XDG_STATE_HOME", ""))  # XDG: a relative path in this variable is to be ignored
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "playhead" / "journal"
+
+
+def _headers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
+    if any(not equals or not name.strip() for name, equals, _ in pairs):
+        raise ValueError
+    return tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
+
+
+HEADERS = s.Kind("name=value pairs with commas between them", _headers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that a user of the SDK can set, with the values in force."""
+
+    endpoint: str = setting(
+        "OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318", s.HTTP_URL, "the collector: where spans and content go"
+    )
+    headers: tuple[tuple[str, str], ...] = setting(
+        "OTEL_EXPORTER_OTLP_HEADERS", (), HEADERS, "headers to send along, name=value,name=value", secret=True
+    )
+    disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing")
+    api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.TEXT, "the collector's key, if it has one", secret=True)
+    journal_dir: Path = setting(
+        "PLAYHEAD_JOURNAL_DIR", default_journal_dir, s.FOLDER, "where the journal keeps what is not yet delivered"
+    )
+    durability: Literal["process", "fsync", "off"] = setting(
+        "PLAYHEAD_DURABILITY",
+        "process",
+        s.one_of("process", "fsync", "off"),
+        "what a recorded call survives: kill -9 of the process, loss of power (fsync), or neither (off)",
+    )
+    # 512 MiB: a day of a busy agent whose collector is down, and little beside what its machine has.
+    journal_max_bytes: int = setting(
+        "PLAYHEAD_JOURNAL_MAX_BYTES", 512 * MIB, s.BYTES, "most disk space that the journal may take"
+    )
+    # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
+    max_content_bytes: int = setting(
+        "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"
+    )
+    capture_content: bool = setting(
+        "PLAYHEAD_CAPTURE_CONTENT", True, s.SWITCH, "false: record calls, but none of what they were given or returned"
+    )
+    capture_reasoning: bool = setting(
+        "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud"
+    )
+    record: Literal["sampled", "always"] = setting(
+        "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"
+    )
+    # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
+    linger_seconds: float = setting(
+        "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"
+    )
+    # 5 s: an exit that takes longer looks like a hang; what is not delivered by then stays in the journal.
+    exit_timeout_seconds: float = setting(
+        "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"
+    )
+
+
+def table() -> tuple[Setting, ...]:
+    """Every setting, in the order in which to show them."""
+    return table_of(Settings)
+
+
+def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
+    """Every setting with its value and where that comes from.  Raises SettingInvalid."""
+    try:
+        return in_force_of(Settings, environ, options)
+    except BadSetting as error:
+        raise SettingInvalid(str(error)) from None
+
+
+def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
+    """The settings in force; `options` win over the environment.  Raises SettingInvalid."""
+    return Settings(**{line.setting.field: line.value for line in in_force(environ, **options)})

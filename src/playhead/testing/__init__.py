@@ -1,0 +1,79 @@
+"""For your tests: a mock model server that speaks OpenAI Chat Completions, with rules, faults and recorded runs.
+
+    with MockModelServer() as server:
+        server.when(contains("refund") & ~tool_result_received("lookup"), tool_call("lookup", {"order": "A1"}))
+        server.otherwise(text("done"))
+        client = openai.OpenAI(base_url=server.base_url, api_key="none")
+
+The flow: socket → listener → endpoint → script (rules → answers, or trajectories) → wire → socket.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playhead.testing.answers import (
+        context_too_long,
+        delay,
+        dropped_connection,
+        malformed_tool_call,
+        rate_limit,
+        server_error,
+        text,
+        thinking,
+        tool_call,
+        tool_calls,
+    )
+    from playhead.testing.request import ChatRequest
+    from playhead.testing.rules import (
+        Rule,
+        any_request,
+        contains,
+        context_exceeds,
+        regex,
+        sequence,
+        tool_requested,
+        tool_result_received,
+    )
+    from playhead.testing.server import MockModelServer
+    from playhead.testing.trajectories import Trajectories, Trajectory, UnreadableTrajectories
+
+__all__ = [
+    "ChatRequest",
+    "MockModelServer",
+    "Rule",
+    "Trajectories",
+    "Trajectory",
+    "UnreadableTrajectories",
+    "any_request",
+    "contains",
+    "context_exceeds",
+    "context_too_long",
+    "delay",
+    "dropped_connection",
+    "malformed_tool_call",
+    "rate_limit",
+    "regex",
+    "sequence",
+    "server_error",
+    "text",
+    "thinking",
+    "tool_call",
+    "tool_calls",
+    "tool_requested",
+    "tool_result_received",
+]
+
+_MODULES = ("answers", "request", "rules", "trajectories", "server")
+
+
+def __getattr__(name: str) -> object:
+    # pytest imports this package in every session of everyone who has playhead installed; it must cost them nothing,
+    # so the modules are imported at the first use of a name.
+    if name in __all__:
+        for module in map(import_module, (f"{__name__}.{short}" for short in _MODULES)):
+            if name in vars(module):
+                return vars(module)[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

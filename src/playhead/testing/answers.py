@@ -1,0 +1,151 @@
+"""rules → [answers] → wire.  What the mock model says, or how it fails: values, no behaviour.
+
+What is said composes with `+`: `thinking("...") + text("...") + tool_call("lookup", {...})` is one message. However it
+was composed, a message is sent as a model would: thinking, then text, then tool calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from playhead.testing.request import ChatRequest, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call as the model asks for it. `arguments` is text: a model may write what is not JSON."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An assistant message. What was not said is None, and is null on the wire."""
+
+    text: str | None = None
+    thinking: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: str | None = None
+
+    def __add__(self, other: Said) -> Said:
+        return Said(
+            _joined(self.text, other.text),
+            _joined(self.thinking, other.thinking),
+            self.tool_calls + other.tool_calls,
+            other.finish_reason or self.finish_reason,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An assistant message exactly as it was recorded, keys unknown to us included."""
+
+    message: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An HTTP error in OpenAI's form."""
+
+    status: int
+    message: str
+    type: str
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """An answer that comes later. Closing the server ends the wait, and the connection with it."""
+
+    seconds: float
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A connection that breaks: at once when there is no answer, else after some chunks of it."""
+
+    answer: Said | None = None
+    after_chunks: int = 0
+
+
+Answer = Said | Recorded | Failed | Delayed | Dropped
+
+# A function of the request, where a fixed answer will not do.
+Answering = Answer | Callable[[ChatRequest], Answer]
+
+
+def text(content: str, *, finish_reason: str | None = None) -> Said:
+    """Says this. `finish_reason` replaces "stop", for instance by "length" or "content_filter"."""
+    return Said(text=content, finish_reason=finish_reason)
+
+
+def thinking(content: str) -> Said:
+    """Reasons; sent as `reasoning_content`, as OpenAI-compatible servers do."""
+    return Said(thinking=content)
+
+
+def tool_call(name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None) -> Said:
+    """Asks for a tool. Without a `call_id` the call gets one made from the request, its number and the call's place."""
+    return Said(tool_calls=(ToolCall(name, orjson.dumps(dict(arguments or {})).decode(), call_id),))
+
+
+def tool_calls(*calls: Said) -> Said:
+    """Asks for several tools at once: `tool_calls(tool_call("a"), tool_call("b"))`."""
+    return sum(calls, Said())
+
+
+def malformed_tool_call(name: str, arguments: str = '{"order": "A1", ', *, call_id: str | None = None) -> Said:
+    """Asks for a tool with arguments that are not JSON."""
+    return Said(tool_calls=(ToolCall(name, arguments, call_id),))
+
+
+def rate_limit(retry_after: float = 1, *, message: str = "Rate limit reached for requests.") -> Failed:
+    """429. `Retry-After` is whole seconds, `retry-after-ms` exact, as OpenAI sends both.
+
+    With `retry_after=0` the milliseconds are 1, because clients read 0 as "not said" and wait their own default.
+    """
+    headers = {"retry-after": str(math.ceil(retry_after)), "retry-after-ms": str(max(1, round(retry_after * 1000)))}
+    return Failed(429, message, "requests", "rate_limit_exceeded", headers)
+
+
+def context_too_long(max_tokens: int = 128_000, *, message: str | None = None) -> Failed:
+    """400 with code `context_length_exceeded`."""
+    said = message or (
+        f"This model's maximum context length is {max_tokens} tokens. However, your messages resulted in more. "
+        "Please reduce the length of the messages."
+    )
+    return Failed(400, said, "invalid_request_error", "context_length_exceeded")
+
+
+def server_error(status: int = 500, *, message: str = "The server had an error while processing it.") -> Failed:
+    """500, 503 or another 5xx; clients retry these."""
+    if not 500 <= status <= 599:
+        raise ValueError(f"server_error({status}): a server error has a status from 500 to 599")
+    return Failed(status, message, "server_error")
+
+
+def delay(seconds: float, then: Answer) -> Delayed:
+    """Waits before the first byte, then answers. Nests, and adds up."""
+    return Delayed(seconds, then)
+
+
+def dropped_connection(answer: Said | None = None, *, after_chunks: int = 0) -> Dropped:
+    """Breaks the connection: before the response, or after that many chunks of a streamed answer.
+
+    An answer that is not streamed breaks in the middle of its body.
+    """
+    if after_chunks < 0 or (after_chunks > 0 and answer is None):
+        raise ValueError("dropped_connection: to break after some chunks, say which answer they are chunks of")
+    return Dropped(answer, after_chunks)
+
+
+def _joined(first: str | None, second: str | None) -> str | None:
+    return second if first is None else first if second is None else first + second

@@ -1,0 +1,181 @@
+"""HTTP body → [request] → rules → answers → wire.  One chat completion request, parsed and checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+import orjson
+
+JsonObject = dict[str, Any]
+
+TRAJECTORY_HEADER = "x-playhead-trajectory"
+
+# OpenAI's own limit; without one, a typing error in `n` would fill the memory.
+MOST_CHOICES = 128
+
+
+class BadRequest(Exception):
+    """The client sent what the real API would refuse with 400; `param` names the field at fault."""
+
+    def __init__(self, sentence: str, param: str | None = None) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.param = param
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A chat completion request as the server saw it.
+
+    `number` counts the well-formed chat completion requests of this server from 1, whatever they were answered.
+    `headers` has lower-case names, and stays out of the repr: a real API key must not end in a test report.
+    """
+
+    number: int
+    body: JsonObject
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def model(self) -> str:
+        return self.body["model"]
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        return self.body["messages"]
+
+    @property
+    def tools(self) -> list[JsonObject]:
+        return self.body.get("tools") or []
+
+    @property
+    def stream(self) -> bool:
+        return bool(self.body.get("stream"))
+
+    @property
+    def include_usage(self) -> bool:
+        options: JsonObject = self.body.get("stream_options") or {}
+        return bool(options.get("include_usage"))
+
+    @property
+    def choices(self) -> int:
+        return self.body.get("n") or 1
+
+    @property
+    def trajectory(self) -> str | None:
+        """The recorded run that the client asked for: by header, or by `metadata` where headers cannot be set."""
+        metadata: JsonObject = self.body.get("metadata") or {}
+        return self.headers.get(TRAJECTORY_HEADER) or metadata.get(TRAJECTORY_HEADER)
+
+    def texts(self, role: str | None = None, *, last: bool = False) -> Iterator[str]:
+        """The text of every message (of that role); with `last`, of the last such message only."""
+        messages = [m for m in self.messages if role is None or m["role"] == role]
+        for message in messages[-1:] if last else messages:
+            yield text_of(message)
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """An estimate: the UTF-8 bytes of the tools and messages as compact JSON, divided by four, rounded up."""
+        return self.prefixes[-1][1]
+
+    @cached_property
+    def prefixes(self) -> list[tuple[bytes, int]]:
+        """For each message, what names the request up to and including it, and the tokens up to there."""
+        tools = orjson.dumps(self.tools) if self.tools else b""
+        digest = hashlib.blake2b(orjson.dumps(self.model) + tools, digest_size=16)
+        size, found = len(tools), list[tuple[bytes, int]]()
+        for message in self.messages:
+            encoded = orjson.dumps(message)
+            digest.update(encoded)
+            size += len(encoded)
+            found.append((digest.digest(), tokens_in(size)))
+        return found
+
+
+def tokens_in(size_bytes: int) -> int:
+    """The estimate used everywhere here: four bytes make a token."""
+    return -(-size_bytes // 4)
+
+
+def text_of(message: JsonObject) -> str:
+    """A message's content as text: the string, or the text parts of a list one after the other."""
+    content: object = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [cast("JsonObject", part) for part in cast("list[object]", content) if isinstance(part, dict)]
+    return "".join(text for part in parts if isinstance(text := part.get("text"), str))
+
+
+def calls_of(message: JsonObject) -> list[JsonObject]:
+    """The tool calls of a message as today's form has them; the legacy single call has no id."""
+    calls: list[JsonObject] = [*(message.get("tool_calls") or [])]
+    legacy: JsonObject | None = message.get("function_call")
+    return [*calls, {"function": legacy}] if legacy else calls
+
+
+def read_body(body: bytes) -> JsonObject:
+    """The body of a chat completion request; raises BadRequest with a sentence about the first thing wrong."""
+    try:
+        value: object = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"We could not parse the JSON body of your request: {error}") from None
+    if not isinstance(value, dict):
+        raise BadRequest("The body of the request must be a JSON object.")
+    found = cast("JsonObject", value)
+    if not isinstance(found.get("model"), str):
+        raise BadRequest("You must provide a model parameter, a string.", "model")
+    if not found.get("messages"):
+        raise BadRequest("'messages' must be a list of at least one message.", "messages")
+    check_messages(found["messages"])
+    for name, kind, wanted in _OPTIONAL_FIELDS:
+        given: object = found.get(name)
+        if given is not None and not isinstance(given, kind):
+            raise BadRequest(f"Invalid type for '{name}': expected {wanted}.", name)
+    _check_objects(found.get("tools") or [], "tools")
+    if found.get("n") is not None and not 1 <= found["n"] <= MOST_CHOICES:
+        raise BadRequest(f"'n' must be between 1 and {MOST_CHOICES}.", "n")
+    return found
+
+
+_OPTIONAL_FIELDS = (
+    ("tools", list, "a list of tool definitions"),
+    ("stream", bool, "a boolean"),
+    ("stream_options", dict, "an object"),
+    ("metadata", dict, "an object"),
+    ("n", int, "an integer"),
+)
+
+
+def check_messages(messages: object, name: str = "messages") -> list[JsonObject]:
+    """Messages of which everything here can rely on the shape, though not on the content; raises BadRequest."""
+    if not isinstance(messages, list):
+        raise BadRequest(f"'{name}' must be a list of messages.", name)
+    found = _check_objects(cast("list[object]", messages), name)
+    for place, message in enumerate(found):
+        if not isinstance(message.get("role"), str):
+            raise BadRequest(f"Missing required parameter: '{name}[{place}].role'.", f"{name}[{place}].role")
+        _check_calls(message, f"{name}[{place}]")
+    return found
+
+
+def _check_calls(message: JsonObject, where: str) -> None:
+    calls: object = message.get("tool_calls")
+    if calls is not None and not isinstance(calls, list):
+        raise BadRequest(f"'{where}.tool_calls' must be a list.", f"{where}.tool_calls")
+    made = _check_objects(cast("list[object]", calls or []), f"{where}.tool_calls")
+    functions = [(f"{where}.tool_calls[{place}].function", call.get("function")) for place, call in enumerate(made)]
+    for field_name, function in [*functions, (f"{where}.function_call", message.get("function_call"))]:
+        if not isinstance(function or {}, dict):
+            raise BadRequest(f"'{field_name}' must be an object.", field_name)
+
+
+def _check_objects(values: list[object], name: str) -> list[JsonObject]:
+    for place, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise BadRequest(f"'{name}[{place}]' must be an object.", f"{name}[{place}]")
+    return cast("list[JsonObject]", values)

@@ -1,0 +1,111 @@
+"""request → [rules] → answers.  Which requests an answer is meant for: small predicates, combined with `&`, `|`, `~`.
+
+A rule is a pure function of one request, so the same request always meets the same answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playhead.testing.request import ChatRequest, JsonObject, calls_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition on a request, with the words that name it when nothing matches.
+
+    Write your own as `Rule("it is about money", lambda request: "$" in request.body["messages"][-1]["content"])`.
+    """
+
+    description: str
+    matches: Callable[[ChatRequest], bool]
+
+    def __and__(self, other: Rule) -> Rule:
+        return Rule(f"({self} & {other})", lambda request: self.matches(request) and other.matches(request))
+
+    def __or__(self, other: Rule) -> Rule:
+        return Rule(f"({self} | {other})", lambda request: self.matches(request) or other.matches(request))
+
+    def __invert__(self) -> Rule:
+        return Rule(f"~{self}", lambda request: not self.matches(request))
+
+    def __bool__(self) -> bool:
+        # `a and b` would silently be `b`: nobody means that.
+        raise TypeError("a rule has no truth value by itself; combine rules with &, | and ~ instead of and, or, not")
+
+    def __str__(self) -> str:
+        return self.description
+
+
+def any_request() -> Rule:
+    """Matches every request."""
+    return Rule("any_request()", lambda request: True)
+
+
+def contains(text: str, *, role: str | None = None, last: bool = False) -> Rule:
+    """The text of some message contains `text`, case and all.
+
+    Every message of the history counts, whoever wrote it; tool call arguments do not. `role` narrows it to that role's
+    messages, `last` to the last message (of that role): `contains("refund", role="user", last=True)`.
+    """
+    return Rule(
+        _described("contains", text, role, last),
+        lambda request: any(text in found for found in request.texts(role, last=last)),
+    )
+
+
+def regex(pattern: str | re.Pattern[str], *, role: str | None = None, last: bool = False) -> Rule:
+    """The pattern is found (`re.search`) in the text of some message; `role` and `last` as in `contains`."""
+    compiled = re.compile(pattern)
+    return Rule(
+        _described("regex", compiled.pattern, role, last),
+        lambda request: any(compiled.search(found) for found in request.texts(role, last=last)),
+    )
+
+
+def tool_requested(name: str) -> Rule:
+    """An assistant message in the history asked for that tool."""
+    return Rule(
+        f"tool_requested({name!r})",
+        lambda request: any(name == _name(call) for message in request.messages for call in calls_of(message)),
+    )
+
+
+def tool_result_received(name: str) -> Rule:
+    """The history has a result of that tool, found by its call's id, or by the name on the result itself."""
+    return Rule(f"tool_result_received({name!r})", lambda request: name in _tools_answered(request.messages))
+
+
+def sequence(n: int) -> Rule:
+    """The n-th chat completion request that this server gets, counted from 1. A client's own retries count too."""
+    if n < 1:
+        raise ValueError(f"sequence({n}): requests are counted from 1")
+    return Rule(f"sequence({n})", lambda request: request.number == n)
+
+
+def context_exceeds(tokens: int) -> Rule:
+    """The request is longer than that. An estimate: UTF-8 bytes of tools and messages as JSON, divided by four."""
+    return Rule(f"context_exceeds({tokens})", lambda request: request.prompt_tokens > tokens)
+
+
+def _described(rule: str, text: str, role: str | None, last: bool) -> str:
+    return f"{rule}({text!r}{f', role={role!r}' if role else ''}{', last=True' if last else ''})"
+
+
+def _name(call: JsonObject) -> str | None:
+    # A custom tool's call has `custom` where a function's has `function`.
+    called: JsonObject = call.get("function") or call.get("custom") or {}
+    return called.get("name")
+
+
+def _tools_answered(messages: list[JsonObject]) -> set[str]:
+    asked: dict[str, str] = {}
+    answered: set[str] = set()
+    for message in messages:
+        asked.update({call["id"]: name for call in calls_of(message) if call.get("id") and (name := _name(call))})
+        if message["role"] in ("tool", "function"):
+            name = message.get("name") or asked.get(message.get("tool_call_id") or "")
+            answered.update([name] if name else [])
+    return answered

@@ -1,0 +1,92 @@
+"""test or demo → [server] → script, endpoint, listener.  The mock model server as its users see it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from playhead.testing.answers import Answering
+from playhead.testing.endpoint import Endpoint, Settings
+from playhead.testing.listener import Listener
+from playhead.testing.request import ChatRequest
+from playhead.testing.rules import Rule
+from playhead.testing.script import Script
+from playhead.testing.trajectories import Trajectories
+
+
+class MockModelServer:
+    """A model that says what you tell it, over real HTTP: OpenAI Chat Completions, streaming, tool calls, faults.
+
+    Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`.
+    Rules are tried in the order in which they were given, then the recorded run that the request names, then
+    `otherwise`. Listens on 127.0.0.1 only, on a port the system chooses unless `port` says one.
+
+    With `keep_requests=False` it does not remember what came in: for long runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        trajectories: Trajectories | None = None,
+        api_key: str | None = None,
+        clock: Callable[[], float] = time.time,
+        models: Sequence[str] = ("mock-model",),
+        piece_characters: int = 16,
+        keep_requests: bool = True,
+        port: int = 0,
+    ) -> None:
+        if piece_characters < 1:
+            raise ValueError(f"piece_characters={piece_characters}: a streamed piece has at least one character")
+        self._script = Script()
+        if trajectories is not None:
+            self._script.play(trajectories)
+        self._endpoint = Endpoint(self._script, Settings(api_key, clock, models, piece_characters, keep_requests))
+        self._port = port
+        self._listener: Listener | None = None
+
+    def when(self, rule: Rule, answer: Answering, *, times: int | None = None) -> None:
+        """Answers so when the rule matches and no earlier rule did; at most `times` times, if given."""
+        self._script.when(rule, answer, times)
+
+    def otherwise(self, answer: Answering) -> None:
+        """Answers so when nothing else does. Without it, such a request gets an error that lists the rules."""
+        self._script.otherwise(answer)
+
+    def play(self, trajectories: Trajectories) -> None:
+        """Answers requests that name a recorded run in the header `x-playhead-trajectory` as it was recorded."""
+        self._script.play(trajectories)
+
+    @property
+    def base_url(self) -> str:
+        """What an OpenAI client takes as `base_url`; raises RuntimeError while the server is not running."""
+        if self._listener is None:
+            raise RuntimeError("the mock model server is not running; use it in a `with` block, or call start()")
+        return f"http://127.0.0.1:{self._listener.port}/v1"
+
+    @property
+    def requests(self) -> list[ChatRequest]:
+        """The well-formed chat completion requests so far, in order; still there after the server is closed."""
+        return self._endpoint.requests
+
+    def start(self) -> Self:
+        """Answers when this returns. Starting twice changes nothing."""
+        if self._listener is None:
+            self._listener = Listener(self._endpoint.respond, self._port)
+            self._listener.start()
+        return self
+
+    def close(self) -> None:
+        """Breaks every connection, pending answers included, and ends every thread. Closing twice changes nothing."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

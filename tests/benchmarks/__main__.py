@@ -1,0 +1,60 @@
+"""`python -m tests.benchmarks [--only C1,S3]`: measures, prints a table, writes bench.json."""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+from tests.benchmarks.bar import Row, failed, keep, not_measured, show
+
+_FAMILIES = {
+    "hot_path:measure": ("C1", "C2", "C3", "J1"),
+    "whole_cpu:measure": ("C4",),
+    "stored:measure_recorded": ("S1", "F1"),
+    "stored:measure_made_up": ("S2", "S4"),
+    "sent:measure": ("S3",),
+    "taken:measure": ("I1",),
+    "asked:measure": ("Q1", "Q2"),
+}
+_LATER = {
+    "J2": "replay comes with resume", "J3": "1,000 sessions at a time", "I2": "foreign spans", "I3": "overload",
+    "Q3": "runs list", "R1": "resume", "R2": "replay",
+}  # fmt: skip
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    options.add_argument("--only", default="", help="bars to measure, with commas between them; default: all")
+    options.add_argument("--output", type=Path, default=Path("bench.json"))
+    given = options.parse_args()
+    wanted = {word.strip().upper() for word in given.only.split(",") if word.strip()}
+    rows = list(_rows(wanted))
+    if not wanted:
+        rows += [not_measured(bar_id, what, "not yet") for bar_id, what in _LATER.items()]
+    show(rows)
+    keep(rows, given.output)
+    # A bar that does not hold is a finding; one that cannot be measured is a fault.
+    return 1 if any(row.value is None and row.holds is False for row in rows) else 0
+
+
+def _rows(wanted: set[str]) -> Iterable[Row]:
+    for place, ids in _FAMILIES.items():
+        if not wanted or wanted & set(ids):
+            print(f"measuring {', '.join(ids)} ...", file=sys.stderr, flush=True)
+            yield from (row for row in _measured(place, ids) if not wanted or row.id in wanted)
+
+
+def _measured(place: str, ids: tuple[str, ...]) -> Iterator[Row]:
+    module, _, name = place.partition(":")
+    try:
+        measure: Callable[[], Iterable[Row]] = getattr(import_module(f"tests.benchmarks.{module}"), name)
+        yield from measure()
+    except Exception as error:  # noqa: BLE001 - the others are to be measured all the same
+        traceback.print_exc()
+        yield from (failed(bar_id, repr(error)) for bar_id in ids)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

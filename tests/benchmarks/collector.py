@@ -1,0 +1,97 @@
+"""A collector for measuring: its process, a client for it, and its Postgres to look into."""
+
+import asyncio
+import time
+from collections.abc import Coroutine, Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import asyncpg
+
+from playhead.client import Client
+from playhead_collector.process import CollectorProcess
+
+T = TypeVar("T")
+# Sealed runs are what a database is full of, so sizes are measured when all runs are.
+_ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
+_SEALED_WITHIN_SECONDS = 120.0
+
+_SIZES = """
+    select c.relname as name, pg_relation_size(c.oid) as heap, pg_indexes_size(c.oid) as indexes,
+        pg_total_relation_size(c.oid) as total, c.reltuples::bigint as rows
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'public' and c.relkind = 'r' and c.relname <> 'alembic_version'
+    order by total desc
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """What a table takes; `total` has TOAST and free space maps, too."""
+
+    name: str
+    heap: int
+    indexes: int
+    total: int
+    rows: int
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.total:,} ({self.rows:,} rows; heap {self.heap:,}, indexes {self.indexes:,})"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchCollector:
+    """A running collector."""
+
+    url: str
+    pid: int
+    database: str
+    client: Client
+
+    def wait_sealed(self, runs: Iterable[str]) -> None:
+        """Until none of these runs changes any more."""
+        deadline = time.monotonic() + _SEALED_WITHIN_SECONDS
+        for run in runs:
+            while not self.client.run(run)["completeness"]["sealed"]:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"run {run} is not sealed after {_SEALED_WITHIN_SECONDS:.0f} s")
+                time.sleep(0.25)
+
+    def table_sizes(self) -> list[TableSize]:
+        """After a vacuum, largest first."""
+        return _run(self._table_sizes())
+
+    def database_bytes(self) -> int:
+        """All tables and indexes, after a vacuum."""
+        return sum(table.total for table in self.table_sizes())
+
+    def number(self, query: str) -> int:
+        """What a query for one number answers."""
+        return _run(self._number(query))
+
+    async def _table_sizes(self) -> list[TableSize]:
+        connection = await asyncpg.connect(self.database)
+        try:
+            await connection.execute("vacuum analyze")
+            return [TableSize(**dict(row)) for row in await connection.fetch(_SIZES)]
+        finally:
+            await connection.close()
+
+    async def _number(self, query: str) -> int:
+        connection = await asyncpg.connect(self.database)
+        try:
+            return int(await connection.fetchval(query) or 0)
+        finally:
+            await connection.close()
+
+
+@contextmanager
+def collector() -> Generator[BenchCollector]:
+    """On an embedded Postgres of its own; gone afterwards."""
+    with CollectorProcess(env=_ENV) as process, Client(process.url) as client:
+        yield BenchCollector(process.url, process.pid, process.database, client)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)

@@ -1,0 +1,133 @@
+"""What all tests share: Postgres for those that ask for it, and golden files.
+
+Folders say what a test needs: unit (nothing), integration (Postgres), wire (real SDKs and exporters), contract, golden.
+A test that needs nothing starts nothing: every fixture here works only when it is asked for.
+"""
+
+import asyncio
+import difflib
+import shutil
+import tempfile
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+TEMPLATE = "playhead_template"
+T = TypeVar("T")
+_numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-golden", action="store_true", help="rewrite golden files; their diff is the review")
+
+
+# --- golden files ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def golden(pytestconfig: pytest.Config) -> Callable[[str, str], None]:
+    """`golden("gen_ai/tool_call.events.json", text)`: the text is what the file under tests/golden holds.
+
+    A test prepares text that reads well line by line, since the diff is what a reviewer sees.
+    """
+
+    def compare(name: str, actual: str) -> None:
+        path = GOLDEN / name
+        if pytestconfig.getoption("--write-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual, encoding="utf-8")
+            return
+        if not path.exists():
+            pytest.fail(f"tests/golden/{name} does not exist: run pytest --write-golden and review it", pytrace=False)
+        expected = path.read_text(encoding="utf-8")
+        if actual != expected:
+            lines = difflib.unified_diff(
+                expected.splitlines(), actual.splitlines(), f"tests/golden/{name}", "now", lineterm=""
+            )
+            end = "if that is meant, run pytest --write-golden and review the diff"
+            pytest.fail("\n".join([*lines, "", end]), pytrace=False)
+
+    return compare
+
+
+# --- Postgres --------------------------------------------------------------------------------------------------------
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Runs it in a loop of its own, in a thread of its own: the test's loop stays untouched."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def _in(server_url: str, database: str) -> str:
+    return server_url.replace("/postgres?", f"/{database}?", 1)
+
+
+async def _execute(url: str, *statements: str) -> None:
+    import asyncpg
+
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """One server per pytest process (so one per worker of xdist): its URL, naming an empty database `postgres`."""
+    from playhead_collector import embedded
+
+    # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
+    folder = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
+    try:
+        with embedded.start(folder) as server:
+            yield server.dsn
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def _template(postgres_url: str) -> str:
+    """Migrated once; every test's database is a copy of it."""
+    from playhead_collector.store import migrate
+
+    run(_execute(postgres_url, f"create database {TEMPLATE}"))
+    run(migrate.upgrade(_in(postgres_url, TEMPLATE)))
+    return TEMPLATE
+
+
+@contextmanager
+def _database(server_url: str, template: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    run(_execute(server_url, f"create database {name} template {template}"))
+    yield _in(server_url, name)
+    run(_execute(server_url, f"drop database {name} with (force)"))
+
+
+@pytest.fixture
+def empty_database_url(postgres_url: str) -> Iterator[str]:
+    """A database of this test's own, without a schema."""
+    with _database(postgres_url, "template1") as url:
+        yield url
+
+
+@pytest.fixture
+def database_url(postgres_url: str, _template: str) -> Iterator[str]:
+    """A database of this test's own, at the newest schema. Takes about 50 ms."""
+    with _database(postgres_url, _template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_database_url(postgres_url: str, _template: str) -> Iterator[str]:
+    """The same for a whole module, for tests that only read, or keep out of each other's way."""
+    with _database(postgres_url, _template) as url:
+        yield url

@@ -1,0 +1,107 @@
+"""The query API keeps to its description: OpenAPI is valid and says everything, and no question makes it fail."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import CheckFunction, not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from playhead_collector.app import PROJECT
+from playhead_collector.process import CollectorProcess
+from playhead_collector.serve.routes import PREFIX
+from playhead_collector.store.postgres import connect
+from tests.integration.query.recorded import conversation
+
+RUN = "01" * 16
+# Generated questions are as they are; how long generating them takes says nothing about the API.
+SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
+CHECKS: list[CheckFunction] = [
+    not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def url(module_database_url: str) -> Iterator[str]:
+    """A collector that knows a run."""
+
+    async def ingest() -> None:
+        store = await connect(module_database_url, pool_size=1)
+        await store.ingest(PROJECT, conversation(RUN, 3).batch())
+        await store.close()
+
+    with CollectorProcess(database_url=module_database_url) as collector:
+        asyncio.run(ingest())
+        yield collector.url
+
+
+@pytest.fixture(scope="module")
+def description(url: str) -> dict[str, Any]:
+    return httpx.get(f"{url}{PREFIX}/openapi.json").json()
+
+
+@pytest.fixture(scope="module")
+def api(url: str) -> Any:
+    return schemathesis.openapi.from_url(f"{url}{PREFIX}/openapi.json").include(path_regex=f"^{PREFIX}/")
+
+
+def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in description["paths"].items():
+        if path.startswith(PREFIX):
+            yield from ((f"{method} {path}", operation) for method, operation in methods.items())
+
+
+def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
+    questions = ("", "/events", "/state", "/context", "/messages", "/llm-calls", "/tool-calls", "/spans")
+    expected = {"get /runs", "get /runs/{run}/reasoning/{seq}", "get /content/{ref}", "post /content/batch"}
+    expected |= {f"get /runs/{{run}}{question}" for question in questions}
+    expected |= {f"get /runs/{{run}}/{why}" for why in ("decisions", "decisions/{seq}", "causes/{seq}")}
+    expected |= {f"get /runs/{{run}}/{why}" for why in ("attributions", "attributions/{seq}")}
+    expected |= {f"get /runs/{{run}}/{change}" for change in ("diff", "compressions", "compressions/{seq}")}
+    expected |= {"get /runs/{run}/tokens", "post /runs/{run}/explain"}
+    assert {name.replace(PREFIX, "") for name, _ in operations(description)} == expected
+
+
+def test_every_operation_and_every_answer_is_described(description: dict[str, Any]):
+    tags = {tag["name"] for tag in description["tags"] if tag["description"]}
+    for name, operation in operations(description):
+        assert operation["description"], name
+        assert set(operation["tags"]) <= tags, name
+        assert {"200", "400", "404", "422", "503"} <= set(operation["responses"]), name
+        assert all(response["description"] for response in operation["responses"].values()), name
+    for name, model in description["components"]["schemas"].items():
+        if name.startswith(
+            ("Page", "Run", "Llm", "Tool", "Trace", "State", "Context", "Reason", "Error", "Content", "Token", "Expl")
+        ):
+            assert model["description"], name
+
+
+def test_errors_have_one_form(description: dict[str, Any]):
+    for name, operation in operations(description):
+        for status, response in operation["responses"].items():
+            if status >= "4":
+                model = response["content"]["application/json"]["schema"]
+                assert model == {"$ref": "#/components/schemas/ErrorAnswer"}, (name, status)
+
+
+def test_no_question_makes_it_fail(api: Any):
+    for found in api.get_all_operations():
+        operation = found.ok()
+
+        @settings(max_examples=25, deadline=None, database=None, suppress_health_check=SLOW)
+        @given(case=operation.as_strategy(), known=st.booleans())
+        def ask(case: Any, known: bool) -> None:
+            if known and "run" in (case.path_parameters or {}):
+                case.path_parameters["run"] = RUN
+            case.call_and_validate(checks=CHECKS)
+
+        ask()

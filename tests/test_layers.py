@@ -1,0 +1,94 @@
+"""How the code is laid out, held by counting. (Who may import whom: `lint-imports`, contracts in pyproject.toml.)"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (ROOT / "src" / "playhead", ROOT / "collector" / "playhead_collector")
+MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py")) + sorted(
+    (ROOT / "migrations").rglob("*.py")
+)
+
+MODULE_LINES = 300
+FUNCTION_LINES = 40
+# Modules that may be longer, each with the reason why one long page reads better there than two short ones.
+ALLOWED_MODULES = {"src/playhead/model/event.py": "the closed union of events reads best in one place"}
+# The same for functions, as "path::name".
+ALLOWED_FUNCTIONS: dict[str, str] = {}
+# Words that say nothing about what is inside.
+EMPTY_WORDS = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+every_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+
+
+@every_module
+def test_no_module_outgrows_a_reader(path: Path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MODULE_LINES or name_of(path) in ALLOWED_MODULES, f"{lines} lines: give its second subject a file"
+
+
+@every_module
+def test_no_function_outgrows_a_screen(path: Path):
+    long = {
+        f"{function.name} ({lines} lines)"
+        for function in functions(ast.parse(path.read_bytes()))
+        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES
+        and f"{name_of(path)}::{function.name}" not in ALLOWED_FUNCTIONS
+    }
+    assert long == set()
+
+
+def test_every_exception_is_still_needed():
+    def lines(path: Path) -> int:
+        return len(path.read_text(encoding="utf-8").splitlines())
+
+    assert [name for name in ALLOWED_MODULES if not (ROOT / name).exists() or lines(ROOT / name) <= MODULE_LINES] == []
+    here = {f"{name_of(path)}::{f.name}" for path in MODULES for f in functions(ast.parse(path.read_bytes()))}
+    assert set(ALLOWED_FUNCTIONS) - here == set()
+
+
+@every_module
+def test_every_module_says_where_it_stands(path: Path):
+    assert ast.get_docstring(ast.parse(path.read_bytes())), "a first line that says where it stands in the flow"
+
+
+@every_module
+def test_no_module_has_a_name_that_says_nothing(path: Path):
+    words = {word for part in path.relative_to(ROOT).with_suffix("").parts for word in part.lower().split("_")}
+    assert words & EMPTY_WORDS == set()
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p).startswith("src/playhead/model/")], ids=name_of)
+def test_the_model_imports_the_standard_library_and_orjson_only(path: Path):
+    roots = {name.partition(".")[0] for name in imported(ast.parse(path.read_bytes()))}
+    assert roots - sys.stdlib_module_names <= {"orjson", "playhead"}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if name_of(p).startswith("src/playhead/cli")], ids=name_of)
+def test_the_command_line_imports_the_collector_only_when_a_command_needs_it(path: Path):
+    # Imports inside functions are late; everything else runs when the module is imported.
+    tree = ast.parse(path.read_bytes())
+    late = {name for function in functions(tree) for name in imported(function)}
+    early = [name for name in imported(tree) if name.startswith("playhead_collector") and name not in late]
+    assert early == []

@@ -1,0 +1,12 @@
+from collections.abc import Iterator
+
+import pytest
+
+from playhead.api import guard
+
+
+@pytest.fixture(autouse=True)
+def every_cause_is_said_again() -> Iterator[None]:
+    guard.forget_said()
+    yield
+    guard.forget_said()

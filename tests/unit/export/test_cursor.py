@@ -1,0 +1,137 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from playhead.export.cursor import LaneCursor, end_of, is_delivered
+from playhead.export.shipment import MOST_BYTES, MOST_SPANS
+from playhead.journal.lane import LaneReader, LaneWriter, Position
+from tests.unit.export.records import WHO, content, span
+
+
+@pytest.fixture
+def lane(tmp_path: Path):
+    writer = LaneWriter(tmp_path, fsync=False, resource_frame=WHO)
+    yield writer
+    writer.close()
+
+
+def cursor_of(lane: LaneWriter, *, complete: bool = False) -> LaneCursor:
+    return LaneCursor(LaneReader(lane.path), complete=complete)
+
+
+def names(cursor: LaneCursor) -> list[str]:
+    found: list[str] = []
+    while True:
+        begin, shipment = cursor.at, cursor.load()
+        found += [s.name for s in shipment.spans]
+        if cursor.at == begin:
+            return found
+
+
+def add_bytes(lane: LaneWriter, data: bytes) -> None:
+    """What a crash may leave behind."""
+    with (lane.path / f"{lane.position.segment:08d}.log").open("ab") as file:
+        file.write(data)
+
+
+def test_everything_is_read_once_in_order(lane: LaneWriter):
+    cursor = cursor_of(lane)
+    lane.append(span(1) + span(2))
+    assert names(cursor) == ["step 1", "step 2"]
+    lane.append(span(3))
+    assert names(cursor) == ["step 3"]
+    assert cursor.at == lane.position == end_of(LaneReader(lane.path))
+
+
+def test_it_begins_after_what_was_acknowledged_and_still_knows_whose_records_these_are(lane: LaneWriter):
+    lane.append(span(1))
+    LaneReader(lane.path).ack(lane.position)
+    lane.append(span(2))
+    shipment = cursor_of(lane).load()
+    assert [(s.name, s.resource) for s in shipment.spans] == [("step 2", {"service.name": "shop"})]
+
+
+def test_a_frame_that_is_still_being_written_is_waited_for(lane: LaneWriter):
+    cursor = cursor_of(lane)
+    whole = span(2)
+    lane.append(span(1))
+    add_bytes(lane, whole[:20])
+    assert names(cursor) == ["step 1"]
+    add_bytes(lane, whole[20:])
+    assert names(cursor) == ["step 2"]
+    assert cursor.skipped == 0
+
+
+def test_the_cut_end_of_a_dead_lane_is_skipped_and_counted(lane: LaneWriter):
+    lane.append(span(1))
+    add_bytes(lane, span(2)[:-1])
+    cursor = cursor_of(lane, complete=True)
+    assert names(cursor) == ["step 1"]
+    assert cursor.take_skipped() == 1
+    assert cursor.take_skipped() == 0
+    cursor.lane.ack(cursor.at)
+    assert is_delivered(lane.path)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_after_damage_reading_goes_on_with_the_next_segment(tmp_path: Path, complete: bool):
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, segment_bytes=1000)
+    lane.append(span(1))
+    damaged = bytearray(span(2) + span(3, filler="x" * 1000))
+    damaged[40] ^= 1
+    lane.append(bytes(damaged))
+    lane.append(span(4))
+    cursor = cursor_of(lane, complete=complete)
+    assert names(cursor) == ["step 1", "step 4"]
+    assert cursor.skipped == 1
+    lane.close()
+
+
+def test_a_header_that_promises_gigabytes_does_not_take_gigabytes(lane: LaneWriter):
+    lane.append(b"\xff\xff\xff\xff____C" + bytes(1000))
+    cursor = cursor_of(lane, complete=True)
+    assert names(cursor) == []
+    assert cursor.skipped == 1
+
+
+def test_a_content_larger_than_what_is_read_at_once_arrives_whole(lane: LaneWriter):
+    large = os.urandom(MOST_BYTES + 2**20)
+    lane.append(span(1) + content(large) + span(2))
+    cursor = cursor_of(lane)
+    first, second, third = cursor.load(), cursor.load(), cursor.load()
+    assert [s.name for s in first.spans] == ["step 1"]
+    assert [c.data for c in second.contents.values()] == [large]
+    assert not second.spans
+    assert [s.name for s in third.spans] == ["step 2"]
+
+
+def test_a_backlog_is_read_in_shipments_of_bounded_size(lane: LaneWriter):
+    for number in range(12):
+        lane.append(
+            content(number.to_bytes(1, "big") * 2**20) + b"".join(map(span, range(1000 * number, 1000 * number + 250)))
+        )
+    cursor, sizes = cursor_of(lane), []
+    while shipment := cursor.load():
+        sizes.append((shipment.payload_bytes, len(shipment.spans)))
+    assert all(taken <= MOST_BYTES and spans <= MOST_SPANS for taken, spans in sizes)
+    assert sum(spans for _, spans in sizes) == 3000
+
+
+def test_segments_that_were_deleted_to_make_room_are_passed_over(tmp_path: Path):
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, segment_bytes=100)
+    for number in range(1, 4):
+        lane.append(span(number, filler="x" * 100))
+    LaneReader(lane.path).delete_segment(1)
+    assert names(cursor_of(lane)) == ["step 2", "step 3"]
+    lane.close()
+
+
+def test_a_dead_lane_that_ends_with_an_empty_segment_counts_as_delivered(lane: LaneWriter):
+    lane.append(span(1))
+    (lane.path / "00000002.log").touch()
+    cursor = cursor_of(lane, complete=True)
+    assert names(cursor) == ["step 1"]
+    assert cursor.at == Position(2, 0)
+    cursor.lane.ack(cursor.at)
+    assert is_delivered(lane.path)

@@ -1,0 +1,104 @@
+"""Frames: a file that was cut or damaged anywhere gives a prefix of its frames, and never an exception."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playhead.journal.frame import (
+    CONTENT,
+    HEADER_BYTES,
+    SPAN,
+    content_frame,
+    frame,
+    frames_in,
+    log_frame,
+    read_content,
+    read_log,
+    read_span,
+    read_thread,
+    span_frame,
+    thread_frame,
+)
+from playhead.model.canonical import Content
+from playhead.model.pack import ThreadExtension
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, SpanEvent
+
+kinds = st.sampled_from([b"R", b"C", b"T", b"A", b"S", b"L"])
+written = st.lists(st.tuples(kinds, st.binary(max_size=60)), max_size=8)
+digests = st.binary(min_size=32, max_size=32)
+
+
+def file_of(frames: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(frame(kind, payload) for kind, payload in frames)
+
+
+def read(data: bytes) -> list[tuple[bytes, bytes]]:
+    return [(kind, payload) for kind, payload, _ in frames_in(data)]
+
+
+@given(written)
+def test_what_is_written_is_read(frames: list[tuple[bytes, bytes]]):
+    data = file_of(frames)
+    assert read(data) == frames
+    assert [end for _, _, end in frames_in(data)][-1:] == ([len(data)] if frames else [])
+
+
+@given(written, st.data())
+def test_a_file_that_is_cut_gives_its_whole_frames(frames: list[tuple[bytes, bytes]], data: st.DataObject):
+    whole = file_of(frames)
+    length = data.draw(st.integers(0, len(whole)))
+    expected: list[tuple[bytes, bytes]] = []
+    for kind, payload in frames:
+        if len(file_of([*expected, (kind, payload)])) > length:
+            break
+        expected.append((kind, payload))
+    assert read(whole[:length]) == expected
+
+
+@given(written.filter(bool), st.data())
+def test_a_flipped_bit_costs_the_frames_from_there_on(frames: list[tuple[bytes, bytes]], data: st.DataObject):
+    whole = bytearray(file_of(frames))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    found = read(bytes(whole))
+    before = 0
+    while before < len(frames) and len(file_of(frames[: before + 1])) <= at:
+        before += 1
+    assert found == frames[:before]
+
+
+def test_zeros_are_no_frames():
+    assert read(frame(b"S", b"one") + bytes(1_000)) == [(b"S", b"one")]
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_can_be_read(noise: bytes):
+    for _, payload, end in frames_in(noise):
+        assert len(payload) + HEADER_BYTES <= end <= len(noise)
+
+
+@given(digests, st.binary(max_size=100), st.sampled_from(["application/json", "text/plain; charset=utf-8", ""]))
+def test_contents_are_read_back(digest: bytes, data: bytes, media_type: str):
+    [(kind, payload, _)] = frames_in(content_frame(digest, data, media_type))
+    assert kind == CONTENT
+    assert read_content(payload) == (digest, Content(data, media_type))
+
+
+@given(st.none() | digests, st.lists(digests, min_size=1, max_size=4))
+def test_threads_are_read_back(parent: bytes | None, messages: list[bytes]):
+    [(_, payload, _)] = frames_in(thread_frame(parent, messages))
+    expected = ThreadExtension(
+        ContentRef.from_digest(parent) if parent is not None else None, tuple(map(ContentRef.from_digest, messages))
+    )
+    assert read_thread(payload) == expected
+
+
+def test_spans_and_log_events_are_read_back():
+    fields = ["a" * 32, "b" * 16, None, "work", 1, 5, None, 2, "bad", {"x": [1]}, [["seen", 6, {"n": 1}]], []]
+    [(_, payload, _)] = frames_in(span_frame(SPAN, fields))
+    span = read_span(payload)
+    assert (span.name, span.parent_id, span.end_ns, span.status_message) == ("work", None, None, "bad")
+    assert span.events == [SpanEvent("seen", 6, {"n": 1})]
+    log = LogEvent("playhead.checkpoint", 5, "a" * 32, None, {"x": 1})
+    [(_, payload, _)] = frames_in(log_frame(log))
+    assert read_log(payload) == log

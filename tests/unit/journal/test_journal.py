@@ -1,0 +1,202 @@
+"""The journal of a process: its limit, what is deleted for it, and what happens when nothing can be."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import playhead
+from playhead import observe
+from playhead.journal.frame import RESOURCE, frame
+from playhead.journal.journal import Journal
+from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
+from playhead.journal.space import reclaim
+from playhead.model import names
+from tests.support.journal_reader import Recording, read_lane, start_recording
+
+WHO = frame(RESOURCE, b"{}")
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    yield from start_recording(tmp_path / "journal", monkeypatch)
+
+
+def lane_of(folder: Path, appends: int, *, alive: bool = False, acked: Position | None = None) -> LaneWriter:
+    lane = LaneWriter(folder, fsync=False, resource_frame=WHO, segment_bytes=100)
+    for _ in range(appends):
+        lane.append(frame(b"S", b"x" * 100))
+    if acked is not None:
+        LaneReader(lane.path).ack(acked)
+    if not alive:
+        lane.close()
+    return lane
+
+
+def journal(folder: Path, *, durability: str = "process", max_bytes: int = 2**20) -> Journal:
+    return Journal(
+        folder,
+        durability=durability,
+        max_bytes=max_bytes,
+        resource={"service.name": "shop"},
+        on_room=lambda room: None,
+        on_failed_write=lambda: None,
+    )
+
+
+# --- space ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_oldest_acknowledged_segments_go_first(tmp_path: Path):
+    old = lane_of(tmp_path, 4, acked=Position(3, 0))
+    new = lane_of(tmp_path, 4, acked=Position(3, 0))
+    size = LaneReader(old.path).segment_bytes(1)
+    left = reclaim(tmp_path, tmp_path / "own", 7 * size)
+    assert left == 7 * size
+    assert LaneReader(old.path).segments() == [2, 3, 4]
+    assert LaneReader(new.path).segments() == [1, 2, 3, 4]
+
+
+def test_what_is_not_acknowledged_stays(tmp_path: Path):
+    lane = lane_of(tmp_path, 4)
+    reclaim(tmp_path, tmp_path / "own", 0)
+    assert LaneReader(lane.path).segments() == [1, 2, 3, 4]
+
+
+def test_a_dead_lane_that_is_delivered_goes_whole(tmp_path: Path):
+    lane = lane_of(tmp_path, 2)
+    reader = LaneReader(lane.path)
+    reader.ack(Position(2, reader.segment_bytes(2)))
+    assert reclaim(tmp_path, tmp_path / "own", 0) == 0
+    assert lanes(tmp_path) == []
+
+
+def test_a_living_process_keeps_its_lane(tmp_path: Path):
+    lane = lane_of(tmp_path, 3, alive=True, acked=Position(3, 0))
+    reclaim(tmp_path, tmp_path / "own", 0)
+    assert LaneReader(lane.path).segments() == [1, 2, 3]
+    reclaim(tmp_path, lane.path, 0)
+    assert LaneReader(lane.path).segments() == [3]
+
+
+# --- appending --------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_touches_the_disk_before_the_first_append(tmp_path: Path):
+    mine = journal(tmp_path / "journal")
+    assert not (tmp_path / "journal").exists()
+    assert mine.append(frame(b"S", b"one"))
+    assert len(lanes(tmp_path / "journal")) == 1
+
+
+def test_off_keeps_appends_in_memory_until_a_flush(tmp_path: Path):
+    mine = journal(tmp_path, durability="off")
+    for _ in range(3):
+        assert mine.append(frame(b"L", b'["x",1,null,null,{}]'))
+    assert lanes(tmp_path) == []
+    mine.flush()
+    [lane] = lanes(tmp_path)
+    assert len(read_lane(lane)[0].logs) == 3
+    mine.append(frame(b"L", b'["x",1,null,null,{"y":"%b"}]' % (b"z" * 300_000)))
+    assert len(read_lane(lane)[0].logs) == 4
+
+
+def test_after_closing_an_append_opens_another_lane(tmp_path: Path):
+    mine = journal(tmp_path)
+    mine.append(frame(b"S", b"one"))
+    mine.close()
+    mine.append(frame(b"S", b"two"))
+    assert len(lanes(tmp_path)) == 2
+    mine.close()
+
+
+# --- a journal that is full, as a program sees it ---------------------------------------------------------------------
+
+
+@observe(kind="tool")
+def tool(x: int) -> str:
+    return f"{x}-" * 400
+
+
+def acknowledge_all(recording: Recording) -> None:
+    """As the shipper does when the collector has taken everything."""
+    root = playhead.configure.__globals__["_Process"].recording
+    [path] = lanes(recording.folder)
+    reader = LaneReader(path)
+    last = reader.segments()[-1]
+    reader.ack(Position(last, reader.segment_bytes(last)))
+    root.journal.make_room()
+
+
+def test_a_journal_that_is_full_keeps_calls_and_leaves_payloads_out(
+    recording: Recording, caplog: pytest.LogCaptureFixture
+):
+    recording.configure(journal_max_bytes=64_000)
+    with playhead.run("r"):
+        results = [tool(x) for x in range(28)]
+    assert results == [f"{x}-" * 400 for x in range(28)]
+    seen = recording.read()
+    assert len(seen.calls("tool")) == 28
+    values = [seen.value(span, names.TOOL_RESULT_REF) for span in seen.calls("tool")]
+    assert values[0] == results[0]
+    assert values[-1]["$playhead"] == "journal full"
+    assert playhead.counters()["payloads_dropped"] > 0
+    assert playhead.counters()["records_lost"] == 0
+    assert [record.message for record in caplog.records if "PLAYHEAD_JOURNAL_MAX_BYTES" in record.message] == [
+        caplog.records[0].message
+    ]
+
+
+def test_beyond_that_calls_are_lost_and_counted_and_the_limit_holds(
+    recording: Recording, caplog: pytest.LogCaptureFixture
+):
+    recording.configure(journal_max_bytes=64_000)
+    for x in range(300):
+        tool(x)
+    assert playhead.counters()["records_lost"] > 0
+    [path] = lanes(recording.folder)
+    reader = LaneReader(path)
+    assert sum(map(reader.segment_bytes, reader.segments())) <= 64_000 * 1.3
+    assert read_lane(path)[1] == 0
+    assert len(caplog.records) == 2
+
+
+def test_when_the_collector_has_taken_some_everything_is_recorded_again(recording: Recording):
+    recording.configure(journal_max_bytes=64_000)
+    for x in range(300):
+        tool(x)
+    acknowledge_all(recording)
+    before = playhead.counters()["records_lost"]
+    with playhead.run("again"):
+        tool(1)
+        tool(1_000)
+    assert playhead.counters()["records_lost"] == before
+    seen = recording.read()
+    again = seen.call("again").attributes[names.RUN_ID]
+    results = [
+        seen.value(span, names.TOOL_RESULT_REF) for span in seen.calls("tool") if span.attributes[names.RUN_ID] == again
+    ]
+    assert results == ["1-" * 400, "1000-" * 400]
+
+
+def test_a_journal_goes_on_forever_while_the_collector_keeps_up(recording: Recording):
+    recording.configure(journal_max_bytes=64_000)
+    for x in range(200):
+        tool(x)
+        acknowledge_all(recording)
+    assert playhead.counters()["records_lost"] == 0
+    assert playhead.counters()["payloads_dropped"] == 0
+    [path] = lanes(recording.folder)
+    assert LaneReader(path).segments()[0] > 1
+
+
+def test_one_payload_does_not_fill_a_small_journal(recording: Recording):
+    recording.configure(journal_max_bytes=64_000)
+
+    @observe
+    def large() -> str:
+        return "x" * 60_000
+
+    large()
+    seen = recording.read()
+    assert seen.output("large")["$playhead"] == "too large"

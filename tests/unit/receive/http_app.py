@@ -1,0 +1,66 @@
+"""[receive] as an application, with something in memory in place of all that comes after it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+from fastapi import FastAPI
+
+from playhead.model.pack import Pack
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.flow import Flow
+from playhead_collector.receive.otlp_http import OtlpHttp
+from playhead_collector.receive.ports import Kept, Missing, Taken
+from playhead_collector.serve import errors
+from playhead_collector.serve.metrics import Metrics
+
+
+@dataclass
+class Memory:
+    """Takes everything; raises `failure` instead, if there is one."""
+
+    spans: list[Span] = field(default_factory=list)
+    logs: list[LogEvent] = field(default_factory=list)
+    packs: list[Pack] = field(default_factory=list)
+    asked: list[ContentRef] = field(default_factory=list)
+    pending: list[ContentRef] = field(default_factory=list)
+    failure: Exception | None = None
+
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+        if self.failure:
+            raise self.failure
+        self.spans += spans
+        self.logs += logs
+        return Taken(len(spans), 0, self.pending)
+
+    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+        if self.failure:
+            raise self.failure
+        self.asked += refs
+        return Missing(refs[:1], "e1")
+
+    async def put(self, pack: Pack) -> Kept:
+        if self.failure:
+            raise self.failure
+        self.packs.append(pack)
+        return Kept([t.parent for t in pack.threads if t.parent], "e1")
+
+
+def make_app(memory: Memory, *, flow: Flow | None = None, limit: int = 2**20, content_limit: int = 2**20) -> FastAPI:
+    flow = flow or Flow(max_requests=10, max_bytes=limit)
+    app, metrics = FastAPI(), Metrics()
+    app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit).router())
+    app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit).router())
+    errors.install(app)
+    app.state.metrics = metrics
+    return app
+
+
+@asynccontextmanager
+async def client_of(app: FastAPI) -> AsyncGenerator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+        yield client

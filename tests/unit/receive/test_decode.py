@@ -1,0 +1,335 @@
+"""Decoding: OTLP in both encodings becomes the same plain values; what cannot be kept costs itself and nothing else."""
+
+import json
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from playhead.model.span import Span
+from playhead_collector.errors import Refused
+from playhead_collector.receive.decode import JSON, PROTOBUF, Wire, logs, metrics, traces, wire_of
+from playhead_collector.receive.decoded import Decoded
+from tests.unit.receive.otlp import as_json, message_of
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "otlp"
+TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
+
+
+def request_with(**span: Any) -> dict[str, Any]:
+    whole = {"traceId": TRACE, "spanId": SPAN, "name": "x", "startTimeUnixNano": "5", "endTimeUnixNano": "6", **span}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [whole]}]}]}
+
+
+def from_json(**span: Any) -> Decoded:
+    return traces(as_json(request_with(**span)), JSON)
+
+
+def from_protobuf(**span: Any) -> Decoded:
+    return traces(message_of(request_with(**span), ExportTraceServiceRequest).SerializeToString(), PROTOBUF)
+
+
+both = pytest.mark.parametrize("decode", [from_json, from_protobuf], ids=["JSON", "protobuf"])
+
+
+def value(**any_value: Any) -> Any:
+    decoded = from_json(attributes=[{"key": "k", "value": any_value}])
+    assert decoded.rejected == 0, decoded.reason
+    return decoded.spans[0].attributes["k"]
+
+
+# --- both encodings --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_spans_become_these_values(golden: Callable[[str, str], None], wire: Wire):
+    request = json.loads((GOLDEN / "otel_python.otlp.json").read_text())
+    message = message_of(request, ExportTraceServiceRequest).SerializeToString()
+    decoded = traces(as_json(request) if wire == JSON else message, wire)
+    golden("otlp/otel_python.spans.json", shown(decoded))
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_log_records_become_these_values(golden: Callable[[str, str], None], wire: Wire):
+    request = json.loads((GOLDEN / "events.otlp.json").read_text())
+    message = message_of(request, ExportLogsServiceRequest).SerializeToString()
+    decoded = logs(as_json(request) if wire == JSON else message, wire)
+    golden("otlp/events.logs.json", shown(decoded))
+
+
+def shown(decoded: Decoded) -> str:
+    return json.dumps(asdict(decoded), indent=2, default=lambda data: f"bytes {data.hex()}") + "\n"
+
+
+any_values = st.recursive(
+    st.one_of(
+        st.just({}),
+        st.builds(lambda v: {"stringValue": v}, st.text()),
+        st.builds(lambda v: {"intValue": str(v)}, st.integers(-(2**63), 2**63 - 1)),
+        st.builds(lambda v: {"boolValue": v}, st.booleans()),
+        st.builds(lambda v: {"doubleValue": v}, st.floats(allow_nan=False, allow_infinity=False)),
+        st.sampled_from([{"doubleValue": "Infinity"}, {"doubleValue": "-Infinity"}, {"bytesValue": "_-8="}]),
+    ),
+    lambda inner: st.one_of(
+        st.builds(lambda v: {"arrayValue": {"values": v}}, st.lists(inner, max_size=4)),
+        st.builds(
+            lambda v: {"kvlistValue": {"values": [{"key": k, "value": i} for k, i in v.items()]}},
+            st.dictionaries(st.text(max_size=5), inner, max_size=4),
+        ),
+    ),
+    max_leaves=10,
+)
+
+
+@given(values=st.dictionaries(st.text(max_size=10), any_values, max_size=8), kind=st.integers(0, 5))
+def test_both_encodings_mean_the_same(values: dict[str, Any], kind: int):
+    attributes = [{"key": key, "value": item} for key, item in values.items()]
+    [span] = from_json(attributes=attributes, kind=kind).spans
+    assert [span] == from_protobuf(attributes=attributes, kind=kind).spans
+    assert span.attributes.keys() == values.keys()
+
+
+@both
+@pytest.mark.parametrize(
+    ("ids", "reason"),
+    [
+        ({"traceId": "", "spanId": ""}, "span 'x' has no ids: log records belong to /v1/logs"),
+        ({"traceId": ""}, "span 'x' has trace id '': it takes 16 bytes that are not all 0"),
+        ({"traceId": "00" * 16}, "has trace id '00000000000000000000000000000000'"),
+        ({"traceId": TRACE[2:]}, "it takes 16 bytes"),
+        ({"traceId": TRACE + "00"}, "it takes 16 bytes"),
+        ({"spanId": "00" * 8}, "span 'x' has span id '0000000000000000': it takes 8 bytes that are not all 0"),
+        ({"spanId": "ab"}, "span 'x' has span id 'ab'"),
+        ({"parentSpanId": "abcd"}, "parent span id 'abcd' has 2 bytes: it takes 8"),
+        ({"startTimeUnixNano": str(2**63)}, "time 9223372036854775808 is not between 1970 and 2262"),
+        ({"events": [{"timeUnixNano": str(2**64 - 1)}]}, "is not between 1970 and 2262"),
+    ],
+)
+def test_a_span_with_bad_ids_or_times_is_rejected_with_the_reason(
+    decode: Callable[..., Decoded], ids: dict[str, Any], reason: str
+):
+    decoded = decode(**ids)
+    assert (decoded.spans, decoded.rejected) == ([], 1)
+    assert reason in decoded.reason
+
+
+@both
+def test_a_parent_of_zeros_is_no_parent(decode: Callable[..., Decoded]):
+    assert decode(parentSpanId="00" * 8).spans[0].parent_id is None
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_a_bad_span_costs_itself_and_not_its_batch(wire: Wire):
+    request = request_with()
+    spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    spans += [{**spans[0], "spanId": "00" * 8}, {**spans[0], "spanId": "ab" * 8}, {**spans[0], "traceId": "ff"}]
+    message = message_of(request, ExportTraceServiceRequest).SerializeToString()
+    decoded = traces(as_json(request) if wire == JSON else message, wire)
+    assert [span.span_id for span in decoded.spans] == [SPAN, "ab" * 8]
+    assert decoded.rejected == 2
+    assert "span id '0000000000000000'" in decoded.reason
+
+
+def test_log_records_sent_as_spans_are_rejected_with_a_hint():
+    # Field numbers are shared, so that many log records read as spans that lack everything.
+    record = {"timeUnixNano": "5", "severityText": "INFO", "eventName": "app.started", "attributes": [{"key": "a"}]}
+    request = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, record]}]}]}
+    decoded = traces(message_of(request, ExportLogsServiceRequest).SerializeToString(), PROTOBUF)
+    assert (decoded.spans, decoded.rejected) == ([], 2)
+    assert "log records belong to /v1/logs" in decoded.reason
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_an_empty_request_is_a_request(wire: Wire):
+    assert traces(b"", wire) == logs(b"", wire) == metrics(b"", wire) == Decoded()
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_metrics_are_counted(wire: Wire):
+    request = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"name": "a"}, {"name": "b"}]}]}]}
+    message = message_of(request, ExportMetricsServiceRequest).SerializeToString()
+    assert metrics(as_json(request) if wire == JSON else message, wire) == Decoded(ignored=2)
+
+
+@pytest.mark.parametrize("decode", [traces, logs, metrics])
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+@given(garbage=st.binary(max_size=300))
+def test_garbage_is_decoded_or_refused_and_nothing_else(
+    decode: Callable[[bytes, Wire], Decoded], wire: Wire, garbage: bytes
+):
+    with suppress(Refused):
+        decode(garbage, wire)
+
+
+def test_a_damaged_request_is_decoded_or_refused_and_nothing_else():
+    request = json.loads((GOLDEN / "otel_python.otlp.json").read_text())
+    message = message_of(request, ExportTraceServiceRequest).SerializeToString()
+    bodies: list[tuple[bytes, Wire]] = [(message, PROTOBUF), (as_json(request), JSON)]
+    for body, wire in bodies:
+        for place in range(len(body)):
+            for damaged in (body[:place], body[:place] + b"\xff" + body[place + 1 :], body[:place] + body[place + 1 :]):
+                with suppress(Refused):
+                    traces(damaged, wire)
+
+
+# --- protobuf --------------------------------------------------------------------------------------------------------
+
+
+def test_values_that_are_not_numbers_are_kept():
+    request = message_of(request_with(), ExportTraceServiceRequest)
+    attribute = request.resource_spans[0].scope_spans[0].spans[0].attributes.add(key="k")
+    attribute.value.double_value = math.nan
+    assert math.isnan(traces(request.SerializeToString(), PROTOBUF).spans[0].attributes["k"])
+
+
+def test_deeper_nesting_than_protobuf_reads_refuses_the_body():
+    request = ExportTraceServiceRequest()
+    inner = request.resource_spans.add().scope_spans.add().spans.add().attributes.add(key="k").value
+    for _ in range(120):
+        inner = inner.array_value.values.add()
+    with pytest.raises(Refused):
+        traces(request.SerializeToString(), PROTOBUF)
+
+
+# --- JSON ------------------------------------------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = [
+    "traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes", "events",
+    "links", "status", "droppedAttributesCount",
+]  # fmt: skip
+
+
+@given(span=st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=4))
+def test_a_field_of_any_type_is_read_or_rejected_and_nothing_else(span: dict[str, Any]):
+    decoded = from_json(**span)
+    assert len(decoded.spans) + decoded.rejected == 1
+    assert bool(decoded.reason) == bool(decoded.rejected)
+
+
+@given(envelope=st.dictionaries(st.sampled_from(["resourceSpans", "scopeSpans", "resource", "spans"]), json_values))
+def test_an_envelope_of_any_type_is_read_or_refused_and_nothing_else(envelope: dict[str, Any]):
+    with suppress(Refused):
+        assert traces(as_json(envelope), JSON).spans == []
+        assert traces(as_json({"resourceSpans": [envelope]}), JSON).spans == []
+
+
+def test_names_may_be_in_snake_case_and_enums_in_words():
+    span = {
+        "trace_id": TRACE,
+        "span_id": SPAN,
+        "name": "x",
+        "kind": "SPAN_KIND_CLIENT",
+        "start_time_unix_nano": 5,
+        "end_time_unix_nano": 6.0,
+        "status": {"code": "STATUS_CODE_ERROR"},
+        "attributes": [{"key": "k", "value": {"kvlist_value": {"values": [{"key": "s", "value": {"int_value": 1}}]}}}],
+    }
+    body = as_json({"resource_spans": [{"scope_spans": [{"scope": {"name": "s"}, "spans": [span]}]}]})
+    [decoded] = traces(body, JSON).spans
+    assert decoded == Span(TRACE, SPAN, None, "x", 5, 6, {"k": {"s": 1}}, kind=3, status=2, scope="s")
+
+
+def test_unknown_fields_are_ignored_also_in_values():
+    [span] = from_json(later={"a": [1]}, attributes=[{"key": "k", "value": {"laterValue": 1}, "more": 2}]).spans
+    assert span.attributes == {"k": None}
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ({"intValue": 5}, 5),
+        ({"intValue": "5"}, 5),
+        ({"intValue": "-9223372036854775808"}, -(2**63)),
+        ({"doubleValue": 2}, 2.0),
+        ({"doubleValue": "1.5e3"}, 1500.0),
+        ({"doubleValue": "-Infinity"}, -math.inf),
+        ({"bytesValue": "AAE"}, b"\x00\x01"),
+        ({"stringValue": None, "intValue": "1"}, 1),
+        ({"arrayValue": {}}, []),
+        ({"kvlistValue": {}}, {}),
+    ],
+)
+def test_values_are_read_as_senders_write_them(sent: dict[str, Any], meant: Any):
+    read = value(**sent)
+    assert read == meant
+    assert type(read) is type(meant)
+
+
+def test_nan_is_read():
+    assert math.isnan(value(doubleValue="NaN"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"intValue": "five"},
+        {"intValue": 1.5},
+        {"intValue": "99999999999999999999"},
+        {"doubleValue": "much"},
+        {"boolValue": "true"},
+        {"stringValue": 5},
+        {"bytesValue": "*"},
+        {"arrayValue": [1]},
+        {"kvlistValue": {"values": {"a": 1}}},
+    ],
+)
+def test_a_value_that_is_not_what_it_says_is_rejected_with_it(sent: dict[str, Any]):
+    decoded = from_json(attributes=[{"key": "k", "value": sent}])
+    assert (decoded.spans, decoded.rejected) == ([], 1)
+    assert " is " in decoded.reason or "more than 64 bits" in decoded.reason
+
+
+def test_values_may_nest_but_not_without_end():
+    def nested(levels: int) -> Any:
+        inner: Any = {"stringValue": "x"}
+        for _ in range(levels):
+            inner = {"arrayValue": {"values": [inner]}}
+        return inner
+
+    assert value(**nested(60)) is not None
+    decoded = from_json(attributes=[{"key": "k", "value": nested(80)}])
+    assert "nested more than 64 levels deep" in decoded.reason
+    with pytest.raises(Refused):
+        traces(b'{"resourceSpans": ' + b"[" * 3_000 + b"]" * 3_000 + b"}", JSON)
+
+
+def test_half_a_character_becomes_a_mark_and_not_a_lost_batch():
+    body = as_json(request_with(name="cut \ud83d"))
+    assert b"\\ud83d" in body
+    assert traces(body, JSON).spans[0].name == "cut ?"
+
+
+# --- media types -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content_type", "wire"),
+    [
+        ("application/x-protobuf", PROTOBUF),
+        ("application/json", JSON),
+        ("Application/JSON; charset=utf-8", JSON),
+    ],
+)
+def test_the_content_type_says_which_encoding(content_type: str, wire: Wire):
+    assert wire_of(content_type) == wire
+
+
+@pytest.mark.parametrize("content_type", [None, "", "text/plain", "application/grpc", "application/jsonl"])
+def test_any_other_content_type_is_refused(content_type: str | None):
+    with pytest.raises(Refused, match="OTLP is sent as application/x-protobuf or application/json") as refused:
+        wire_of(content_type)
+    assert refused.value.status == 415

@@ -1,0 +1,226 @@
+"""The program has changed since it was recorded: what resume says, and does, for each way in which it can have."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import openai
+import pytest
+
+import playhead
+from playhead import observe
+from playhead.errors import ReplayDiverged
+from playhead.model import names
+from playhead.testing import MockModelServer
+from tests.support.journal_reader import Recording
+
+Agent = Callable[[], Any]
+executed: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_executed(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "playhead")
+    executed.clear()
+
+
+@observe(kind="tool")
+def search(query: str) -> list[str]:
+    executed.append(f"search {query}")
+    return [query]
+
+
+@observe(kind="tool")
+def book(flight: str) -> str:
+    executed.append(f"book {flight}")
+    return f"booked {flight}"
+
+
+@observe(kind="tool")
+def mail(to: str) -> str:
+    executed.append(f"mail {to}")
+    return f"mailed {to}"
+
+
+@observe(kind="tool")
+async def fetch(page: int) -> int:
+    executed.append(f"fetch {page}")
+    await asyncio.sleep(0)
+    return page * 10
+
+
+def record(agent: Agent) -> str:
+    with playhead.run("trip") as run:
+        agent()
+    assert run.id is not None
+    executed.clear()
+    return run.id
+
+
+def again(run_id: str, agent: Agent, **how: Any) -> tuple[Any, Any]:
+    """What the changed program comes to, and what was said of that."""
+    with playhead.resume(run_id, **how) as resumed, playhead.run("trip"):
+        result = agent()
+    return result, resumed
+
+
+def verdicts(resumed: Any) -> list[str]:
+    return [divergence.how for divergence in resumed.told.divergences]
+
+
+def trip(*calls: Callable[[], Any]) -> Agent:
+    return lambda: [call() for call in calls]
+
+
+def asking(client: openai.OpenAI, prompt: str, model: str = "m") -> Agent:
+    def agent() -> Any:
+        answer = client.chat.completions.create(model=model, messages=[{"role": "user", "content": prompt}])
+        return [answer.choices[0].message.content, book("LX1")]
+
+    return agent
+
+
+AS_IT_WAS = trip(lambda: search("a"), lambda: book("LX1"), lambda: mail("bob"))
+
+
+def test_nothing_has_changed(recording: Recording):
+    result, resumed = again(record(AS_IT_WAS), AS_IT_WAS)
+    assert result == [["a"], "booked LX1", "mailed bob"]
+    assert (executed, verdicts(resumed), resumed.told.answered, resumed.told.live) == ([], [], 3, 0)
+
+
+def test_a_changed_prompt_is_shown_and_its_branch_goes_live(client: openai.OpenAI, server: MockModelServer):
+    run_id = record(asking(client, "Where to?"))
+    _, resumed = again(run_id, asking(client, "Where to, and when?"))
+    assert verdicts(resumed) == ["changed"]
+    report = str(resumed.told.divergences[0])
+    assert "message 1 changed:" in report
+    assert "-user: Where to?" in report
+    assert "+user: Where to, and when?" in report
+    assert len(server.requests) == 2
+    assert executed == ["book LX1"]
+
+
+def test_a_changed_model_is_shown(client: openai.OpenAI, server: MockModelServer):
+    run_id = record(asking(client, "Where to?"))
+    _, resumed = again(run_id, asking(client, "Where to?", model="m-2"))
+    assert verdicts(resumed) == ["changed"]
+    assert "request settings changed:" in str(resumed.told.divergences[0])
+    assert 'model: "m-2"' in str(resumed.told.divergences[0])
+    assert len(server.requests) == 2
+
+
+def test_a_changed_argument_is_shown_and_its_branch_goes_live():
+    changed = trip(lambda: search("a"), lambda: book("LX2"), lambda: mail("bob"))
+    result, resumed = again(record(AS_IT_WAS), changed)
+    assert result == [["a"], "booked LX2", "mailed bob"]
+    assert verdicts(resumed) == ["changed"]
+    assert '+flight: "LX2"' in str(resumed.told.divergences[0])
+    assert executed == ["book LX2", "mail bob"]
+
+
+def test_a_changed_argument_stops_the_run_when_that_was_asked_for_even_if_the_program_catches_it():
+    def careless() -> str:
+        with contextlib.suppress(Exception):  # as agents do around their tools
+            book("LX2")
+        return mail("bob")
+
+    run_id = record(AS_IT_WAS)
+    with pytest.raises(ReplayDiverged, match=r"book:tool#1 asks something else than it did"):
+        again(run_id, careless, on_divergence="raise")
+    assert executed == []
+    assert again(run_id, AS_IT_WAS)[1].told.live == 0
+
+
+def test_a_callback_may_say_what_comes_of_a_changed_call():
+    changed = trip(lambda: search("a"), lambda: book("LX2"), lambda: mail("bob"))
+    result, _ = again(record(AS_IT_WAS), changed, on_divergence=lambda report: {"result": report.how})
+    assert result == [["a"], "changed", "mailed bob"]
+    assert executed == []
+
+
+def test_an_inserted_step_is_told_from_what_the_record_has_there():
+    changed = trip(lambda: search("a"), lambda: mail("alice"), lambda: book("LX1"), lambda: mail("bob"))
+    _, resumed = again(record(trip(lambda: search("a"), lambda: book("LX1"))), changed)
+    assert verdicts(resumed) == ["inserted"]
+    assert "the record goes on with trip/book:tool" in str(resumed.told.divergences[0])
+    assert executed == ["mail alice", "book LX1", "mail bob"]
+
+
+def test_a_removed_step_leaves_the_others_answered_and_is_named():
+    changed = trip(lambda: search("a"), lambda: mail("bob"), lambda: mail("carol"))
+    _, resumed = again(record(AS_IT_WAS), changed)
+    assert verdicts(resumed) == []
+    assert resumed.not_called_again == ["trip/book:tool"]
+    assert executed == ["mail carol"]
+
+
+def test_sequential_steps_in_another_order_are_answered():
+    changed = trip(lambda: book("LX1"), lambda: search("a"), lambda: mail("bob"))
+    result, resumed = again(record(AS_IT_WAS), changed)
+    assert result == ["booked LX1", ["a"], "mailed bob"]
+    assert (verdicts(resumed), executed) == ([], [])
+
+
+def test_parallel_calls_in_another_order_are_answered():
+    async def gathered(*pages: int) -> list[int]:
+        return await asyncio.gather(*map(fetch, pages))
+
+    run_id = record(lambda: asyncio.run(gathered(1, 2, 3)))
+    result, resumed = again(run_id, lambda: asyncio.run(gathered(3, 1, 2)))
+    assert result == [30, 10, 20]
+    assert (verdicts(resumed), executed) == ([], [])
+
+
+def test_a_renamed_function_is_another_function():
+    @observe(kind="tool", name="reserve")
+    def reserve(flight: str) -> str:
+        executed.append(f"reserve {flight}")
+        return "reserved"
+
+    _, resumed = again(record(AS_IT_WAS), trip(lambda: search("a"), lambda: reserve("LX1"), lambda: mail("bob")))
+    assert verdicts(resumed) == ["inserted"]
+    assert "the record goes on with trip/book:tool" in str(resumed.told.divergences[0])
+    assert executed == ["reserve LX1", "mail bob"]
+
+
+def test_a_changed_return_type_gives_what_was_recorded_and_a_changed_argument_says_that_the_code_changed():
+    @observe(kind="tool", name="book")
+    def book_better(flight: str) -> dict[str, str]:
+        executed.append("book better")
+        return {"flight": flight}
+
+    run_id = record(AS_IT_WAS)
+    result, resumed = again(run_id, trip(lambda: search("a"), lambda: book_better("LX1"), lambda: mail("bob")))
+    assert result[1] == "booked LX1"
+    assert (verdicts(resumed), executed) == ([], [])
+    _, resumed = again(run_id, trip(lambda: search("a"), lambda: book_better("LX9")))
+    assert resumed.told.divergences[0].code_changed
+    assert "the function's own code has changed since" in str(resumed.told.divergences[0])
+
+
+def test_what_happened_is_in_the_record(recording: Recording):
+    run_id = record(AS_IT_WAS)
+    again(run_id, trip(lambda: search("a"), lambda: book("LX2")))
+    journaled = recording.read()
+    events = [log for log in journaled.logs if log.attributes[names.RUN_ID] == run_id]
+    assert [log.name for log in events] == [names.RESUMED, names.DIVERGED]
+    assert events[0].attributes[names.RUN_ATTEMPT] == 1
+    assert journaled.value(events[1], names.ANNOTATION_REF)["how"] == "changed"
+    assert len(journaled.calls("search")) == 1
+    attempts = [span.attributes[names.RUN_ATTEMPT] for span in journaled.calls("book")]
+    assert attempts == [0, 1]
+
+
+def test_a_run_that_only_repeats_itself_writes_nothing(recording: Recording):
+    run_id = record(AS_IT_WAS)
+    before = recording.read()
+    again(run_id, AS_IT_WAS)
+    after = recording.read()
+    assert (len(after.spans), len(after.announced), len(after.logs)) == (
+        len(before.spans),
+        len(before.announced),
+        len(before.logs),
+    )

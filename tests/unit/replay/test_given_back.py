@@ -1,0 +1,355 @@
+"""Recorded results come back as what they were; what cannot come back is executed again, by the rules of doubt."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from pydantic import BaseModel
+
+import playhead
+from playhead import observe
+from playhead.errors import InDoubt, ReplayDiverged
+from playhead.model import names
+from playhead.testing import MockModelServer, dropped_connection, rate_limit, text
+from tests.support.journal_reader import Recording
+
+
+@dataclass
+class Point:
+    x: int
+    tags: tuple[str, ...]
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class City(BaseModel):
+    name: str
+    since: datetime
+
+
+class Refused(Exception):
+    def __init__(self, reason: str, code: int):
+        super().__init__(reason)
+        self.code = code
+
+
+VALUES: list[Any] = [
+    ("a", 1),
+    Point(1, ("x",)),
+    Colour.RED,
+    City(name="Bern", since=datetime(1191, 1, 1, tzinfo=UTC)),
+    b"\x00\xff",
+    {"z": 1, "a": 2},
+    "text",
+    "1",
+    None,
+    {1: {2, 3}},
+    float("inf"),
+    [Point(2, ())],
+]
+
+
+class Twice:
+    """Runs a program, and runs it again on its record."""
+
+    def __init__(self) -> None:
+        self.executed = 0
+
+    def __call__(self, program: Any, **how: Any) -> tuple[Any, Any]:
+        with playhead.run("p") as run:
+            first = program()
+        assert run.id is not None
+        self.executed = 0
+        with playhead.resume(run.id, **how) as self.resumed, playhead.run("p"):
+            return first, program()
+
+
+@pytest.fixture
+def twice() -> Twice:
+    return Twice()
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_result_comes_back_as_what_it_was(twice: Twice, value: Any):
+    @observe(kind="tool")
+    def give() -> Any:
+        twice.executed += 1
+        return value
+
+    first, again = twice(give)
+    assert again == first
+    assert type(again) is type(first)
+    assert list(again) == list(first) if isinstance(value, dict) else True
+    assert twice.executed == 0
+
+
+def test_an_exception_comes_back_with_its_attributes(twice: Twice):
+    @observe(kind="tool")
+    def refuse() -> None:
+        twice.executed += 1
+        raise Refused("no", 7)
+
+    def program() -> Any:
+        with pytest.raises(Refused) as caught:
+            refuse()
+        return caught.value
+
+    first, again = twice(program)
+    assert (type(again), again.args, again.code) == (type(first), first.args, 7)
+    assert twice.executed == 0
+
+
+def test_any_call_can_be_answered_if_it_says_so(twice: Twice):
+    @observe(replay=True)
+    def now() -> int:
+        twice.executed += 1
+        return twice.executed
+
+    assert twice(lambda: [now(), now()]) == ([1, 2], [1, 2])
+    assert twice.executed == 0
+
+
+def test_generators_give_their_items_again_and_stop_where_they_were_left(twice: Twice):
+    @observe(kind="retriever")
+    def pages() -> Iterator[tuple[int, str]]:
+        for number in range(5):
+            twice.executed += 1
+            yield number, "page"
+
+    assert twice(lambda: list(pages()))[1] == [(n, "page") for n in range(5)]
+    assert twice.executed == 0
+
+    def some(most: int) -> list[Any]:
+        found: list[Any] = []
+        for page in pages():
+            found.append(page)
+            if len(found) == most:
+                break
+        return found
+
+    assert twice(lambda: some(2))[1] == [(0, "page"), (1, "page")]
+    assert twice.executed == 0
+
+
+def test_a_program_that_reads_on_where_it_had_stopped_is_told_so(twice: Twice):
+    @observe(kind="retriever")
+    def pages() -> Iterator[int]:
+        yield from range(5)
+
+    most = iter((2, 5))
+    with pytest.raises(ReplayDiverged, match="reads on in p/pages:retriever"):
+        twice(lambda: [page for page, _ in zip(pages(), range(next(most)), strict=False)])
+
+
+def test_a_generator_that_also_returns_a_value_is_executed_again(twice: Twice):
+    @observe(kind="retriever")
+    def pages() -> Any:
+        twice.executed += 1
+        yield 1
+        return "the end"
+
+    def program() -> Any:
+        steps = pages()
+        next(steps)
+        with pytest.raises(StopIteration) as stop:
+            next(steps)
+        return stop.value.value
+
+    assert twice(program) == ("the end", "the end")
+    assert twice.executed == 1
+
+
+def test_asynchronous_generators_and_functions_come_back(twice: Twice):
+    @observe(kind="retriever")
+    async def pages() -> AsyncIterator[bytes]:
+        for number in range(3):
+            twice.executed += 1
+            yield bytes([number])
+
+    @observe(kind="tool")
+    async def add(a: int, b: int) -> tuple[int, int]:
+        twice.executed += 1
+        return a, b
+
+    async def program() -> Any:
+        return [page async for page in pages()], await add(1, 2)
+
+    first, again = twice(lambda: asyncio.run(program()))
+    assert again == first
+    assert twice.executed == 0
+
+
+def test_a_coroutine_that_is_not_awaited_leaves_no_warning(twice: Twice):
+    @observe(kind="tool")
+    async def add(a: int) -> int:
+        return a
+
+    arguments = iter((1, 2))
+    with pytest.raises(ReplayDiverged):
+        twice(lambda: asyncio.run(add(next(arguments))), on_divergence="raise")
+
+
+class Handle:
+    pass
+
+
+def test_what_cannot_be_given_back_is_in_doubt(twice: Twice, caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.WARNING, "playhead")
+
+    class Local:
+        pass
+
+    @observe(kind="tool")
+    def connect(host: str) -> Any:
+        twice.executed += 1
+        return Local()
+
+    with pytest.raises(InDoubt, match=r"connect:tool was executed, and what came of it cannot be given back .*'h'"):
+        twice(lambda: connect("h"))
+    assert "connect would be executed again on resume" in caplog.text
+    twice(lambda: connect("h"), in_doubt="rerun")
+    assert twice.executed == 1
+    assert twice(lambda: connect("h"), in_doubt=lambda call: {"result": call.name})[1] == "connect"
+
+
+def test_nothing_is_given_back_from_a_redacted_record(recording: Recording, twice: Twice):
+    recording.configure(redact=lambda value: "hidden")
+
+    @observe(kind="tool")
+    def charge(amount: int) -> int:
+        twice.executed += 1
+        return amount
+
+    with pytest.raises(InDoubt, match="redacted"):
+        twice(lambda: charge(5))
+    assert twice(lambda: charge(5), in_doubt="rerun") == (5, 5)
+
+
+def test_without_content_everything_is_live_with_one_warning(
+    recording: Recording, twice: Twice, caplog: pytest.LogCaptureFixture
+):
+    recording.configure(capture_content=False)
+
+    @observe(kind="tool")
+    def give() -> int:
+        twice.executed += 1
+        return 1
+
+    twice(lambda: [give(), give()])
+    assert twice.executed == 2
+    assert caplog.text.count("PLAYHEAD_CAPTURE_CONTENT") == 1
+
+
+def test_the_idempotency_key_is_that_of_the_same_call_in_every_attempt(twice: Twice):
+    keys: list[str | None] = []
+
+    @observe(kind="tool")
+    def charge(amount: int) -> Any:
+        keys.append(playhead.idempotency_key())
+        return Handle() if len(keys) == 2 else amount
+
+    # The second of two equal calls is executed again (what it gave is in a class of its own): its key is the second.
+    charge.__wrapped__.__globals__["Handle"] = type("Local", (), {})
+    try:
+        twice(lambda: [charge(5), charge(5), charge(6)], in_doubt="rerun")
+    finally:
+        charge.__wrapped__.__globals__["Handle"] = Handle
+    assert len(keys) == 4
+    assert keys[3] == keys[1]
+    assert len(set(keys)) == 3
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+HELLO: Any = [{"role": "user", "content": "hello"}]
+
+
+def test_a_stream_comes_back_chunk_by_chunk_also_when_it_was_left(
+    twice: Twice, client: OpenAI, server: MockModelServer
+):
+    server.otherwise(text("one two three four five six seven eight nine ten"))
+
+    def program(most: int) -> list[Any]:
+        chunks: list[Any] = []
+        with client.chat.completions.create(model="m", messages=HELLO, stream=True) as stream:
+            for chunk in stream:
+                chunks.append(chunk)
+                if len(chunks) == most:
+                    break
+        return chunks
+
+    for most in (2, 1000):
+        first, again = twice(lambda most=most: program(most))
+        assert again == first
+        assert (twice.resumed.told.answered, twice.resumed.told.live) == (1, 0)
+    assert len(server.requests) == 2
+
+
+def test_errors_of_a_provider_come_back(twice: Twice, client: OpenAI, server: MockModelServer):
+    server.otherwise(rate_limit(0))
+
+    def program() -> Any:
+        with pytest.raises(Exception, match="Rate limit") as caught:
+            client.chat.completions.create(model="m", messages=HELLO)
+        return caught.value
+
+    first, again = twice(program)
+    assert (type(again), str(again), again.status_code) == (type(first), str(first), 429)
+    assert len(server.requests) == 1
+
+
+def test_a_stream_that_broke_breaks_again_after_the_same_chunks(twice: Twice, client: OpenAI, server: MockModelServer):
+    server.otherwise(dropped_connection(text("one two three four five six seven eight"), after_chunks=2))
+
+    def program() -> Any:
+        chunks: list[Any] = []
+        with pytest.raises(Exception, match=r".") as caught:  # noqa: PT012 - where it breaks is what is tested
+            for chunk in client.chat.completions.create(model="m", messages=HELLO, stream=True):
+                chunks.append(chunk)  # noqa: PERF402 - those before it breaks
+        return chunks, type(caught.value).__name__
+
+    first, again = twice(program)
+    assert len(first[0]) > 0
+    assert again == first
+    assert len(server.requests) == 1
+
+
+def test_asynchronous_answers_come_back(twice: Twice, server: MockModelServer):
+    async def program() -> Any:
+        async with AsyncOpenAI(base_url=server.base_url, api_key="none") as client:
+            return await asyncio.gather(
+                *(client.chat.completions.create(model="m", messages=HELLO, seed=seed) for seed in range(3))
+            )
+
+    first, again = twice(lambda: asyncio.run(program()))
+    assert again == first
+    assert len(server.requests) == 3
+
+
+def test_a_tool_that_runs_now_answers_what_a_recorded_answer_asked_for(
+    recording: Recording, client: OpenAI, server: MockModelServer
+):
+    from playhead.testing import tool_call
+
+    server.otherwise(tool_call("look", {"id": 1}, call_id="c9"))
+
+    @observe(kind="tool")
+    def look(id: int) -> int:  # noqa: A002
+        return id
+
+    with playhead.run("p") as run:
+        client.chat.completions.create(model="m", messages=HELLO)
+    assert run.id is not None
+    with playhead.resume(run.id), playhead.run("p"):
+        client.chat.completions.create(model="m", messages=HELLO)
+        look(id=1)
+    assert len(server.requests) == 1
+    assert recording.read().call("look").attributes[names.TOOL_CALL_ID] == "c9"

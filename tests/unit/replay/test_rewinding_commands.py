@@ -1,0 +1,141 @@
+"""`playhead resume` and `playhead fork` around a program whose code knows nothing of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from playhead.cli.rewinding import wilson
+from playhead.replay.calls import recorded_calls
+from playhead.replay.record import read_local
+
+PROGRAM = """
+import os, signal, sys
+import playhead
+from playhead import observe
+
+@observe(kind="tool")
+def work(number):
+    with open(os.environ["EFFECTS"], "a") as file:
+        file.write(f"{number}\\n")
+    if os.environ.get("DIE_AT") == str(number):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+@observe
+def agent():
+    return sum(work(number) for number in (1, 2, 3))
+
+with playhead.run("sums") as run:
+    total = agent()
+print(run.id)
+print("total", total)
+sys.exit(5 if total > 6 else 0)
+"""
+
+
+class Shell:
+    def __init__(self, folder: Path):
+        self.folder = folder
+        (folder / "agent.py").write_text(PROGRAM)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
+        kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(folder / "j")}
+        kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "EFFECTS": str(folder / "effects")}
+        self.environ = kept | {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
+
+    def agent(self, **environ: str) -> subprocess.CompletedProcess[str]:
+        return self._run([sys.executable, str(self.folder / "agent.py")], environ)
+
+    def playhead(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        start = [sys.executable, "-c", "from playhead.cli import main; main()", *arguments]
+        return self._run([*start, "--", sys.executable, str(self.folder / "agent.py")], {})
+
+    def _run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        env = self.environ | environ
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+    def effects(self) -> list[str]:
+        return (self.folder / "effects").read_text().split()
+
+    def killed_run(self) -> str:
+        assert self.agent(DIE_AT="2").returncode == -9
+        return (
+            next(path for path in (self.folder / "j").rglob("*.log"))
+            .read_bytes()
+            .split(b'playhead.run.id":"')[1][:32]
+            .decode()
+        )
+
+    def span_of(self, run_id: str, place: str) -> str:
+        record = read_local(self.folder / "j", run_id)
+        assert record is not None
+        return next(call.span.span_id for call in recorded_calls(record.spans)[::-1] if call.place.endswith(place))
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def test_a_killed_program_is_resumed_from_outside_and_its_doubts_are_settled_by_hand(shell: Shell) -> None:
+    run_id = shell.killed_run()
+    stopped = shell.playhead("resume", run_id)
+    assert stopped.returncode == 1
+    assert "sums/agent/work:tool had begun when the process died" in stopped.stderr
+    step = shell.span_of(run_id, "work:tool")
+    assert f"--outcome {step}=RESULT" in stopped.stderr
+    done = shell.playhead("resume", run_id, "--outcome", f"{step}=2")
+    assert (done.returncode, done.stdout.split()) == (0, [run_id, "total", "6"])
+    assert shell.effects() == ["1", "2", "3"]
+    assert shell.playhead("resume", run_id).stdout == done.stdout
+    assert shell.effects() == ["1", "2", "3"]
+
+
+def test_a_variable_is_enough_to_resume(shell: Shell) -> None:
+    done = shell.agent()
+    again = shell.agent(PLAYHEAD_RESUME=done.stdout.split()[0])
+    assert again.stdout == done.stdout
+    assert shell.effects() == ["1", "2", "3"]
+
+
+def test_a_run_that_cannot_be_resumed_is_not_started_anew(shell: Shell) -> None:
+    for environ in ({}, {"OTEL_SDK_DISABLED": "true"}):
+        refused = shell.agent(PLAYHEAD_RESUME="0" * 32, **environ)
+        assert refused.returncode == 1
+        assert "playhead: " in refused.stderr
+    assert not (shell.folder / "effects").exists()
+
+
+def test_forks_go_on_otherwise_and_their_exit_code_is_passed_on(shell: Shell) -> None:
+    run_id = shell.agent().stdout.split()[0]
+    step = shell.span_of(run_id, "work:tool")
+    done = shell.playhead("fork", run_id, "--at", step, "--outcome", "100")
+    assert done.returncode == 5, done.stderr
+    assert done.stdout.split()[1:] == ["total", "103"]
+    assert done.stdout.split()[0] != run_id
+    assert shell.effects() == ["1", "2", "3"]
+
+
+def test_many_forks_are_summarised(shell: Shell) -> None:
+    run_id = shell.agent().stdout.split()[0]
+    step = shell.span_of(run_id, "work:tool")
+    done = shell.playhead("fork", run_id, "--at", step, "--outcome", "100", "--times", "3")
+    assert done.returncode == 5, done.stderr
+    assert "3 x  exit 5  total 103" in done.stdout
+    assert "the parent's: exit 0  total 6" in done.stdout
+    assert "another outcome in 3 of 3: 100% (95 %: 44% to 100%)" in done.stdout
+    assert shell.effects() == ["1", "2", "3"]
+
+
+def test_an_option_that_cannot_be_meant_is_refused(shell: Shell) -> None:
+    refused = shell.playhead("resume", "0" * 32, "--in-doubt", "perhaps")
+    assert refused.returncode == 2
+    assert "--in-doubt perhaps: expected raise or rerun" in refused.stderr
+
+
+def test_the_interval_is_wilson_s() -> None:
+    assert [round(bound, 3) for bound in wilson(5, 20)] == [0.112, 0.469]
+    assert wilson(0, 20)[0] == 0.0
+    assert wilson(20, 20)[1] == 1.0

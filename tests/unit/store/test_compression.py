@@ -1,0 +1,54 @@
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from playhead_collector.store import compression
+from playhead_collector.store.compression import LARGE_BYTES, builtin, squeeze, unsqueeze
+from playhead_collector.store.learning import train
+
+# Bodies out there were written with these, so they never change: a better dictionary gets the next number.
+PINNED = {"1.txt": "261ac18fbc302ec8d608cde4d1fd42fc2e1879392109ca9e1cf8e9c5b8cdae16"}
+
+
+def test_the_dictionaries_are_what_they_always_were():
+    folder = Path(compression.__file__).with_name("dictionaries")
+    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()} == PINNED
+
+
+@pytest.mark.parametrize("size", [0, 1, 400, LARGE_BYTES, LARGE_BYTES + 1, 3_000_000])
+def test_any_size_can_be_read_again(size: int):
+    data = bytes(n * n % 251 for n in range(min(size, 10_000))) * (size // 10_000 + 1)
+    assert builtin(1).read(builtin(1).compress(data[:size])) == data[:size]
+
+
+def test_a_short_message_becomes_a_fraction():
+    message = b'{"parts":[{"content":"Where is my order?","type":"text"}],"role":"user"}'
+    assert len(builtin(1).compress(message)) < len(message) / 2
+
+
+def test_json_can_be_read_again():
+    json = b'{"a":["\\u0000\\ud800",123456789012345678901234567890]}'
+    assert unsqueeze(squeeze(json)) == json
+
+
+def test_damage_is_an_error():
+    with pytest.raises(zstandard.ZstdError):
+        builtin(1).read(b"\x00damaged")
+
+
+def test_threads_may_share_a_dictionary():
+    texts = [b"%d " % n * 2_000 for n in range(200)]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda text: builtin(1).read(builtin(1).compress(text)), texts)) == texts
+
+
+def test_a_dictionary_is_kept_only_when_it_is_worth_it():
+    alike = [b'{"order":%d,"status":"shipped from Rotterdam","customer":"%d"}' % (n, n * 7919) for n in range(500)]
+    learnt = train(alike, builtin(1))
+    assert learnt is not None
+    assert train(alike, compression.Zstd(learnt, trained=True)) is None
+    assert train([hashlib.sha256(b"%d" % n).digest() for n in range(500)], builtin(1)) is None
+    assert train([b"x"] * 3, builtin(1)) is None

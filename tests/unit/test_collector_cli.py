@@ -1,0 +1,69 @@
+"""What `playhead serve` says, and where it listens."""
+
+import json
+import logging
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from playhead_collector.cli import JsonLines, announce, listen, url_of
+from playhead_collector.settings import Settings
+
+SETTINGS = Settings(data_dir=Path("/data/playhead"))
+
+
+def test_a_human_reads_where_everything_is(capsys: pytest.CaptureFixture[str]):
+    announce(SETTINGS, "postgresql://postgres@/postgres", "http://127.0.0.1:4318", as_json=False)
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.endswith("is listening. Stop it with Ctrl-C.")
+    assert lines == [
+        "  collector  http://127.0.0.1:4318",
+        "  docs       http://127.0.0.1:4318/api/v1/docs",
+        "  data       /data/playhead",
+        "  database   postgresql://postgres@/postgres",
+    ]
+
+
+def test_a_program_reads_one_line_of_json(capsys: pytest.CaptureFixture[str]):
+    settings = Settings(database_url="postgresql://me:secret@db/playhead")
+    announce(settings, "postgresql://me:***@db/playhead", "http://127.0.0.1:4318", as_json=True)
+    [line] = capsys.readouterr().out.splitlines()
+    said = json.loads(line)
+    assert said["collector"] == "http://127.0.0.1:4318"
+    assert said["data"] is None
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("127.0.0.1", "http://127.0.0.1:"), ("localhost", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:")],
+)
+def test_the_address_is_one_that_a_client_can_use(host: str, url: str):
+    with listen(Settings(host=host, port=0, api_key="k")) as listener:
+        port = listener.getsockname()[1]
+        assert port > 0
+        assert url_of(listener) == f"{url}{port}"
+        with socket.create_connection(("127.0.0.1", port)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("host", "key", "warned"), [("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", "k", False)]
+)
+def test_a_network_without_a_key_is_warned_of(
+    host: str, key: str | None, warned: bool, caplog: pytest.LogCaptureFixture
+):
+    with listen(Settings(host=host, port=0, api_key=key)):
+        assert ("set PLAYHEAD_API_KEY" in caplog.text) is warned
+
+
+def test_a_log_line_may_be_json():
+    try:
+        raise ValueError("no")
+    except ValueError:
+        record = logging.LogRecord("a", logging.WARNING, "", 0, "%s went", ("it",), sys.exc_info())
+    line = json.loads(JsonLines().format(record))
+    assert (line["level"], line["logger"], line["message"]) == ("warning", "a", "it went")
+    assert "ValueError: no" in line["traceback"]

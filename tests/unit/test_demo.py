@@ -1,0 +1,118 @@
+"""The demo's pure parts: what counts as the same context, and what a demo says when it cannot go on."""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead.demo
+from playhead.demo import trajectories
+from playhead.demo.compare import context_difference, difference
+from playhead.demo.sizes import ModelCall
+from playhead.demo.stage import DemoFailed
+from playhead.demo.trajectories import Report, load
+
+TOOLS: list[Any] = [{"type": "function", "function": {"name": "weather", "parameters": {"default": None}}}]
+MESSAGES: list[Any] = [
+    {"role": "user", "content": "Compare."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo", "n": 1}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "-3"}]},
+]
+
+
+def compared(change: Callable[[list[Any], list[Any]], Any]) -> str | None:
+    messages, tools = copy.deepcopy(MESSAGES), copy.deepcopy(TOOLS)
+    change(messages, tools)
+    found = context_difference(MESSAGES, TOOLS, {"messages": messages, "tools": tools})
+    return str(found) if found else None
+
+
+def function(messages: list[Any]) -> dict[str, Any]:
+    return messages[1]["tool_calls"][0]["function"]
+
+
+def test_a_context_equals_itself() -> None:
+    assert compared(lambda messages, tools: None) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda messages, _: messages[1].pop("content"),
+        lambda messages, _: messages[0].update(refusal=None, annotations=[]),
+        lambda messages, _: function(messages).update(arguments='{"n":1,"city":"Oslo"}'),
+        lambda messages, _: messages.append(messages.pop()),
+    ],
+    ids=["a null left out", "nothing added", "arguments written otherwise", "the same order"],
+)
+def test_what_clients_write_differently_is_the_same(change: Callable[..., Any]) -> None:
+    assert compared(change) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda m, _: m[0].update(content="Compare!"), "messages[0].content was 'Compare.', and is 'Compare!'"),
+        (lambda m, _: m.pop(), "messages[2] was "),
+        (lambda m, _: m.append(m[0]), "messages[3] was absent"),
+        (lambda m, _: m[2].update(name="x"), "messages[2].name was absent, and is 'x'"),
+        (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": 1.0}'), "$json.n was 1, and is 1.0"),
+        (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": true}'), "$json.n was 1, and is True"),
+        (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": 1'), "arguments was "),
+        (lambda _, t: t[0]["function"]["parameters"].clear(), "tools[0].function.parameters.default was None"),
+        (lambda _, t: t.clear(), "tools[0] was "),
+        (lambda m, _: m.__setitem__(0, None), "messages[0] was "),
+    ],
+)
+def test_the_first_difference_is_told(change: Callable[..., Any], told: str) -> None:
+    assert told in (compared(change) or "the same")
+
+
+def test_a_long_value_is_cut_where_it_is_told() -> None:
+    assert len(str(difference("x" * 10_000, "y"))) < 300
+
+
+def test_inline_bytes_are_those_of_messages_tools_and_answer_as_json() -> None:
+    assert ModelCall([{"a": 1}], [], "é").inline_bytes == len('[{"a": 1}]') + len('"\\u00e9"')
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({}, "has no recorded runs"),
+        ({"a.json": '{"traj": []}'}, "has no recorded runs"),
+        ({"a.json": '[{"traj": [{"content": "x"}]}]'}, "Missing required parameter: '[0].traj[0].role'"),
+        ({"a.json": "[{"}, "a.json"),
+    ],
+)
+def test_a_folder_without_recorded_runs_is_told_in_a_sentence(tmp_path: Path, files: dict[str, str], told: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DemoFailed, match="(?s).*") as raised:
+        load(tmp_path, None)
+    assert told in str(raised.value)
+
+
+def test_a_folder_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DemoFailed, match="is not a folder"):
+        load(tmp_path / "no", None)
+
+
+def test_a_difference_makes_the_demo_fail_and_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report(1, 2, 0, 1_000, 100, 100, 200, 2, 1, 0.5)
+    different = ["file/0, model call 2: messages[0] was 1, and is 2"]
+    monkeypatch.setattr(trajectories, "play", lambda *_: (report, different))
+    assert playhead.demo.run_trajectories(Path(), as_json=True) == 1
+    out, err = capsys.readouterr()
+    assert '"contexts_equal": 1' in out
+    assert "model call 2: messages[0] was 1, and is 2" in " ".join(err.split())

@@ -1,0 +1,77 @@
+"""Every file in examples/ runs as it stands: with no key, no network, and no collector."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from playhead.demo.support import load_example
+from playhead.model import names
+from tests.support.journal_reader import Journaled, kind, read_journal
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# Nothing listens on the discard port.
+NOBODY = "http://127.0.0.1:9"
+
+
+def run_example(path: Path, journal: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_", "PLAYHEAD_"))}
+    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(journal)}
+    kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **env}
+    command = [sys.executable, "-W", "error", str(path)]
+    return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_with_nothing_set_up(path: Path, tmp_path: Path) -> None:
+    done = run_example(path, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Journaled:
+    journal = tmp_path_factory.mktemp("journal")
+    done = run_example(ROOT / "examples" / "support_agent.py", journal)
+    assert done.returncode == 0, done.stderr
+    return read_journal(journal)
+
+
+def test_the_support_agent_calls_tools_at_once_and_streams_its_reply(recorded: Journaled) -> None:
+    calls = recorded.calls("gpt-4o-mini")
+    assert len(calls) == 5
+    assert [call.attributes.get(names.REQUEST_STREAM, False) for call in calls] == [False, False, False, False, True]
+    first = recorded.messages(calls[0].attributes[names.OUTPUT_MESSAGES_REF])[0]
+    asked = [part["name"] for part in first["parts"] if part["type"] == "tool_call"]
+    assert asked == ["look_up_order", "track_parcel"]
+
+
+def test_a_tool_of_the_support_agent_fails_and_the_agent_goes_on(recorded: Journaled) -> None:
+    refunds = recorded.calls("refund")
+    assert [span.attributes.get(names.ERROR_TYPE) for span in refunds] == ["ValueError", None]
+    assert recorded.value(refunds[1], names.TOOL_RESULT_REF) == {"order": "A1001", "refunded": 89.0}
+
+
+def test_every_call_of_the_support_agent_belongs_to_one_run(recorded: Journaled) -> None:
+    assert len({span.attributes[names.RUN_ID] for span in recorded.spans}) == 1
+    assert sorted(map(kind, recorded.spans)) == ["agent", "agent", *["llm"] * 5, *["tool"] * 4]
+
+
+def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path) -> None:
+    path = ROOT / "examples" / "support_agent.py"
+    seen, unseen = run_example(path, tmp_path), run_example(path, tmp_path / "off", OTEL_SDK_DISABLED="true")
+    assert unseen.returncode == 0, unseen.stderr
+    assert unseen.stdout == seen.stdout
+    assert not (tmp_path / "off").exists()
+
+
+def test_the_support_agent_talks_to_the_endpoint_that_the_environment_names(tmp_path: Path) -> None:
+    with load_example().scripted_model() as server:
+        env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, **env)
+    assert done.returncode == 0, done.stderr
+    assert len(server.requests) == 5

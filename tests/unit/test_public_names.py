@@ -1,0 +1,41 @@
+"""The public surface is short, and this test pins it."""
+
+import subprocess
+import sys
+
+import playhead
+
+
+def test_the_public_names_are_these():
+    assert playhead.__all__ == [
+        "AsyncClient",
+        "Client",
+        "PlayheadError",
+        "annotate",
+        "checkpoint",
+        "configure",
+        "counters",
+        "current_run_id",
+        "flush",
+        "fork",
+        "handoff",
+        "idempotency_key",
+        "instrument",
+        "observe",
+        "propagate",
+        "resume",
+        "run",
+        "shutdown",
+        "uninstrument",
+    ]
+
+
+def test_each_of_them_is_there_and_says_what_it_is_for():
+    for name in playhead.__all__:
+        assert (getattr(playhead, name).__doc__ or "").strip(), name
+
+
+def test_importing_the_package_loads_no_http_library_and_no_collector():
+    program = "import sys, playhead; print(*{'httpx', 'openai', 'fastapi', 'playhead_collector'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == ""

@@ -1,0 +1,114 @@
+"""The SDK's settings: read once, from options first and the environment second; a bad value says what to do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.errors import SettingInvalid
+from playhead.settings import Settings, default_journal_dir, in_force, load, table
+
+
+def test_the_defaults_need_no_environment():
+    settings = load({})
+    assert (settings.endpoint, settings.durability, settings.record) == ("http://127.0.0.1:4318", "process", "sampled")
+    assert (settings.capture_content, settings.capture_reasoning, settings.disabled) == (True, True, False)
+    assert (settings.headers, settings.api_key) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "field", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318", "endpoint", "https://collector:4318"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "a=1, B=x%20y", "headers", (("a", "1"), ("b", "x y"))),
+        ("OTEL_SDK_DISABLED", "true", "disabled", True),
+        ("PLAYHEAD_API_KEY", "k", "api_key", "k"),
+        ("PLAYHEAD_JOURNAL_DIR", "/x", "journal_dir", Path("/x")),
+        ("PLAYHEAD_DURABILITY", "fsync", "durability", "fsync"),
+        ("PLAYHEAD_CAPTURE_CONTENT", "false", "capture_content", False),
+        ("PLAYHEAD_CAPTURE_REASONING", "false", "capture_reasoning", False),
+        ("PLAYHEAD_RECORD", "always", "record", "always"),
+        ("PLAYHEAD_LINGER_SECONDS", "0.5", "linger_seconds", 0.5),
+        ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0", "exit_timeout_seconds", 0.0),
+    ],
+)
+def test_the_environment_is_read(variable: str, text: str, field: str, value: Any):
+    assert getattr(load({variable: text}), field) == value
+
+
+def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
+    assert {line.env for line in table()} == {
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "OTEL_SDK_DISABLED",
+        "PLAYHEAD_API_KEY",
+        "PLAYHEAD_CAPTURE_CONTENT",
+        "PLAYHEAD_CAPTURE_REASONING",
+        "PLAYHEAD_DURABILITY",
+        "PLAYHEAD_EXIT_TIMEOUT_SECONDS",
+        "PLAYHEAD_JOURNAL_DIR",
+        "PLAYHEAD_JOURNAL_MAX_BYTES",
+        "PLAYHEAD_LINGER_SECONDS",
+        "PLAYHEAD_MAX_CONTENT_BYTES",
+        "PLAYHEAD_RECORD",
+    }
+
+
+def test_options_win_over_the_environment():
+    settings = load({"PLAYHEAD_DURABILITY": "fsync"}, durability="off", journal_dir="/y")
+    assert (settings.durability, settings.journal_dir) == ("off", Path("/y"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("PLAYHEAD_DURABILITY", "maybe"),
+        ("PLAYHEAD_JOURNAL_MAX_BYTES", "lots"),
+        ("PLAYHEAD_MAX_CONTENT_BYTES", "-1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "no equals sign"),
+        ("PLAYHEAD_LINGER_SECONDS", "soon"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, text: str):
+    with pytest.raises(SettingInvalid, match=variable):
+        load({variable: text})
+
+
+def test_an_option_that_is_none_of_ours_is_an_error_that_lists_them():
+    with pytest.raises(TypeError, match="no option journal; there are: redact, .*journal_dir"):
+        playhead.configure(journal="/x")
+
+
+def test_where_values_come_from_is_told():
+    lines = {line.setting.env: line for line in in_force({"PLAYHEAD_RECORD": "always"}, durability="off")}
+    assert lines["PLAYHEAD_RECORD"].value == "always"
+    assert lines["PLAYHEAD_DURABILITY"].value == "off"
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "expected"),
+    [
+        ("linux", {}, Path.home() / ".local/state/playhead/journal"),
+        ("linux", {"XDG_STATE_HOME": "/state"}, Path("/state/playhead/journal")),
+        ("linux", {"XDG_STATE_HOME": "relative"}, Path.home() / ".local/state/playhead/journal"),
+        ("darwin", {}, Path.home() / "Library/Application Support/playhead/journal"),
+        ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/playhead/journal")),
+    ],
+)
+def test_the_journal_stands_where_the_platform_keeps_such_things(
+    platform: str, environ: dict[str, str], expected: Path
+):
+    assert default_journal_dir(platform, environ) == expected
+
+
+def test_configure_answers_with_the_settings_in_force(tmp_path: Path):
+    try:
+        settings = playhead.configure(journal_dir=tmp_path, durability="off")
+        assert isinstance(settings, Settings)
+        assert settings.durability == "off"
+        assert playhead.flush(0) is True
+    finally:
+        assert playhead.shutdown() is True
+    assert playhead.counters() == {}
