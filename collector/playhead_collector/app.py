@@ -199,7 +199,7 @@ async def _measure(metrics: Metrics, store: Store) -> None:
     """What has to be asked of the database. While it is down, the other figures are wanted all the more."""
     try:
         metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
-        counts = await store.counts(PROJECT)
+        counts = await store.counts()
         metrics.stored(counts["content_bytes"], counts["database_bytes"])
     except StoreUnavailable:
         metrics.waiting.set(float("nan"))

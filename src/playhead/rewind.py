@@ -33,18 +33,21 @@ def resume(
     `on_divergence`, where the program asks something else than it did: "live" (one warning; that branch goes on live),
     "raise" (ReplayDiverged), or a function of the report that may give an outcome.  `in_doubt`, where a tool had begun
     when the process died: "raise" (InDoubt), "rerun", or a function of the call that gives its outcome; models and
-    tools declared idempotent are called again.  `outcomes` are outcomes by seq or event id.  An outcome is
-    `{"result": value}`, `{"error": "text"}`, or a plain value.  `force` resumes a run that another process still runs.
-    Entering the block raises NoRecord or RunAlive.
+    tools declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
+
+    An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
+    in the provider's form, or a text.  `force` resumes a run that another process still runs.  Entering the block
+    raises NoRecord or RunAlive.
     """
+    collector = _Collector()
 
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # this process may hold part of the record in memory
         policy = policy_of(on_divergence, in_doubt, dict(outcomes or {}))
-        return prepare_resume(run_id, settings.journal_dir, _client, policy=policy, force=force)
+        return prepare_resume(run_id, settings.journal_dir, collector, policy=policy, force=force)
 
-    return Rewound(make)
+    return Rewound(make, collector.close)
 
 
 def fork(
@@ -59,20 +62,22 @@ def fork(
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
 
-    A new run that shares the record up to the call that event `at` (a seq or an event's id) belongs to, and goes on
-    with another outcome there, or simply live from there.  The parent is unchanged.  With `live="llm"` tools are not
-    executed: they answer from the record when their arguments match, else by `tools`: "deny" (raises ToolDenied,
-    the default), or a function of name and arguments.  Entering the block raises NoRecord.
+    A new run that shares the record up to the call that event `at` belongs to (a seq, an event's id, or a function's
+    name: `pay`, `pay#2`), and goes on with another outcome there, as `resume` takes them, or simply live from there.
+    The parent is unchanged.  With `live="llm"` tools are not executed: they answer from the record when their arguments
+    match, else by `tools`: "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the
+    block raises NoRecord.
     """
+    collector = _Collector()
 
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # as above
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = policy_of(on_divergence, in_doubt, None, how)
-        return prepare_fork(run_id, at, settings.journal_dir, _client, policy=policy, outcome=outcome, live=live)
+        return prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)
 
-    return Rewound(make)
+    return Rewound(make, collector.close)
 
 
 def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] = os.environ) -> None:
@@ -96,11 +101,26 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
         raise SystemExit(f"playhead: {error}") from error
 
 
-def _client() -> Any:
-    from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only where the journal does not do
+class _Collector:
+    """One client, made when the journal does not do, and closed with the block."""
 
-    settings = settings_in_force()
-    return Client(settings.endpoint, settings.api_key)
+    def __init__(self) -> None:
+        self._client: Any = None
+
+    def __call__(self) -> Any:
+        """The client."""
+        from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only where the journal does not do
+
+        if self._client is None:
+            settings = settings_in_force()
+            self._client = Client(settings.endpoint, settings.api_key)
+        return self._client
+
+    def close(self) -> None:
+        """Its connections are closed."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 place.rewind = rewind_from_environment

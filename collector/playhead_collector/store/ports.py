@@ -236,9 +236,9 @@ class EventStore(Protocol):
         """Newest first; `before` is (started_ns, run) of the last row of the previous page."""
         ...
 
-    async def counts(self, project: int) -> Mapping[str, Any]:
-        """`{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}` for metrics and the demo.  Counts
-        rows one by one: not for every second."""
+    async def counts(self) -> Mapping[str, Any]:
+        """`{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}`, of all projects together, for
+        metrics and the demo.  Rows are estimates."""
         ...
 
 

@@ -190,9 +190,9 @@ class PostgresStore:
         async with self._db.reading() as conn:
             return await runs.page(conn, project, where, limit, before)
 
-    async def counts(self, project: int) -> Mapping[str, Any]:
+    async def counts(self) -> Mapping[str, Any]:
         async with self._db.reading() as conn:
-            found = await sql.rows(conn, "sizes", project=project)
+            found = await sql.rows(conn, "sizes")
         tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
         stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan")
         return {

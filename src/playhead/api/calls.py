@@ -71,7 +71,7 @@ def tell_enclosing(span: ObservedSpan) -> None:
         _count(above)
         if _is_announced(above):
             above.recorder.announce(above.fields(), above.frames)
-    span.trace_id, span.parent_id = above.trace_id, above.span_id
+    span.trace_id, span.parent_id, span.ids = above.trace_id, above.span_id, None
 
 
 def _count(span: ObservedSpan) -> None:

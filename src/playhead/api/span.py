@@ -53,6 +53,7 @@ class ObservedSpan(trace.Span):
         "end_ns",
         "events",
         "frames",
+        "ids",
         "kind",
         "links",
         "live",
@@ -100,6 +101,7 @@ class ObservedSpan(trace.Span):
         self.start_ns = time.time_ns()
         self.end_ns: int | None = None
         self.frames = Frames()
+        self.ids: tuple[int, str, str, str | None] | None = None
         self.redact: Redact | None = None
         self.twin: trace.Span | None = None
         self.token: Any = None
@@ -117,11 +119,12 @@ class ObservedSpan(trace.Span):
 
     def fields(self) -> list[Any]:
         """As the journal takes it."""
-        parent = self.parent_id
+        ids, parent = self.ids, self.parent_id
+        if ids is None or ids[0] != self.span_id:  # a twin, or a record, may give it others
+            span_id, parent_id = f"{self.span_id:016x}", f"{parent:016x}" if parent else None
+            self.ids = ids = (self.span_id, f"{self.trace_id:032x}", span_id, parent_id)
         return [
-            f"{self.trace_id:032x}",
-            f"{self.span_id:016x}",
-            f"{parent:016x}" if parent else None,
+            *ids[1:],
             self.name,
             self.otel_kind,
             self.start_ns,

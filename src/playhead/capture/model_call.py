@@ -22,7 +22,7 @@ from playhead.model.ref import ContentRef
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class ModelRequest:
     """What was asked.  `messages` are the provider's own; `to_message` makes ours of one; `settings` is the request
     without messages and tools; `attributes` are the GenAI conventions' `gen_ai.request.*`."""
@@ -38,7 +38,7 @@ class ModelRequest:
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ModelResponse:
     """What came back.  `raw` is the response as received, as JSON values, for exact replay."""
 

@@ -4,7 +4,7 @@ The client's own retries happen inside the wrapped method, so they are one call 
 """
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any, cast
 
@@ -99,8 +99,10 @@ def _call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if not _Switch.on:
         return wrapped(*args, **kwargs)
     kwargs = _listed(kwargs)
-    recorded = _recorded(wrapped.__name__, instance, kwargs, is_async=False)
-    call = ModelCall.start(lambda: read_request(instance, kwargs), recorded)
+    call = ModelCall.start(
+        lambda: read_request(instance, kwargs),
+        lambda: _recorded(wrapped.__name__, instance, kwargs, is_async=False),
+    )
     if call is None:
         return wrapped(*args, **kwargs)
     if call.answer is not None:
@@ -117,8 +119,10 @@ async def _call_async(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs
     if not _Switch.on:
         return await wrapped(*args, **kwargs)
     kwargs = _listed(kwargs)
-    recorded = _recorded(wrapped.__name__, instance, kwargs, is_async=True)
-    call = ModelCall.start(lambda: read_request(instance, kwargs), recorded)
+    call = ModelCall.start(
+        lambda: read_request(instance, kwargs),
+        lambda: _recorded(wrapped.__name__, instance, kwargs, is_async=True),
+    )
     if call is None:
         return await wrapped(*args, **kwargs)
     if call.answer is not None:
@@ -132,22 +136,17 @@ async def _call_async(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs
     return _pass_on(call, result, kwargs)
 
 
-def _recorded(
-    method: str, instance: Any, kwargs: Mapping[str, Any], *, is_async: bool
-) -> Callable[[], RecordedAnswers]:
+def _recorded(method: str, instance: Any, kwargs: Mapping[str, Any], *, is_async: bool) -> RecordedAnswers:
     """For a run that goes on from a record: what to make of a recorded answer to this call."""
 
-    def make() -> RecordedAnswers:
-        def response(raw: Any, ending: BaseException | None) -> Any:
-            return restore(raw, kwargs, instance, method=method, is_async=is_async, ending=ending)
+    def response(raw: Any, ending: BaseException | None) -> Any:
+        return restore(raw, kwargs, instance, method=method, is_async=is_async, ending=ending)
 
-        def changed(raw: Any, message: Any) -> Any:
-            model, streamed = str(kwargs.get("model", "")), kwargs.get("stream") is True
-            return with_message(raw, message, model=model, streamed=streamed)
+    def changed(raw: Any, message: Any) -> Any:
+        model, streamed = str(kwargs.get("model", "")), kwargs.get("stream") is True
+        return with_message(raw, message, model=model, streamed=streamed)
 
-        return RecordedAnswers(Restore(response, changed), read_recorded)
-
-    return make
+    return RecordedAnswers(Restore(response, changed), read_recorded)
 
 
 def _pass_on(call: ModelCall, result: Any, kwargs: Mapping[str, Any]) -> Any:

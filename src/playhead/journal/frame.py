@@ -28,6 +28,7 @@ RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S
 _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
 _CONTENT_CHECKSUM = crc32(CONTENT)
+_SMALL = 16 * 1024
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
@@ -53,8 +54,11 @@ def frames_in(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
 def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:
     """A content, with the digest that its ref is made of."""
     head = digest + (_MEDIA.get(media_type) or _media(media_type))
+    if len(data) <= _SMALL:
+        payload = head + data
+        return _HEADER.pack(len(payload), crc32(payload, _CONTENT_CHECKSUM), CONTENT) + payload
     checksum = crc32(data, crc32(head, _CONTENT_CHECKSUM))  # in two steps: large data are copied once
-    return _HEADER.pack(len(head) + len(data), checksum, CONTENT) + head + data
+    return b"".join((_HEADER.pack(len(head) + len(data), checksum, CONTENT), head, data))
 
 
 def _media(media_type: str) -> bytes:

@@ -1,8 +1,11 @@
 """journal, client → [replay].  Running the same code again on a record: matching, replay, resume and fork.
 
 record      what a run recorded, from the local journal or from the collector
+calls       its calls: which, what was asked, what came of it
 matching    which recorded call a call is, or how it differs: pure
 divergence  the difference, for a person
-replay      answers the calls of a running program from a record
+restoring   what the program gets for a recorded call, or for an outcome that a person set
+policy      what to do where the record does not simply answer
+answering   answers the calls of a running program
 lifecycle   `resume()` and `fork()`
 """

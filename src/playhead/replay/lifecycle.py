@@ -1,6 +1,6 @@
 """`resume()` and `fork()`: the next run that begins inside goes on from a record instead of from nothing."""
 
-import logging
+import atexit
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -17,8 +17,6 @@ from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.policy import OnDivergence, OnDoubt, Policy, Told, Tools
 from playhead.replay.record import Record, RemoteRecord, WithParent, read_local
 
-log = logging.getLogger("playhead")
-
 _SPAN_ID_DIGITS = 16
 
 
@@ -29,25 +27,33 @@ class Rewound:
     `not_called_again` the recorded calls that the program has not made.
     """
 
-    def __init__(self, make: Callable[[], tuple[ActiveRun, RecordReplay]]):
+    def __init__(self, make: Callable[[], tuple[ActiveRun, RecordReplay]], close: Callable[[], None]):
+        """`make` prepares the run; `close` gives back what that needed."""
         self._make = make
+        self._close = close
         self._run: ActiveRun | None = None
         self._replay: RecordReplay | None = None
         self._token: Any = None
 
     def __enter__(self) -> Self:
         """Reads the record.  Raises ReplayError."""
-        self._run, self._replay = self._make()
+        try:
+            self._run, self._replay = self._make()
+        except BaseException:
+            self._close()
+            raise
         self._token = otel.attach(otel.set_value(NEXT_RUN, [self._run]))
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """From here on, runs begin from nothing again."""
         otel.detach(self._token)
+        self._close()
 
     def waiting(self) -> list[ActiveRun]:
         """The run, prepared, for the first run that begins in this process.  Raises ReplayError."""
         self._run, self._replay = self._make()
+        atexit.register(self._close)
         return [self._run]
 
     async def __aenter__(self) -> Self:
@@ -86,7 +92,7 @@ def prepare_resume(
     calls = recorded_calls(record.spans)
     if not force and _is_alive(record, calls):
         raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
-    policy.outcomes = {_span_of(run_id, at, client): given for at, given in policy.outcomes.items()}
+    policy.outcomes = {_span_of(run_id, at, client, calls): given for at, given in policy.outcomes.items()}
     attempt = 1 + max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in record.spans), default=0)
     run = ActiveRun(run_id=run_id, attempt=attempt)
     _go_on_counting(run, record, calls)
@@ -108,10 +114,10 @@ def prepare_fork(
     """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
     calls = recorded_calls(record.spans)
-    span_id = _span_of(run_id, at, client)
+    span_id = _span_of(run_id, at, client, calls)
     cut = next((call for call in calls if call.span.span_id == span_id), None)
     if cut is None:
-        raise NoRecord(f"run {run_id} has no call at {at}; see `playhead events {run_id[:8]}` for what it has")
+        raise NoRecord(f"the event {at} of run {run_id} belongs to no call that is recorded with its place")
     before = [call for call in calls if _is_before(call, cut.order)]
     if outcome is not None:
         before.append(cut)
@@ -179,16 +185,24 @@ def _is_alive(record: Record, calls: list[RecordedCall]) -> bool:
     return record.alive and not over
 
 
-def _span_of(run_id: str, at: int | str, client: Callable[[], Any]) -> str:
-    """The span of an event: its id begins with it; a seq is the collector's to know."""
+def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[RecordedCall]) -> str:
+    """The span of an event: its id begins with it; a seq is the collector's to know; a function's name is its first
+    call, `name#2` its second.  Raises ReplayError."""
+    nothing = f"run {run_id} has no call at {at}; see `playhead events {run_id[:8]}` for what it has"
     if isinstance(at, str) and (not at.isdecimal() or len(at) == _SPAN_ID_DIGITS):
-        return at.partition(".")[0]
+        by_id = [call.span.span_id for call in calls if call.span.span_id == at.partition(".")[0]]
+        name, _, which = at.partition("#")
+        by_name = [call.span.span_id for call in calls if call.name == name]
+        by_name = by_name[int(which) - 1 :] if which.isdecimal() and which != "0" else by_name
+        if not (by_id or by_name):
+            raise NoRecord(nothing)
+        return (by_id or by_name)[0]
     try:
         found = [event for event in client().events(run_id, after=int(at) - 1, limit=1) if event["seq"] == int(at)]
     except ClientError as error:
         raise ReplayError(
-            f"only the collector knows which call seq {at} is: {error} (or name the event by its id)"
+            f"only the collector knows which call seq {at} is: {error} (or give the event's id, or the function's name)"
         ) from error
     if not found or not found[0].get("span"):
-        raise NoRecord(f"run {run_id} has no call at seq {at}; see `playhead events {run_id[:8]}` for what it has")
+        raise NoRecord(nothing)
     return str(found[0]["span"])

@@ -73,6 +73,14 @@ def parent(client: openai.OpenAI) -> str:
     return run.id
 
 
+def test_a_step_can_be_named_by_its_function(client: openai.OpenAI, server: MockModelServer, parent: str) -> None:
+    with playhead.fork(parent, at="chat#2", outcome="No.") as fork:
+        assert go(client)[2] == "No."
+    assert fork.told.answered == 2
+    with pytest.raises(NoRecord, match="has no call at chat#9"), playhead.fork(parent, at="chat#9"):
+        pass
+
+
 def at(recording: Recording, run_id: str, place: str, which: int = 0) -> str:
     """The id of the event in which this call began."""
     found = [call for call in calls_of(recording, run_id) if call.place.endswith(place)]
