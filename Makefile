@@ -1,5 +1,5 @@
-# `make` lists the targets. Nothing outside the checkout is touched, except by `serve` and `demo`, which keep their data
-# where PLAYHEAD_DATA_DIR says.
+# `make` lists the targets. Nothing outside the checkout is touched, except by `serve`, which keeps its data where
+# PLAYHEAD_DATA_DIR says; `demo` keeps them in a temporary folder.
 
 PYTHON ?= python3
 # One process per core: the tests share nothing. PYTEST_ARGS= runs them one after the other.
@@ -21,7 +21,7 @@ help: ## list the targets
 
 setup: $(DEV) ## make .venv with everything for development
 
-demo: $(RUN) ## record, inspect, crash and resume an agent, with no key and no set-up
+demo: $(RUN) ## record an agent and look at what was recorded, with no key and no set-up
 	$(BIN)/playhead demo
 
 serve: $(RUN) ## run the collector; it brings its own Postgres if PLAYHEAD_DATABASE_URL names none
