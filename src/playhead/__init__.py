@@ -16,7 +16,17 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from playhead.api.observe import observe
-from playhead.api.scope import annotate, checkpoint, current_run_id, handoff, idempotency_key, propagate, run
+from playhead.api.scope import (
+    annotate,
+    checkpoint,
+    compressed,
+    current_run_id,
+    handoff,
+    idempotency_key,
+    propagate,
+    run,
+)
+from playhead.api.values import now
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure, counters, flush, shutdown
 from playhead.errors import PlayheadError
@@ -36,6 +46,7 @@ __all__ = [
     "PlayheadError",
     "annotate",
     "checkpoint",
+    "compressed",
     "configure",
     "counters",
     "current_run_id",
@@ -44,6 +55,7 @@ __all__ = [
     "handoff",
     "idempotency_key",
     "instrument",
+    "now",
     "observe",
     "propagate",
     "resume",

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.port import Redact, place
+from playhead.api.values import record_everywhere
 from playhead.errors import PlayheadError
 from playhead.export.ship import Shipper
 from playhead.journal.journal import Journal
@@ -161,6 +162,7 @@ def _start(settings: Settings) -> None:
     journal.on_append = _on_first_append(recording)
     _Process.recording = recording
     place.recorder = recorder
+    record_everywhere(frozenset(settings.record_values))
 
 
 def _import_http() -> None:

@@ -17,6 +17,7 @@ PlayheadError                  everything we raise on purpose; the message ends 
    ├─ CollectorUnreachable     no answer from the collector's address
    ├─ NotAuthorized            the collector wants another key
    ├─ NotFound                 there is no such run, event or content
+   ├─ Conflict                 the collector cannot do this now: another process has the run, or something is not set up
    └─ BadRequest               the question cannot be understood
 """
 
@@ -83,6 +84,10 @@ class NotAuthorized(ClientError):
 
 class NotFound(ClientError):
     """There is no such run, event or content."""
+
+
+class Conflict(ClientError):
+    """The collector cannot do this now: another process has the run, or something is not set up; the message says."""
 
 
 class BadRequest(ClientError):

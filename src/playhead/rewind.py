@@ -3,15 +3,19 @@
 import json
 import os
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from typing import Any, Literal
 
 from playhead.api.guard import log
 from playhead.api.port import place
 from playhead.configure import flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError
+from playhead.replay.lease import Terms
 from playhead.replay.lifecycle import Rewound, policy_of, prepare_fork, prepare_resume
 from playhead.replay.policy import OnDivergence, OnDoubt, Tools
 
+# A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
+_LEASE_PATIENCE_SECONDS = 2.0
 ASKED = "PLAYHEAD_REWIND"
 """How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
 
@@ -36,8 +40,8 @@ def resume(
     tools declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
-    in the provider's form, or a text.  `force` resumes a run that another process still runs.  Entering the block
-    raises NoRecord or RunAlive.
+    in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that
+    one is told by its `lease_lost`.  Entering the block raises NoRecord or RunAlive.
     """
     collector = _Collector()
 
@@ -45,7 +49,9 @@ def resume(
         settings = settings_in_force()
         flush(0)  # this process may hold part of the record in memory
         policy = policy_of(on_divergence, in_doubt, dict(outcomes or {}))
-        return prepare_resume(run_id, settings.journal_dir, collector, policy=policy, force=force)
+        deliver = partial(flush, settings.exit_timeout_seconds)
+        terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
+        return prepare_resume(run_id, collector, policy=policy, terms=terms)
 
     return Rewound(make, collector.close)
 
@@ -64,9 +70,12 @@ def fork(
 
     A new run that shares the record up to the call that event `at` belongs to (a seq, an event's id, or a function's
     name: `pay`, `pay#2`), and goes on with another outcome there, as `resume` takes them, or simply live from there.
-    The parent is unchanged.  With `live="llm"` tools are not executed: they answer from the record when their arguments
-    match, else by `tools`: "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the
-    block raises NoRecord.
+    A model's call may also be asked otherwise: `{"system": text}`, or `{"messages": {place: message, text or None}}`,
+    which holds for later calls that begin alike.  The parent is unchanged.
+
+    With `live="llm"` tools are not executed: they answer from the record when their arguments match, else by `tools`:
+    "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the block raises NoRecord,
+    and ReplayError for an outcome that cannot be.
     """
     collector = _Collector()
 
@@ -95,10 +104,18 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
         place.next_run = rewound.waiting()
-    except PlayheadError as error:
+    except Exception as error:
         # The person who started the program asked for this run and no other: a new one would do everything again.
-        log.error("%s", error)
-        raise SystemExit(f"playhead: {error}") from error
+        why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
+        log.error("%s", why)
+        raise SystemExit(f"playhead: {why}") from error
+
+
+def _lease_client() -> Any:
+    from playhead.client import Client  # noqa: PLC0415 - as below
+
+    settings = settings_in_force()
+    return Client(settings.endpoint, settings.api_key, timeout_seconds=_LEASE_PATIENCE_SECONDS)
 
 
 class _Collector:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from playhead.errors import SettingInvalid
 from playhead.model import setting as s
+from playhead.model.names import VALUE_KINDS
 from playhead.model.setting import MIB, BadSetting, InForce, Setting, in_force_of, setting, table_of
 
 
@@ -33,6 +34,14 @@ def _headers(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
 
 
+def _values(text: str) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not set(VALUE_KINDS).issuperset(words):
+        raise ValueError
+    return tuple(words)
+
+
+VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.Kind("name=value pairs with commas between them", _headers)
 
 
@@ -74,9 +83,21 @@ class Settings:
     record: Literal["sampled", "always"] = setting(
         "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"
     )
+    # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
+    record_values: tuple[str, ...] = setting(
+        "PLAYHEAD_RECORD_VALUES", (), VALUES, "what every run records besides its calls, to be given again on resume"
+    )
     # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
     linger_seconds: float = setting(
         "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"
+    )
+    # 60 s: longer than most waits for a model, during which a run that is alive sends nothing; with a heartbeat each
+    # 20 s, two may be lost. Shorter takes a slow run for a dead one, longer keeps people waiting for a dead machine's.
+    lease_seconds: float = setting(
+        "PLAYHEAD_LEASE_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how long a resumed run is kept from other machines after each sign of life",
     )
     # 5 s: an exit that takes longer looks like a hang; what is not delivered by then stays in the journal.
     exit_timeout_seconds: float = setting(

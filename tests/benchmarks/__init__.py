@@ -1,11 +1,16 @@
 """The bars that the product is held to, measured: `python -m tests.benchmarks` (which is `make bench`).
 
-    hot_path   C1 C2 C3 J1      what recording costs the thread that is recorded
+    hot_path   C1 C2 C3         what recording costs the thread that is recorded
+    journaled  J1 J3            what an append costs, alone and among 1,000 sessions
+    replayed   R2 J2            how fast a record answers, and what keeping it costs a step
+    killed     R1               whether a killed agent goes on where it was
+    durable    MATRIX           what becomes of a changed program, here and in durable engines
     whole_cpu  C4               what it costs the process
     sent       S3               bytes on the wire
     stored     S1 S2 S4 F1      bytes in Postgres, and whether what was stored is what was sent
     taken      I1               what a collector takes
     asked      Q1 Q2            how fast it answers
+    sweep      SWEEP            whether it answers everything about every event; only with `--only SWEEP`
 
 Machines are noisy: times are ratios to something that is measured in the same run, and medians of several rounds.
 """

@@ -1,4 +1,4 @@
-"""C1, C2, C3, J1: what recording costs the thread that is recorded.
+"""C1, C2, C3: what recording costs the thread that is recorded.
 
 CPU time of that thread alone; loops are warm; and everything is held against a bare span of OpenTelemetry's SDK, made
 in the same run.  What is recorded is delivered between the rounds, as it is in a program that waits for a model most of
@@ -8,12 +8,10 @@ thousand calls a second it always does: then the two threads pass the interprete
 
 import gc
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import openai
@@ -25,17 +23,14 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 import playhead
 from playhead import observe
 from playhead.api.calls import current_span
-from playhead.journal.frame import SPAN, content_frame, frame
-from playhead.journal.journal import Journal
 from playhead.refs.threads import KnownThread
-from tests.benchmarks.bar import ROUNDS, Row, at_most, median, not_measured, percentile, told
+from tests.benchmarks.bar import Row, at_most, not_measured, told
 from tests.benchmarks.canned import answer_saying, canned_client
 from tests.benchmarks.recorded import recorded_runs, recording
 from tests.benchmarks.sink import Sink
 
 _HISTORY_MESSAGES, _HISTORY_BYTES = 32, 20_000
 _LONG_MESSAGES = 1_000
-_APPENDS = 5_000
 _ROUNDS = 7
 # Less than a shipment, which would be sent at once: the shipper waits this long, or for the flush after a round.
 _BETWEEN_ROUNDS = 60.0
@@ -50,7 +45,6 @@ def measure() -> Iterator[Row]:
         yield from _c2_c3()
     with Sink() as sink, recording(sink.url, linger_seconds=0.0):
         yield from _c2_beside_the_shipper()
-    yield _j1()
 
 
 # --- the yardstick, and C1 -------------------------------------------------------------------------------------------
@@ -229,34 +223,3 @@ def _noticed(client: openai.OpenAI, answers: list[ChatCompletion], history: list
             seen.append(str(span.run.conversation.threads[0].nodes[-1]))
             messages[500]["content"] = "changed in place"
     return "noticed" if seen[0] != seen[1] else "NOT NOTICED"
-
-
-# --- J1 --------------------------------------------------------------------------------------------------------------
-
-
-def _j1() -> Row:
-    fields = ["0" * 32, "0" * 16, None, "chat gpt-4o", 3, 1, 2, 0, "", {"k": "v" * 700}, [], []]
-    span = frame(SPAN, orjson.dumps(fields))
-    contents = [content_frame(bytes(32), b"x" * size, "application/json") for size in (900, 1_200, 600)]
-
-    def p99() -> float:
-        with tempfile.TemporaryDirectory() as folder:
-            journal = Journal(
-                Path(folder),
-                durability="process",
-                max_bytes=2**30,
-                resource={},
-                on_room=lambda _: None,
-                on_failed_write=lambda: None,
-            )
-            times: list[float] = []
-            for _ in range(_APPENDS):
-                began = time.perf_counter()
-                journal.append(b"".join((*contents, span)))
-                times.append(time.perf_counter() - began)
-            journal.close()
-        return percentile(times, 0.99) * 1e3
-
-    value = median(p99, ROUNDS)
-    against = f"three contents and a span, {sum(map(len, contents)) + len(span):,} bytes"
-    return at_most("J1", "journal append, p99, `process`", value, 0.3, unit="ms", against=against)

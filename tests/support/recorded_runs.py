@@ -58,7 +58,7 @@ class Recorded:
         tokens = {} if call.tokens is None else {names.INPUT_TOKENS: call.tokens, names.OUTPUT_TOKENS: 5}
         self._end(span, **tokens, **{names.OUTPUT_MESSAGES_REF: self._thread([call.answer])})
 
-    def _declare(self, parent: Span, before: Any, after: Any, summary: Message, strategy: str) -> None:
+    def _declare(self, parent: Span, before: Any, after: Any, summary: Message | None, strategy: str) -> None:
         self._order += 1
         attributes: dict[str, Any] = {
             names.RUN_ID: self.run,
@@ -66,8 +66,9 @@ class Recorded:
             names.COMPRESSION_STRATEGY: strategy,
             names.COMPRESSION_BEFORE_REF: self._thread(before),
             names.COMPRESSION_AFTER_REF: self._thread(after),
-            names.COMPRESSION_SUMMARY_REF: message_contents(summary)[0].ref,
         }
+        if summary is not None:
+            attributes[names.COMPRESSION_SUMMARY_REF] = message_contents(summary)[0].ref
         self.logs.append(LogEvent(names.COMPRESSED, self._tick(), self.run, parent.span_id, attributes, names.SCOPE))
 
     def _agent(self, name: str) -> Span:

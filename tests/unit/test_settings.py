@@ -29,7 +29,9 @@ def test_the_defaults_need_no_environment():
         ("PLAYHEAD_CAPTURE_CONTENT", "false", "capture_content", False),
         ("PLAYHEAD_CAPTURE_REASONING", "false", "capture_reasoning", False),
         ("PLAYHEAD_RECORD", "always", "record", "always"),
+        ("PLAYHEAD_LEASE_SECONDS", "5", "lease_seconds", 5.0),
         ("PLAYHEAD_LINGER_SECONDS", "0.5", "linger_seconds", 0.5),
+        ("PLAYHEAD_RECORD_VALUES", "uuid, clock", "record_values", ("uuid", "clock")),
         ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0", "exit_timeout_seconds", 0.0),
     ],
 )
@@ -49,9 +51,11 @@ def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS",
         "PLAYHEAD_JOURNAL_DIR",
         "PLAYHEAD_JOURNAL_MAX_BYTES",
+        "PLAYHEAD_LEASE_SECONDS",
         "PLAYHEAD_LINGER_SECONDS",
         "PLAYHEAD_MAX_CONTENT_BYTES",
         "PLAYHEAD_RECORD",
+        "PLAYHEAD_RECORD_VALUES",
     }
 
 
@@ -69,6 +73,7 @@ def test_options_win_over_the_environment():
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "no equals sign"),
         ("PLAYHEAD_LINGER_SECONDS", "soon"),
+        ("PLAYHEAD_RECORD_VALUES", "clock,weather"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, text: str):

@@ -117,3 +117,20 @@ def failure_of(span: Span) -> tuple[str, str]:
             message = message or text(event.attributes, "exception.message") or ""
             break
     return error_type or text(span.attributes, names.OUTCOME) or _OTHER, message
+
+
+def failure_fields(span: Span) -> dict[str, Any]:
+    """What the end of a failed call says."""
+    error_type, message = failure_of(span)
+    outcome = text(span.attributes, names.OUTCOME)
+    return {"elapsed_ms": elapsed_ms(span), "error_type": error_type, "message": message, "outcome": outcome}
+
+
+def elapsed_ms(span: Span) -> float:
+    """How long it took; 0 while it is open."""
+    return round(((span.end_ns or span.start_ns) - span.start_ns) / 1e6, 3)
+
+
+def tool_name(span: Span) -> str:
+    """The tool that was called; for one without a name, what its span is called."""
+    return text(span.attributes, names.TOOL_NAME) or span.name.removeprefix("execute_tool").strip() or span.name

@@ -121,10 +121,9 @@ class Conversations:
         return None if node is None else node.depth
 
     def interrupt(self) -> None:
-        """The process died: calls that are open will not end."""
+        """The process died: calls that are open will not end, but for those that the next attempt goes on with."""
         for lineage in self._open.values():
             lineage.open = False
-        self._open.clear()
 
     # --- the three ways a call can begin ---------------------------------------------------------------------------
 

@@ -2,25 +2,30 @@
 
 | call | at its start | at its end |
 |---|---|---|
-| the run's root | run_started (a later attempt's: run_resumed), run_forked | run_completed or run_failed |
+| the run's root | run_started; of a fork run_forked, ends of calls that it took over | run_completed or run_failed |
 | llm | context_compressed, message_added, llm_called | llm_completed or llm_failed, message_added |
 | tool | tool_called | tool_completed or tool_failed |
 | every other kind | step_started | step_completed |
 
-A root that is an llm or tool call gives both; any other root is told by the run's own events.
+A root that is an llm or tool call gives both; any other root is told by the run's own events.  A later attempt that
+does not say where it begins (`logs_of`) begins with its root.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef
-from playhead.model.span import LogEvent, Span
+from playhead.model.span import LogEvent
 from playhead.model.thread import ThreadNode
 from playhead_collector.project.attributes import (
     agent_name,
+    attempt_of,
+    elapsed_ms,
+    failure_fields,
     failure_of,
     has_failed,
     model_of,
@@ -29,13 +34,15 @@ from playhead_collector.project.attributes import (
     ref,
     text,
     texts,
+    tool_name,
     usage_of,
     whole,
 )
 from playhead_collector.project.compressed import declared, inferred
 from playhead_collector.project.context import Conversations
+from playhead_collector.project.forking import Shared, take_over
 from playhead_collector.project.known import Known
-from playhead_collector.project.logs_of import log_event, log_kind
+from playhead_collector.project.logs_of import attempts_in, log_event, log_kind
 from playhead_collector.project.order import END, START, Moment
 from playhead_collector.project.tree import Place, Tree
 
@@ -43,8 +50,18 @@ from playhead_collector.project.tree import Place, Tree
 class EventWriter:
     """Writes a run's events in order; seq is the place in `events`."""
 
-    def __init__(self, run: str, tree: Tree, nodes: Mapping[ContentRef, ThreadNode], known: Known) -> None:
+    def __init__(
+        self,
+        run: str,
+        tree: Tree,
+        nodes: Mapping[ContentRef, ThreadNode],
+        known: Known,
+        logs: Iterable[LogEvent] = (),
+        shared: Shared | None = None,
+    ) -> None:
         self.events: list[ev.RunEvent] = []
+        self._shared = shared or Shared(0)
+        self._resumed = attempts_in(logs)
         self._run = run
         self._tree = tree
         self._roles = known.roles
@@ -53,6 +70,7 @@ class EventWriter:
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Outputs that calls inside a model call brought (two instrumentations of one call), by the outer call's span.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
+        take_over(self._conversations, self._shared.events)
 
     def write(self, moment: Moment) -> None:
         """Adds what happened at this moment."""
@@ -76,7 +94,7 @@ class EventWriter:
             self.events.append(
                 ev.ToolCalled(
                     **self._at_start(place, "tool_called"),
-                    name=_tool_name(place.span),
+                    name=tool_name(place.span),
                     call_id=text(attributes, names.TOOL_CALL_ID),
                     arguments=ref(attributes, names.TOOL_ARGUMENTS_REF) or ref(attributes, names.INPUT_REF),
                 )
@@ -85,7 +103,7 @@ class EventWriter:
             self.events.append(
                 ev.StepStarted(
                     **self._at_start(place, "step_started"),
-                    name=_step_name(place),
+                    name=place.step_name,
                     step_kind=place.kind,
                     input=ref(place.span.attributes, names.INPUT_REF),
                 )
@@ -98,7 +116,7 @@ class EventWriter:
                 ev.RunStarted(
                     **self._at_start(place, "run_started"),
                     name=text(attributes, names.RUN_NAME) or agent_name(place.span, place.kind) or place.span.name,
-                    attempt=place.attempt,
+                    attempt=self._first_attempt(place),
                     session=text(attributes, names.CONVERSATION),
                     user=text(attributes, names.USER),
                     tags=texts(attributes, names.RUN_TAGS),
@@ -106,13 +124,30 @@ class EventWriter:
                     metadata=ref(attributes, names.RUN_METADATA_REF),
                 )
             )
-        if place.attempt > 0:
-            self._conversations.interrupt()
-            self.events.append(ev.RunResumed(**self._at_start(place, "run_resumed"), attempt=place.attempt))
+        if place.attempt > 0 and place.attempt not in self._resumed:
+            self._resume(self._at_start(place, "run_resumed"), place.attempt)
         parent = text(attributes, names.FORK_OF)
-        if parent is not None:
-            at = whole(attributes, names.FORK_AT)
-            self.events.append(ev.RunForked(**self._at_start(place, "run_forked"), parent_run=parent, at=at))
+        if parent is not None and place is self._tree.roots[0]:
+            self._part(place, parent)
+
+    def _first_attempt(self, place: Place) -> int:
+        """A root that a later attempt went on with has that one's number."""
+        later = [attempt for attempt, order in self._resumed.items() if order > (place.order or 0)]
+        return min([place.attempt, *(attempt - 1 for attempt in later)])
+
+    def _resume(self, head: dict[str, Any], attempt: int) -> None:
+        """What the record has is not told again: all that follows is what went live."""
+        self._conversations.interrupt()
+        self.events.append(ev.RunResumed(**head, attempt=attempt, from_seq=head["seq"] - 1))
+
+    def _part(self, place: Place, parent: str) -> None:
+        at = self._shared.upto + 1 if self._shared.upto else whole(place.span.attributes, names.FORK_AT)
+        self.events.append(ev.RunForked(**self._at_start(place, "run_forked"), parent_run=parent, at=at))
+        self._conversations.interrupt()
+        for end in self._shared.ends:
+            if isinstance(end, ev.LlmCompleted | ev.LlmFailed):
+                self._conversations.leave(end.span or "", end.thread)
+            self.events.append(replace(end, run=self._run, seq=self._next_seq(), late=False))
 
     def _call_model(self, place: Place) -> None:
         span, attributes = place.span, place.span.attributes
@@ -158,7 +193,7 @@ class EventWriter:
         model = text(attributes, names.RESPONSE_MODEL) or model_of(attributes)
         if has_failed(span):
             head = self._at_end(place, "llm_failed")
-            self.events.append(ev.LlmFailed(**head, **_failure(span), model=model, thread=thread))
+            self.events.append(ev.LlmFailed(**head, **failure_fields(span), model=model, thread=thread))
         else:
             first_chunk = number(attributes, names.TIME_TO_FIRST_CHUNK)
             self.events.append(
@@ -167,7 +202,7 @@ class EventWriter:
                     model=model,
                     usage=usage_of(attributes),
                     finish_reasons=texts(attributes, names.FINISH_REASONS),
-                    elapsed_ms=_elapsed_ms(span),
+                    elapsed_ms=elapsed_ms(span),
                     first_chunk_ms=None if first_chunk is None else round(first_chunk * 1000, 3),
                     outcome=text(attributes, names.OUTCOME),
                     thread=thread,
@@ -193,14 +228,13 @@ class EventWriter:
 
     def _tool_end(self, place: Place) -> ev.RunEvent:
         span, attributes = place.span, place.span.attributes
-        name, call_id = _tool_name(span), text(attributes, names.TOOL_CALL_ID)
+        named: dict[str, Any] = {"name": tool_name(span), "call_id": text(attributes, names.TOOL_CALL_ID)}
         if has_failed(span):
-            return ev.ToolFailed(**self._at_end(place, "tool_failed"), name=name, call_id=call_id, **_failure(span))
+            return ev.ToolFailed(**self._at_end(place, "tool_failed"), **named, **failure_fields(span))
         return ev.ToolCompleted(
             **self._at_end(place, "tool_completed"),
-            name=name,
-            call_id=call_id,
-            elapsed_ms=_elapsed_ms(span),
+            **named,
+            elapsed_ms=elapsed_ms(span),
             outcome=text(attributes, names.OUTCOME),
             result=ref(attributes, names.TOOL_RESULT_REF) or ref(attributes, names.OUTPUT_REF),
         )
@@ -210,9 +244,9 @@ class EventWriter:
         error_type, message = failure_of(span) if has_failed(span) else (None, None)
         return ev.StepCompleted(
             **self._at_end(place, "step_completed"),
-            name=_step_name(place),
+            name=place.step_name,
             step_kind=place.kind or "step",
-            elapsed_ms=_elapsed_ms(span),
+            elapsed_ms=elapsed_ms(span),
             error_type=error_type,
             message=message,
             outcome=text(span.attributes, names.OUTCOME),
@@ -222,10 +256,10 @@ class EventWriter:
     def _run_end(self, place: Place) -> ev.RunEvent:
         span = place.span
         if has_failed(span):
-            return ev.RunFailed(**self._at_end(place, "run_failed"), **_failure(span))
+            return ev.RunFailed(**self._at_end(place, "run_failed"), **failure_fields(span))
         return ev.RunCompleted(
             **self._at_end(place, "run_completed"),
-            elapsed_ms=_elapsed_ms(span),
+            elapsed_ms=elapsed_ms(span),
             outcome=text(span.attributes, names.OUTCOME),
             output=ref(span.attributes, names.OUTPUT_REF),
         )
@@ -241,8 +275,12 @@ class EventWriter:
             ordinal = f"{ordinal}-{self._alike[alike]}"
         actor = place.actor if place else self._tree.agent
         head = self._head(kind, log.time_ns, log.span_id, actor, ordinal)
-        said = declared(head, log, actor, self._conversations) if log.name == names.COMPRESSED else log_event(log, head)
-        self.events.append(said)
+        if log.name == names.RESUMED:
+            self._resume(head, attempt_of(log.attributes))
+        elif log.name == names.COMPRESSED:
+            self.events.append(declared(head, log, actor, self._conversations))
+        else:
+            self.events.append(log_event(log, head))
 
     # --- heads -----------------------------------------------------------------------------------------------------
 
@@ -255,23 +293,8 @@ class EventWriter:
     def _head(self, kind: str, time_ns: int, span: str | None, actor: str | None, ordinal: object) -> dict[str, Any]:
         """What all events have.  The id says where the event comes from, so that it is the same in every projection."""
         event_id = f"{span or self._run}.{kind}.{ordinal}"
-        seq = len(self.events) + 1
+        seq = self._next_seq()
         return {"id": event_id, "run": self._run, "seq": seq, "time_ns": time_ns, "span": span, "actor": actor}
 
-
-def _tool_name(span: Span) -> str:
-    return text(span.attributes, names.TOOL_NAME) or span.name.removeprefix("execute_tool").strip() or span.name
-
-
-def _step_name(place: Place) -> str:
-    return (agent_name(place.span, place.kind) or place.span.name) if place.kind == "agent" else place.span.name
-
-
-def _elapsed_ms(span: Span) -> float:
-    return round(((span.end_ns or span.start_ns) - span.start_ns) / 1e6, 3)
-
-
-def _failure(span: Span) -> dict[str, Any]:
-    error_type, message = failure_of(span)
-    outcome = text(span.attributes, names.OUTCOME)
-    return {"elapsed_ms": _elapsed_ms(span), "error_type": error_type, "message": message, "outcome": outcome}
+    def _next_seq(self) -> int:
+        return self._shared.upto + len(self.events) + 1

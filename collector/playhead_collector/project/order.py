@@ -39,8 +39,10 @@ def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
     """All that happened, in order.  The order in which `logs` stand makes no difference if they are `logs_once`."""
     counted: _Keyed = []
     loose: list[Moment] = []
+    # Who resumes a run goes on counting, also in calls that it goes on with; whatever does not say so counts anew.
+    goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
     for place in tree.places:
-        _count(place, counted, loose)
+        _count(place, 0 if goes_on else place.attempt, counted, loose)
     for n, log in enumerate(logs):
         order = order_of(log.attributes)
         place = tree.get(log.span_id)
@@ -48,7 +50,7 @@ def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
         if order is None:
             loose.append(moment)
         else:
-            attempt = attempt_of(log.attributes) or (place.attempt if place else 0)
+            attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
             counted.append(((attempt, order, 0, 0, log.time_ns, log.span_id or "", n), moment))
     counted.sort(key=itemgetter(0))
     if not loose:
@@ -63,22 +65,23 @@ def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
     return [keyed[key] for key in sorted(keyed)]
 
 
-def spans_missing(tree: Tree, logs: Iterable[LogEvent]) -> int:
-    """Holes in what the run's process counted.  A later attempt may count anew, or go on: both are covered."""
+def spans_missing(tree: Tree, logs: Iterable[LogEvent], first: int = 1) -> int:
+    """Holes in what the run's process counted, from `first` on.  A later attempt may count anew, or go on: both are
+    covered."""
     counted = {place.order for place in tree.places}
     counted.update(order_of(log.attributes) for log in logs)
     orders = counted - {None}
-    return max((order for order in orders if order is not None), default=0) - len(orders)
+    return max(0, max((order for order in orders if order is not None), default=first - 1) - len(orders) - (first - 1))
 
 
-def _count(place: Place, counted: _Keyed, loose: list[Moment]) -> None:
+def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
     span = place.span
     order = place.order
     start = Moment(START, span.start_ns, place)
     if order is None:
         loose.append(start)
     else:
-        counted.append(((place.attempt, order, 0, 0, span.start_ns, span.span_id, -1), start))
+        counted.append(((attempt, order, 0, 0, span.start_ns, span.span_id, -1), start))
     if span.end_ns is None:
         return
     end = Moment(END, span.end_ns, place)
@@ -87,7 +90,7 @@ def _count(place: Place, counted: _Keyed, loose: list[Moment]) -> None:
         loose.append(end)
     else:
         nth = whole(span.attributes, names.CALL_END_ORDER) or 0
-        counted.append(((place.attempt, max(order, after), 1, nth, span.end_ns, span.span_id, -1), end))
+        counted.append(((attempt, max(order, after), 1, nth, span.end_ns, span.span_id, -1), end))
 
 
 def _by_time(tree: Tree, counted: _Keyed, loose: list[Moment]) -> _Keyed:

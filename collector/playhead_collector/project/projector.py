@@ -6,8 +6,9 @@ they arrived and however often.
 
 from dataclasses import dataclass
 
-from playhead.model.state import RUNNING
+from playhead.model.state import RUNNING, RunState, fold
 from playhead_collector.project.events_of import EventWriter
+from playhead_collector.project.forking import first_order, fork_root, shared_with
 from playhead_collector.project.known import Known
 from playhead_collector.project.order import logs_once, moments, spans_missing
 from playhead_collector.project.sealing import is_resumed, keep_places
@@ -28,16 +29,20 @@ class ProjectSettings:
 def project(work: RunWork, now_ns: int, settings: ProjectSettings) -> Projection:
     """Everything that is known about a run, from all its spans and log events."""
     tree, logs = Tree(work.spans), logs_once(work.logs)
-    known = Known(work.roles, work.messages)
-    writer = EventWriter(work.run, tree, work.nodes, known)
+    known, shared = Known(work.roles, work.messages), shared_with(work, tree)
+    writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):
         writer.write(moment)
     events = writer.events
     sealed = work.sealed is not None and not is_resumed(work.sealed, events)
     if work.sealed is not None and sealed:
         events = keep_places(work.sealed, events)
-    state, snapshots = states(events, settings.snapshot_every)
+    start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
+    state, snapshots = states(events, settings.snapshot_every, start)
     quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
-    sealed = sealed or (quiet and state.status != RUNNING)
-    row = row_of(work.run, tree, events, state, spans_missing=spans_missing(tree, logs), sealed=sealed)
+    # A fork's seqs rest on those of its parent, and are as settled as these.
+    settled = fork_root(work.spans) is None or (work.parent is not None and work.parent.sealed and shared is not None)
+    sealed = sealed or (quiet and settled and state.status != RUNNING)
+    missing = spans_missing(tree, logs, first_order(work.spans))
+    row = row_of(work.run, tree, events, state, spans_missing=missing, sealed=sealed, shared=shared)
     return Projection(events, row, snapshots, known.unread)

@@ -25,7 +25,7 @@ def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[
         if isinstance(event, MessageAdded) and told[event.message] > 0:
             told[event.message] -= 1
             continue
-        kept.append(_placed(event, len(kept) + 1, late=True))
+        kept.append(_placed(event, kept[-1].seq + 1 if kept else event.seq, late=True))
     return kept
 
 

@@ -1,10 +1,11 @@
 """store → [project]: a run's row in lists, and states to start folds from, out of one fold of its events."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
+from playhead_collector.project.forking import Shared
 from playhead_collector.project.tree import Tree
 from playhead_collector.store.ports import RunRow
 
@@ -12,11 +13,11 @@ E = TypeVar("E", bound=ev.Event)
 _ByType = dict[type[ev.Event], list[ev.RunEvent]]
 
 
-def states(events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[RunState]]:
-    """The last state, and the states after every so many events."""
-    state, snapshots = RunState(), list[RunState]()
-    for start in range(0, len(events), every):
-        some = events[start : start + every]
+def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
+    """The last state, and the states after every so many events, on top of `start`."""
+    state, snapshots = start or RunState(), list[RunState]()
+    for at in range(0, len(events), every):
+        some = events[at : at + every]
         state = fold(some, state)
         if len(some) == every:
             snapshots.append(state)
@@ -24,12 +25,19 @@ def states(events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[Ru
 
 
 def row_of(
-    run: str, tree: Tree, events: Sequence[ev.RunEvent], state: RunState, *, spans_missing: int, sealed: bool
+    run: str,
+    tree: Tree,
+    events: Sequence[ev.RunEvent],
+    state: RunState,
+    *,
+    spans_missing: int,
+    sealed: bool,
+    shared: Shared | None = None,
 ) -> RunRow:
-    """The run as lists show it."""
+    """The run as lists show it: times are its own, and what it used includes what it shares with its parent."""
+    own = _own(tree, events, state)
+    events = [*shared.events, *events] if shared else events
     of = _by_type(events)
-    begin, fork = _first(of, ev.RunStarted), _first(of, ev.RunForked)
-    ends = [event.time_ns for event in (*_all(of, ev.RunCompleted), *_all(of, ev.RunFailed))]
     answers = _all(of, ev.LlmCompleted)
     sizes = [event.usage.input_tokens for event in answers if event.usage.input_tokens is not None]
     models = _distinct(event.model for event in _all(of, ev.LlmCalled))
@@ -37,16 +45,10 @@ def row_of(
         run=run,
         name=state.name,
         status=state.status,
-        started_ns=begin.time_ns if begin else _earliest_ns(tree, events),
-        ended_ns=max(ends) if ends and state.status != RUNNING else None,
         attempt=state.attempt,
-        session=begin.session if begin else None,
-        user=begin.user if begin else None,
-        tags=begin.tags if begin else (),
         agents=_distinct(event.actor for event in events),
         models=models or _distinct(event.model for event in answers),
         tools=_distinct(event.name for event in _all(of, ev.ToolCalled)),
-        events=len(events),
         llm_calls=state.llm_calls,
         tool_calls=state.tool_calls,
         errors=len(state.errors),
@@ -56,9 +58,26 @@ def row_of(
         compressions=len(state.compressions),
         spans_missing=spans_missing,
         sealed=sealed,
-        fork_of=fork.parent_run if fork else None,
-        fork_at=fork.at if fork else None,
+        shared=shared.upto if shared else None,
+        **own,
     )
+
+
+def _own(tree: Tree, events: Sequence[ev.RunEvent], state: RunState) -> dict[str, Any]:
+    """What a fork does not share with its parent."""
+    of = _by_type(events)
+    begin, fork = _first(of, ev.RunStarted), _first(of, ev.RunForked)
+    ends = [event.time_ns for event in (*_all(of, ev.RunCompleted), *_all(of, ev.RunFailed))]
+    return {
+        "started_ns": begin.time_ns if begin else _earliest_ns(tree, events),
+        "ended_ns": max(ends) if ends and state.status != RUNNING else None,
+        "session": begin.session if begin else None,
+        "user": begin.user if begin else None,
+        "tags": begin.tags if begin else (),
+        "events": events[-1].seq if events else 0,
+        "fork_of": fork.parent_run if fork else None,
+        "fork_at": fork.at if fork else None,
+    }
 
 
 def _by_type(events: Iterable[ev.RunEvent]) -> _ByType:

@@ -37,6 +37,11 @@ class Place:
     encloses: bool = False
     begun_ns: int = 0
 
+    @property
+    def step_name(self) -> str:
+        """What it is called as a step: an agent by its name."""
+        return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name
+
 
 class Tree:
     """All spans of a run, each once, parents before their children."""

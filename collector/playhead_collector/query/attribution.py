@@ -19,15 +19,15 @@ these rules decide, in this order; the first that holds answers:
 Pure.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.query.asked import Asked, scalars
 from playhead_collector.query.contexts import Contexts
-from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Passage, passages_of, quote, text_of
+from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Passage, passages_of, quote
 from playhead_collector.query.provenance import Origin, trace
 from playhead_collector.query.turns import ToolRun, Turn, Turns, failure_in
 from playhead_collector.query.words import alike, name_words, words_in
@@ -141,8 +141,12 @@ class _Deciding:
 
     def _raised(self) -> Answer:
         """A call that raised, in a run whose model calls were not recorded, or whose model was told nothing of it."""
-        before = [each for each in self.story.tools if each.end is not None and each.end.seq < self.tool.begin.seq]
-        last = before[-1] if before and not self.told.passages else None
+        if self.told.passages:
+            return None
+        seq = self.tool.begin.seq
+        here = bisect_left(self.story.tools, seq, key=lambda each: each.begin.seq)
+        before = (self.story.tools[place] for place in range(here - 1, -1, -1))
+        last = next((each for each in before if each.end is not None and each.end.seq < seq), None)
         if last is None or not isinstance(last.end, ev.ToolFailed):
             return None
         told = Evidence("error", last.end.seq, None, last.end.message[:200])
@@ -151,13 +155,16 @@ class _Deciding:
     def _plan(self) -> Answer:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 2]
         telling = [value for _, value in self.asked.telling]
-        for seq, ref, step in reversed(list(plan_steps(self.story, self.tool.begin.seq))):
-            words = {word for word, _, _ in words_in(step)}
+        for step in reversed(self.story.steps):
+            if step.seq >= self.tool.begin.seq:
+                continue
+            words = {word for word, _, _ in words_in(step.whole)}
             named = bool(names) and all(any(alike(name, word) for word in words) for name in names)
-            valued = [value for value in telling if value.lower() in step.lower()]
+            valued = [value for value in telling if value.lower() in step.whole.lower()]
             if named or valued:
                 reason = "a plan names this tool" if named else f"a plan names {valued[0]!r}"
-                return PLAN_STEP, 0.85 if named else 0.65, reason, [Evidence("plan", seq, ref, step[:200])]
+                written = Evidence("plan", step.seq, step.plan, step.words[:200])
+                return PLAN_STEP, 0.85 if named else 0.65, reason, [written]
         return None
 
     def _own_wording(self) -> Answer:
@@ -249,31 +256,6 @@ class _Deciding:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 3]
         words = {word for word, _, _ in words_in(text)}
         return any(alike(name, word) for name in names for word in words)
-
-
-def plan_steps(story: Turns, before: int) -> Iterator[tuple[int, ContentRef | None, str]]:
-    """The steps of plans that were written down before this seq: as plans, as state under `plan`, in annotations."""
-    for event in story.events[: before - 1]:
-        match event:
-            case ev.PlanCreated(plan=ref) | ev.StateChanged(key="plan", value=ref):
-                value = story.shelf.parsed(ref)
-            case ev.OrchestrationDecision(annotation=ref):
-                noted = story.shelf.parsed(ref)
-                value = cast(dict[str, Any], noted).get("plan") if isinstance(noted, dict) else None
-            case _:
-                continue
-        for step in _steps(value):
-            yield event.seq, ref, step
-
-
-def _steps(plan: Any) -> list[str]:
-    if isinstance(plan, list):
-        return [text_of(step) for step in cast(list[Any], plan)]
-    if isinstance(plan, dict):
-        fields = cast(dict[str, Any], plan)
-        listed = [fields[key] for key in ("steps", "plan", "todo", "tasks") if isinstance(fields.get(key), list)]
-        return _steps(listed[0]) if listed else [text_of(fields)]
-    return [line for line in plan.splitlines() if line.strip()] if isinstance(plan, str) else []
 
 
 def _told(story: Turns, tool: ToolRun) -> _Told:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from itertools import combinations
 
 from playhead_collector.query.asked import Asked
 from playhead_collector.query.derived import Derivation
@@ -68,9 +67,22 @@ def ways_to(target: Decimal, given: Mapping[Decimal, Hit]) -> Iterator[Way]:
         )
         if any(number * scale == target or target * scale == number for scale in (100, 1000)):
             yield 0, f"{_shown(number)} in another unit", (hit,)
-    for (one, hit), (other, other_hit) in combinations(pool.items(), 2):
-        yield from ((rank, note, (hit, other_hit)) for rank, note in _ways_of_two(target, one, other))
+    for one, other in _pairs(target, pool):
+        yield from ((rank, note, (pool[one], pool[other])) for rank, note in _ways_of_two(target, one, other))
     yield from _sums_of_three(target, pool)
+
+
+def _pairs(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[tuple[Decimal, Decimal]]:
+    """The pairs that may give the target: to each number those that are missing for it, instead of all there are."""
+    order = {number: place for place, number in enumerate(pool)}
+    shares = [target / factor for factor in range(1, _LARGEST_FACTOR + 1)]
+    for one, place in order.items():
+        missing = {target / one} if one else set[Decimal]()
+        for share in shares:
+            missing |= {share - one, one - share, one + share}
+        later = sorted(at for other in missing if (at := order.get(other, -1)) > place)
+        numbers = list(order) if later else []
+        yield from ((one, numbers[at]) for at in later)
 
 
 def _ways_of_two(target: Decimal, one: Decimal, other: Decimal) -> Iterator[tuple[int, str]]:
@@ -90,11 +102,20 @@ def _ways_of_two(target: Decimal, one: Decimal, other: Decimal) -> Iterator[tupl
 
 
 def _sums_of_three(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[Way]:
-    for (one, hit), (other, other_hit) in combinations(pool.items(), 2):
-        third = target - one - other
-        if third in pool and third not in (one, other) and one < other < third:
-            parts = " + ".join(map(_shown, (one, other, third)))
-            yield 3, parts, (hit, other_hit, pool[third])
+    order = {number: place for place, number in enumerate(pool)}
+    rising = sorted(pool)
+    found: list[tuple[int, int, Decimal, Decimal, Decimal]] = []
+    for least, one in enumerate(rising):
+        if one * 3 >= target:
+            break  # two that are larger would be too much
+        for other in rising[least + 1 :]:
+            third = target - one - other
+            if third <= other:
+                break
+            if third in pool and order[one] < order[other]:
+                found.append((order[one], order[other], one, other, third))
+    for _, _, *three in sorted(found):
+        yield 3, " + ".join(map(_shown, three)), tuple(pool[number] for number in three)
 
 
 def _shown(number: Decimal) -> str:

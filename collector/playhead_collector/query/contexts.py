@@ -56,7 +56,7 @@ class Contexts:
     def _beside(self, tool: ToolRun) -> Iterator[Beside]:
         """What code knew that called a tool by itself: the run's input, earlier results, and what the model put out."""
         turn = tool.turn
-        for event in self._story.events[: tool.begin.seq - 1]:
+        for event in self._story.events[: self._story.place(tool.begin.seq)]:
             if isinstance(event, ev.RunStarted):
                 yield event.input, USER
             elif isinstance(event, ev.ToolCompleted):

@@ -24,18 +24,32 @@ from playhead_collector.query.passages import quote
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.siblings import Choice, choices_elsewhere, chosen_in
 from playhead_collector.query.smallness import alternatives
+from playhead_collector.query.stories import read_page, read_turns
 from playhead_collector.query.times import rfc3339
-from playhead_collector.query.turns import ToolRun, Turn, Turns, read_turns
+from playhead_collector.query.turns import ToolRun, Turn, Turns
 from playhead_collector.query.why import attribution_answer
 
 SELECTION, ARGUMENTS, ANSWER, STOP = "tool_selection", "tool_arguments", "answer", "stop"
 HANDOFF, BRANCH, APPROVAL = "handoff", "branch", "approval"
 
+# Events of one call; all others (a run's, an agent's, notes) may be part of a decision at any distance.
+_OF_CALLS = (
+    ev.LlmCalled,
+    ev.LlmCompleted,
+    ev.LlmFailed,
+    ev.MessageAdded,
+    ev.ToolCalled,
+    ev.ToolCompleted,
+    ev.ToolFailed,
+)
+_CALLS_BESIDE = 64
+
 
 async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
     """Decisions behind seq `after`, in order."""
-    story = await read_turns(record)
-    found = [decision for decision, _ in decisions(story) if decision["seq"] > after]
+    # Each end of a model call is a decision, so that so many are enough.
+    story = await read_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
+    found = await asyncio.to_thread(lambda: [each for each, _ in decisions(story) if each["seq"] > after])
     more = len(found) > limit
     return {"items": found[:limit], "next_cursor": str(found[limit - 1]["seq"]) if more else None}
 
@@ -43,8 +57,13 @@ async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Deci
 async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
     """The decision that this event is, or that it is part of, with all that bears on it.  Raises Refused."""
     seq = await seq_at(record, at)
-    story = await read_turns(record)
-    decision, turn = _decision_at(story, seq)
+    event = await record.event(seq)
+    if isinstance(event, _OF_CALLS):
+        # What it is part of ends with the next end of a model call or the next, but for calls that run side by side.
+        story = await read_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
+    else:
+        story = await read_turns(record)
+    decision, turn = await asyncio.to_thread(_decision_at, story, seq)
     elsewhere = await choices_elsewhere(record, turn.begin) if turn else []
     why = await asyncio.to_thread(_attributions, story, decision)
     begin = turn.begin if turn else None

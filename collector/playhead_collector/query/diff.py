@@ -1,5 +1,6 @@
 """What is different between two moments of a run: its state, and what the model saw?"""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 from playhead.model.answers.changes import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
@@ -33,12 +34,13 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
     old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
     calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
     (had, lost), (has, also_lost) = await _messages(record, old.thread), await _messages(record, new.thread)
-    changed = diff_states(comparable(old), comparable(new))
+    changed = await asyncio.to_thread(lambda: diff_states(comparable(old), comparable(new)))
     named = list(values_in(changed)) if hydrate else []
     shelf = await fetch(
         record.store, record.project, [*(had if had != has else ()), *(has if had != has else ()), *named]
     )
-    entries = diff_contexts(had, has, _known(shelf, [*had, *has] if had != has else ()))
+    said = [*had, *has] if had != has else []
+    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(shelf, said)))
     answer: Diff = {
         "run": record.run,
         "from": await _moment(record, old, calls[0]),
@@ -48,7 +50,7 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
         "missing": [],
     }
     if hydrate:
-        _hydrate(entries, shelf)
+        await asyncio.to_thread(_hydrate, entries, shelf)
         answer["values"] = {str(ref): shelf.parsed(ref) for ref in named}
     answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *shelf.missing])]
     return answer

@@ -4,6 +4,7 @@ An opinion, not a record: it is made from contents of the run by a model that th
 what that model was shown, so that the same question is not paid for twice.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
@@ -20,8 +21,9 @@ from playhead_collector.query.belongs import call_at
 from playhead_collector.query.moment import seq_at
 from playhead_collector.query.passages import text_of
 from playhead_collector.query.record import RunRecord
+from playhead_collector.query.stories import read_turns
 from playhead_collector.query.times import rfc3339
-from playhead_collector.query.turns import Turn, Turns, read_turns
+from playhead_collector.query.turns import Turn, Turns
 
 # Of a long text, its beginning and its end say most; of a long run, its beginning and its latest part.
 _LONGEST_MESSAGE, _LONGEST_STORY, _FIRST_MESSAGES = 2_000, 60_000, 3
@@ -75,7 +77,7 @@ async def read_brief(record: RunRecord, at: str | None) -> Brief:
     begin = None if at is None else (await call_at(record, await seq_at(record, at))).begin.seq
     story = await read_turns(record)
     turn = next((turn for turn in story.turns if turn.begin.seq == begin), None)
-    return brief_of(story, turn, last)
+    return await asyncio.to_thread(brief_of, story, turn, last)
 
 
 def brief_of(story: Turns, turn: Turn | None, last: int) -> Brief:

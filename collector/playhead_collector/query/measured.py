@@ -1,5 +1,6 @@
 """[query]: the tokens of a run's messages and contexts: as reported, else estimated, scaled by what was reported."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -151,7 +152,9 @@ async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str
 async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
     others = (begin.system, begin.tools, begin.input)
     messages, shelf = await fetch_thread(record.store, record.project, begin.thread, *others)
-    estimate = estimate_all(map(shelf.parsed_message, messages), *map(shelf.parsed, others))
+    estimate = await asyncio.to_thread(
+        lambda: estimate_all(map(shelf.parsed_message, messages), *map(shelf.parsed, others))
+    )
     return None if shelf.missing or not estimate else Sample(tokens, estimate)
 
 

@@ -18,6 +18,8 @@ async def seq_at(record: RunRecord, at: str | None) -> int:
     if at is None:
         return record.last
     if is_seq(at):
+        if record.row.parent_missing:
+            await record.event(_within(record, int(at)))
         return _within(record, int(at))
     seq = await record.store.seq_of(record.project, record.run, at)
     if seq is None:
@@ -32,9 +34,14 @@ def _within(record: RunRecord, seq: int) -> int:
 
 
 async def state_at(record: RunRecord, seq: int) -> RunState:
-    """The fold of the events up to seq, begun at the nearest stored state."""
+    """The fold of the events up to seq, begun at the nearest stored state.  Raises Refused where none of them is here.
+
+    Of a fork whose parent is gone, it is what its own events say."""
     start = await record.store.snapshot(record.project, record.run, seq) or RunState()
-    return fold(await record.events(start.seq, seq), start)
+    events = await record.events(start.seq, seq)
+    if not events and start.seq == 0:
+        raise record.not_here(seq)
+    return fold(events, start)
 
 
 async def answer_state(record: RunRecord, at: str | None, hydrate: bool) -> StateAt:

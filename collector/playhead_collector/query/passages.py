@@ -157,8 +157,9 @@ class ContextIndex:
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
         """The last few hundred numbers of the context, the latest first, and those of system messages."""
-        latest = islice(reversed(self._in_turn), _LATEST_NUMBERS)
-        yield from ((plain, hit) for plain, hit in (*latest, *self._of_system) if hit.passage.content in visible)
+        said = (each for each in reversed(self._in_turn) if each[1].passage.content in visible)
+        yield from islice(said, _LATEST_NUMBERS)
+        yield from (each for each in self._of_system if each[1].passage.content in visible)
 
     def dates(self, day: int, visible: Visible) -> list[tuple[Hit, Mention]]:
         """Where a date with this day of the month is written."""

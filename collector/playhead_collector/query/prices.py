@@ -1,8 +1,8 @@
 """[query]: what a model's tokens cost, and how many its context may have, from a table that operators can replace.
 
 The table is JSON: `date`, `source`, `currency`, and `models` by name, each with `limit` and prices per million tokens:
-`input`, `output`, and where the provider has them `cache_read` and `cache_write`.  A model that is not in it has no
-price, which is not a price of zero.
+`input`, `output`, and where the provider has them `cache_read` and `cache_write`; `source` says what that line was
+checked against.  A model that is not in it has no price, which is not a price of zero.
 """
 
 import re
@@ -18,6 +18,7 @@ from playhead_collector.errors import BadSetting
 
 SHIPPED = Path(__file__).with_name("prices.json")
 _MILLION = 1_000_000
+_NUMBERS = ("limit", "input", "output", "cache_read", "cache_write")
 # What providers put around a model's name: who serves it, and which issue of it this is.
 _SERVED_BY = re.compile(r"^(?:.*/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
 _ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d+(?::\d+)?))+$")
@@ -33,6 +34,8 @@ class Price:
     output: float | None = None
     cache_read: float | None = None
     cache_write: float | None = None
+    source: str | None = None
+    """What the line was checked against; None: what the table says of itself."""
 
     def cost(self, usage: Usage) -> float | None:
         """What a call cost; None when a number or a price that it takes is not known.
@@ -94,8 +97,9 @@ def read_prices(path: Path) -> Prices:
 
 
 def _line(name: str, line: Any) -> Price:
-    known = {field: line[field] for field in Price.__slots__ if field != "name" and line.get(field) is not None}
+    known = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
     wrong = [field for field, value in known.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
     if wrong:
         raise ValueError(f"{wrong[0]} of {name} is not a number of 0 or more")
-    return Price(name, **known)
+    source = line.get("source")
+    return Price(name, **known, source=None if source is None else str(source))

@@ -1,5 +1,6 @@
 """What was the model thinking at a call?  As it was captured, as it wrote it down, and as it can be inferred."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -13,8 +14,9 @@ from playhead_collector.query.inferred import infer
 from playhead_collector.query.moment import seq_at
 from playhead_collector.query.passages import ASSISTANT, Passage, passages_of, text_of
 from playhead_collector.query.record import RunRecord
+from playhead_collector.query.stories import read_turns
 from playhead_collector.query.structured import Piece, Structured, read_structured, take_apart
-from playhead_collector.query.turns import Turn, Turns, read_turns
+from playhead_collector.query.turns import Turn, Turns
 
 ANSWER, THINKING = "answer", "thinking"
 TAG = "reasoning"
@@ -31,14 +33,16 @@ async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: st
     if turn is None:
         raise Refused(404, "no_such_call", f"run {record.run} has no model call at event {at}: ask for another one")
     ref = call.end.reasoning if isinstance(call.end, LlmCompleted) else None
+    inferred = await asyncio.to_thread(infer, story, turn)
+    brief = await asyncio.to_thread(brief_of, story, turn, record.last)
     return {
         "run": record.run,
         "call": llm_call(call),
         "ref": ref,
         "captured": story.shelf.value(ref),
         "structured": list(written_down(story, turn, tag)),
-        "inferred": infer(story, turn),
-        "explanation": await known_explanation(record, brief_of(story, turn, record.last), model),
+        "inferred": inferred,
+        "explanation": await known_explanation(record, brief, model),
     }
 
 

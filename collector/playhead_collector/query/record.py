@@ -51,8 +51,20 @@ class RunRecord:
         return await self.store.events(self.project, self.run, after=after, upto=upto, limit=limit)
 
     async def event(self, seq: int) -> RunEvent:
-        """The event at seq, which there has to be."""
-        return next(event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq)
+        """The event at seq.  Raises Refused where a fork shares it with a run that is not here."""
+        found = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)
+        if found is None:
+            raise self.not_here(seq)
+        return found
+
+    def not_here(self, seq: int) -> Refused:
+        """Says that an event stands in another run's record, which is gone."""
+        return Refused(
+            404,
+            "parent_missing",
+            f"event {seq} of run {self.run} stands in the record of run {self.row.fork_of} (or one above it), which is "
+            f"not here: its own events begin at {(self.row.shared or 0) + 1}",
+        )
 
     async def backwards(self, upto: int) -> AsyncIterator[Sequence[RunEvent]]:
         """Blocks of events from `upto` back to the first, each in seq order."""
@@ -86,10 +98,20 @@ class RunRecord:
 
 async def open_record(store: Store, runner: Runner, project: int, run: str) -> RunRecord:
     """The run with all that has arrived for it projected.  Raises Refused: 404."""
-    row = None
-    if _RUN_ID.fullmatch(run):
-        await runner.project_now(project, run)
-        row = await store.run(project, run)
+    row = await _projected(store, runner, project, run, frozenset())
     if row is None:
         raise Refused(404, "no_such_run", f"there is no run {run[:40]!r}: GET /api/v1/runs lists those that there are")
     return RunRecord(store, project, row)
+
+
+async def _projected(store: Store, runner: Runner, project: int, run: str, below: frozenset[str]) -> RunRow | None:
+    """The row of a run that is projected, and so is everything that it shares with others."""
+    if not _RUN_ID.fullmatch(run) or run in below:
+        return None
+    await runner.project_now(project, run)
+    row = await store.run(project, run)
+    if row is None or row.fork_of is None:
+        return row
+    await _projected(store, runner, project, row.fork_of, below | {run})
+    await runner.project_now(project, run)  # which does nothing when what it shares is what it was
+    return await store.run(project, run)

@@ -1,6 +1,6 @@
 """Which runs are there, and what is a run in a few words."""
 
-from playhead.model.answers import Page, RunDetail, RunSummary
+from playhead.model.answers import Fork, Page, RunDetail, RunSummary
 from playhead_collector.query.paging import read_row_cursor, row_cursor
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.times import elapsed_ms, rfc3339
@@ -18,6 +18,8 @@ _QUESTIONS = (
     "attributions",
     "tokens",
 )
+# What a summary names; a list of runs with `fork_of` has them all.
+_MOST_FORKS = 100
 
 
 async def list_runs(store: Store, project: int, where: RunFilter, limit: int, cursor: str | None) -> Page[RunSummary]:
@@ -55,20 +57,41 @@ def run_summary(row: RunRow) -> RunSummary:
         "context_peak": row.context_peak,
         "compressions": row.compressions,
         "completeness": {
-            "complete": row.spans_missing == 0 and row.content_pending == 0,
+            "complete": row.spans_missing == 0 and row.content_pending == 0 and not row.parent_missing,
             "spans_missing": row.spans_missing,
             "content_pending": row.content_pending,
+            "parent_missing": row.parent_missing,
             "sealed": row.sealed,
         },
         "fork_of": row.fork_of,
         "fork_at": row.fork_at,
+        "shared": row.shared,
     }
 
 
-def run_detail(record: RunRecord) -> RunDetail:
-    """The summary, and where to ask on."""
+async def run_detail(record: RunRecord) -> RunDetail:
+    """The summary, its forks, and where to ask on."""
+    forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MOST_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
     if record.row.fork_of is not None:
         links["fork_of"] = f"/api/v1/runs/{record.row.fork_of}"
-    return {**run_summary(record.row), "links": links}
+    if forks:
+        links["forks"] = f"/api/v1/runs?fork_of={record.run}"
+    return {
+        **run_summary(record.row),
+        "attempts": record.row.attempt + 1,
+        "forks": [_fork(row) for row in forks[:_MOST_FORKS]],
+        "more_forks": len(forks) > _MOST_FORKS,
+        "links": links,
+    }
+
+
+def _fork(row: RunRow) -> Fork:
+    return {
+        "run": row.run,
+        "at": row.fork_at,
+        "status": row.status,
+        "started": rfc3339(row.started_ns),
+        "events": row.events,
+    }

@@ -46,7 +46,7 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
     siblings = [
         sibling
         for run, seq in found
-        if (run, seq) != (record.run, begin.seq) and (sibling := await _sibling(record, run, seq, begin.thread))
+        if (run, seq) != (begin.run, begin.seq) and (sibling := await _sibling(record, run, seq, begin.thread))
     ][:_MOST_CALLS]
     shelf = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
     return grouped(siblings, shelf)

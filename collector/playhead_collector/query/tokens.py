@@ -4,36 +4,64 @@ A call's context is what its provider counted, else an estimate.  The messages b
 at that figure, those that it answered follow it; so every number is anchored at the call that it belongs to.
 """
 
+import asyncio
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from operator import itemgetter
 
 from playhead.model import event as ev
 from playhead.model.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
+from playhead.model.ref import ContentRef
 from playhead_collector.query.estimates import CALIBRATED, ESTIMATED, REPORTED
 from playhead_collector.query.measured import Measure, Measures, known_sum, model_of, read_scales, usage_of
 from playhead_collector.query.prices import Price, Prices
 from playhead_collector.query.record import RunRecord
+from playhead_collector.query.stories import read_outline, read_threads
 from playhead_collector.query.times import rfc3339
-from playhead_collector.query.turns import Turn, Turns, read_turns
+from playhead_collector.query.turns import Turn, Turns
+from playhead_collector.query.values import fetch
 
 WARN_AT = 0.8
 OK, WARNING = "ok", "warning"
 _NOTHING: Measure = (None, None)
+_TOLD = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 
 
 async def answer_tokens(record: RunRecord, prices: Prices, limit: int, after: int) -> TokenTimeline:
     """The timeline behind seq `after`, and what the whole run amounts to."""
-    story = await read_turns(record)
+    story = await read_outline(record)
     scales = await read_scales(record, (model_of(turn) for turn in story.turns))
-    return timeline(story, Measures(story, scales), prices, limit, after)
+    await _read_measured(record, story, limit, after)
+    return await asyncio.to_thread(timeline, story, Measures(story, scales), prices, limit, after)
+
+
+async def _read_measured(record: RunRecord, story: Turns, limit: int, after: int) -> None:
+    """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported."""
+    later = (event for event in story.events if event.seq > after and isinstance(event, _TOLD))
+    page = list(islice(later, limit))
+    spans = {event.span for event in page}
+    unreported = [turn for turn in story.turns if usage_of(turn).input_tokens is None]
+    story.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
+    refs: list[ContentRef | None] = [node.message for node in story.nodes.values()]
+    for turn in unreported:
+        refs += (turn.begin.system, turn.begin.tools, turn.begin.input)
+    for turn in (turn for turn in story.turns if turn.begin.span in spans):
+        refs += [event.message for event in (*turn.new, *turn.outputs)]
+    for event in page:
+        if isinstance(event, ev.MessageAdded):
+            refs.append(event.message)
+        elif isinstance(event, ev.ContextCompressed):
+            refs += (*event.summarised, *event.dropped)
+    story.shelf = await fetch(record.store, record.project, refs)
 
 
 def timeline(story: Turns, measures: Measures, prices: Prices, limit: int, after: int) -> TokenTimeline:
     """The answer, from what was gathered.  Pure."""
     metered = [_Metered(turn, measures, prices) for turn in story.turns]
-    points = [point for point in _points(story, metered, measures) if point["seq"] > after]
+    points = list(islice(_points(story, metered, measures, after), limit + 1))
     shown = points[:limit]
     return {
         "run": story.run,
@@ -46,9 +74,9 @@ def timeline(story: Turns, measures: Measures, prices: Prices, limit: int, after
     }
 
 
-@dataclass(slots=True)
+@dataclass
 class _Metered:
-    """A model call, its context, and the messages around it, each with what it has."""
+    """A model call, its context, and the messages around it, each with what it has when that is asked for."""
 
     turn: Turn
     measures: Measures
@@ -57,8 +85,6 @@ class _Metered:
     usage: ev.Usage = ev.Usage()
     price: Price | None = None
     cost: float | None = None
-    tokens: dict[int, Measure] = field(default_factory=dict[int, Measure])
-    _rising: list[tuple[int, Measure]] = field(default_factory=list[tuple[int, Measure]])
 
     def __post_init__(self) -> None:
         turn = self.turn
@@ -66,8 +92,15 @@ class _Metered:
         answered_by = turn.end.model if turn.end else None
         self.price = self.prices.of(answered_by) or self.prices.of(turn.begin.model)
         self.cost = self.price.cost(self.usage) if self.price else None
-        self.tokens = {event.seq: self.measures.message(event, turn) for event in (*turn.new, *turn.outputs)}
-        self._rising = list(self._rise())
+
+    @cached_property
+    def tokens(self) -> dict[int, Measure]:
+        turn = self.turn
+        return {event.seq: self.measures.message(event, turn) for event in (*turn.new, *turn.outputs)}
+
+    @cached_property
+    def _rising(self) -> list[tuple[int, Measure]]:
+        return list(self._rise())
 
     def _rise(self) -> Iterator[tuple[int, Measure]]:
         """The context from each seq on."""
@@ -110,9 +143,11 @@ def _weakness(basis: str | None) -> int:
 # --- points ----------------------------------------------------------------------------------------------------------
 
 
-def _points(story: Turns, metered: Sequence[_Metered], measures: Measures) -> Iterator[TokenPoint]:
+def _points(story: Turns, metered: Sequence[_Metered], measures: Measures, after: int) -> Iterator[TokenPoint]:
     by_span = {each.turn.begin.span: each for each in metered}
     for event in story.events:
+        if event.seq <= after:
+            continue
         call = by_span.get(event.span)
         match event:
             case ev.MessageAdded():
@@ -230,6 +265,7 @@ def _model(model: str | None, calls: Sequence[_Metered], measures: Measures) -> 
             "output": price.output,
             "cache_read": price.cache_read,
             "cache_write": price.cache_write,
+            "source": price.source,
         }
         if price and price.input is not None and price.output is not None
         else None,

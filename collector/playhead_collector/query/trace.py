@@ -1,10 +1,11 @@
-"""The tree of a run's spans, as they were stored."""
+"""The tree of a run's spans, and its log events, as they were stored."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from playhead.model import names
 from playhead.model.answers import Page, TraceSpan
+from playhead.model.answers.leases import RunLog
 from playhead.model.span import STATUS_ERROR, STATUS_OK, Span
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.times import elapsed_ms, rfc3339
@@ -21,6 +22,26 @@ async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpa
         "items": [trace_span(span, depth) for span, depth in shown],
         "next_cursor": str(end) if end < len(tree) else None,
     }
+
+
+async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
+    """Log events by time; the cursor counts those already shown."""
+    found = await record.store.logs(record.project, record.run)
+    shown = found[after : after + limit]
+    end = after + len(shown)
+    items: list[RunLog] = [
+        {
+            "name": log.name,
+            "time": rfc3339(log.time_ns),
+            "trace": log.trace_id,
+            "span": log.span_id,
+            "attributes": log.attributes,
+            "scope": log.scope,
+            "resource": log.resource,
+        }
+        for log in shown
+    ]
+    return {"items": items, "next_cursor": str(end) if end < len(found) else None}
 
 
 def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:

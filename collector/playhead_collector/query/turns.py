@@ -1,12 +1,10 @@
 """[query]: a run as turns: what each model call saw, what it asked for, and what became of that.  Questions about why
-begin with this.
-
-`read_turns` gathers (events once, each thread that no later one continues, all contents together); the rest is pure.
+begin with this; `stories` reads what it is told from.  Pure.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +12,11 @@ from playhead.model import event as ev
 from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
-from playhead_collector.errors import ContentMissing
 from playhead_collector.query.asked import Definition, definitions_of
 from playhead_collector.query.calls import LlmEnd, ToolEnd
-from playhead_collector.query.passages import (
-    text_of,
-)
-from playhead_collector.query.record import RunRecord
-from playhead_collector.query.values import Shelf, fetch
+from playhead_collector.query.passages import text_of
+from playhead_collector.query.plans import Step, steps_told
+from playhead_collector.query.values import Shelf
 
 _ERROR = re.compile(r"\s*[\"']?(?:\w*error|\w*exception|traceback|failed|failure)\b", re.IGNORECASE)
 
@@ -76,6 +71,8 @@ class Turns:
     """Where each content entered the run."""
     results: dict[tuple[ContentRef, int], ToolRun] = field(default_factory=dict[tuple[ContentRef, int], ToolRun])
     """The tool call that a part of a message is the result of."""
+    steps: list[Step] = field(default_factory=list[Step])
+    """Of all plans that were written down, in order."""
     _definitions: dict[ContentRef, dict[str, Definition]] = field(
         default_factory=dict[ContentRef, dict[str, Definition]]
     )
@@ -101,16 +98,11 @@ class Turns:
 
     def event(self, seq: int) -> ev.RunEvent:
         """The event at seq."""
-        return self.events[seq - 1]
+        return self.events[self.place(seq)]
 
-
-async def read_turns(record: RunRecord) -> Turns:
-    """The whole run."""
-    events = [event async for block in record.onwards(0) for event in block]
-    begins = [event for event in events if isinstance(event, ev.LlmCalled)]
-    nodes = await _threads(record, (event.thread for event in reversed(begins)))
-    shelf = await fetch(record.store, record.project, [*(node.message for node in nodes.values()), *_named(events)])
-    return tell(record.run, events, shelf, nodes)
+    def place(self, seq: int) -> int:
+        """Where the event at seq stands in `events`, which begin later where a fork's parent is gone."""
+        return seq - self.events[0].seq
 
 
 def tell(run: str, events: Sequence[ev.RunEvent], shelf: Shelf, nodes: dict[ContentRef, ThreadNode]) -> Turns:
@@ -128,36 +120,6 @@ def failure_in(tool: ToolRun | None, text: str) -> str | None:
     if _ERROR.match(text):
         return text.strip()[:300]
     return text[:300] if re.match(r'\s*\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")', text) else None
-
-
-async def _threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> dict[ContentRef, ThreadNode]:
-    """All nodes; a thread that a known one continues is not read again."""
-    nodes: dict[ContentRef, ThreadNode] = {}
-    for ref in refs:
-        if ref is None or ref in nodes:
-            continue
-        try:
-            nodes |= {node.ref: node for node in await record.store.thread(record.project, ref)}
-        except ContentMissing:
-            continue  # not arrived: what it would say is unknown, and stays so
-    return nodes
-
-
-def _named(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]:
-    for event in events:
-        match event:
-            case ev.MessageAdded(message=ref) | ev.ToolCalled(arguments=ref) | ev.ToolCompleted(result=ref):
-                yield ref
-            case ev.RunStarted(input=ref) | ev.PlanCreated(plan=ref) | ev.OrchestrationDecision(annotation=ref):
-                yield ref
-            case ev.StateChanged(value=ref) | ev.AgentHandoff(reason=ref):
-                yield ref
-            case ev.LlmCalled(tools=tools, system=system, input=given):
-                yield from (tools, system, given)
-            case ev.LlmCompleted(reasoning=reasoning, output=output):
-                yield from (reasoning, output)
-            case _:
-                pass
 
 
 class _Telling:
@@ -191,7 +153,7 @@ class _Telling:
             case ev.RunStarted(input=ContentRef() as given):
                 self.story.seqs[given].append(event.seq)
             case _:
-                pass
+                self.story.steps += steps_told(event, self.story.shelf)
 
     def _added(self, event: ev.MessageAdded, span: str) -> None:
         if event.message is not None:

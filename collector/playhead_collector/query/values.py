@@ -17,6 +17,8 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import Store
 
+# Others are answered between two portions.
+_AT_ONCE = 1_000
 _MARK = b'"' + REF_PART.encode() + b'"'
 
 
@@ -127,7 +129,10 @@ def _fragment(data: bytes) -> orjson.Fragment | None:
 async def _stored(store: Store, project: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
     # Refs of others (`gs://...`) are kept in spans, and are not ours to fetch.
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
-    return await store.get_many(project, ours) if ours else {}
+    found: dict[ContentRef, Content] = {}
+    for start in range(0, len(ours), _AT_ONCE):
+        found |= await store.get_many(project, ours[start : start + _AT_ONCE])
+    return found
 
 
 def _parts(content: Content) -> list[ContentRef]:

@@ -6,19 +6,31 @@ from collections.abc import Sequence
 from playhead.model.answers import Page
 from playhead.model.answers_why import Attribution, Place, ValueOrigin
 from playhead.model.answers_why import Evidence as EvidenceAnswer
-from playhead.model.event import ToolCalled
+from playhead.model.event import (
+    LlmCalled,
+    LlmCompleted,
+    LlmFailed,
+    MessageAdded,
+    RunEvent,
+    StepCompleted,
+    StepStarted,
+    ToolCalled,
+)
 from playhead_collector.errors import Refused
 from playhead_collector.query.attribution import Attributed, Evidence, attributions, entered_at
 from playhead_collector.query.moment import seq_at
 from playhead_collector.query.passages import Hit
 from playhead_collector.query.provenance import INVENTED, Origin
 from playhead_collector.query.record import RunRecord
-from playhead_collector.query.turns import ToolRun, Turns, read_turns
+from playhead_collector.query.stories import read_page
+from playhead_collector.query.turns import ToolRun, Turns
+
+_OF_OTHER_CALLS = (LlmCalled, LlmCompleted, LlmFailed, MessageAdded, StepStarted, StepCompleted)
 
 
 async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
     """Tool calls that began behind seq `after`, each with why."""
-    story = await read_turns(record)
+    story = await read_page(record, after, limit, ToolCalled, with_contexts=True)
     tools = [tool for tool in story.tools if tool.begin.seq > after]
     found = await asyncio.to_thread(_answers, story, tools[:limit])
     return {"items": found, "next_cursor": str(found[-1]["seq"]) if len(tools) > limit else None}
@@ -27,15 +39,27 @@ async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[A
 async def answer_attribution(record: RunRecord, at: str) -> Attribution:
     """Why the tool was called that the event is part of.  Raises Refused."""
     seq = await seq_at(record, at)
-    story = await read_turns(record)
-    event = story.event(seq)
-    tool = next((each for each in story.tools if event.span and each.begin.span == event.span), None)
-    if tool is None:
+    event = await record.event(seq)
+    called = await _call_of(record, event)
+    story = await read_page(record, called.seq - 1, 0, ToolCalled, with_contexts=True) if called else None
+    tool = next((each for each in story.tools if called and each.begin.seq == called.seq), None) if story else None
+    if story is None or tool is None:
         raise Refused(
             404, "no_such_tool_call", f"event {seq} of run {record.run} is part of no tool call: see its tool-calls"
         )
     (found,) = await asyncio.to_thread(_answers, story, [tool])
     return found
+
+
+async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
+    """The beginning of the tool call that the event is part of."""
+    if event.span is None or isinstance(event, _OF_OTHER_CALLS):
+        return None
+    async for block in record.around(event.seq):
+        for other in block:
+            if isinstance(other, ToolCalled) and other.span == event.span:
+                return other
+    return None
 
 
 def attribution_answer(story: Turns, found: Attributed) -> Attribution:

@@ -1,9 +1,11 @@
-"""The questions about change, as HTTP asks them: what is different between two moments, what compressions dropped."""
+"""The questions about change, as HTTP asks them: what differs between moments and runs, what compressions dropped."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import Path, Query, Response
 
+from playhead_collector.query.compare import answer_compare
 from playhead_collector.query.compressions import audit_compression, list_compressions
 from playhead_collector.query.diff import answer_diff
 from playhead_collector.query.paging import read_seq
@@ -37,7 +39,22 @@ class ChangeRoutes:
 
         Applied to the state and the messages at `from`, it gives those at `to`.
         """
-        return parsed_answer(await answer_diff(await self._open(run), before, after, hydrate))
+        answer = await answer_diff(await self._open(run), before, after, hydrate)
+        return await asyncio.to_thread(parsed_answer, answer)  # as long as the contexts
+
+    async def compare(
+        self,
+        a: p.RunId,
+        b: Annotated[str, Path(description="The other run: 32 hex digits.")],
+        limit: p.Limit = 100,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """How two runs differ: what they have in common, where they part, which calls stand for which, what came of it.
+
+        `items` are the pairs behind the common part; ids of tool calls make no difference.
+        """
+        one, other = await self._open(a), await self._open(b)
+        return parsed_answer(await answer_compare(one, other, limit, read_seq(cursor)))
 
     async def compressions(self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None) -> Response:
         """Where contexts lost messages, declared or not: how many were kept, summarised and dropped, and tokens."""

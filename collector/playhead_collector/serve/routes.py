@@ -13,10 +13,13 @@ from fastapi import APIRouter, Response
 from playhead.model import answers as a
 from playhead.model import answers_why as w
 from playhead.model.answers import changes as c
+from playhead.model.answers import leases as le
+from playhead.model.answers.comparisons import Comparison
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.record import Runner
 from playhead_collector.serve.change_routes import ChangeRoutes
 from playhead_collector.serve.content_routes import ContentRoutes
+from playhead_collector.serve.lease_routes import LeaseRoutes
 from playhead_collector.serve.run_routes import RunRoutes
 from playhead_collector.serve.schemas import schema
 from playhead_collector.serve.thought_routes import STREAM, ThoughtRoutes
@@ -53,6 +56,8 @@ _REFUSALS = {
     503: "The database does not answer: try again after `Retry-After` seconds.",
 }
 
+_HELD = "Another process goes on with the run; the message says which, and since when."
+
 
 def router(store: Store, runner: Runner, project: int = 1, configured: Configured | None = None) -> APIRouter:
     """The query API on this store; the runner is asked to project a run before anything is said about it."""
@@ -68,6 +73,8 @@ def router(store: Store, runner: Runner, project: int = 1, configured: Configure
     _get(api, "calls", "/runs/{run}/llm-calls", runs.llm_calls, a.Page[a.LlmCall])
     _get(api, "calls", "/runs/{run}/tool-calls", runs.tool_calls, a.Page[a.ToolCall])
     _get(api, "calls", "/runs/{run}/spans", runs.spans, a.Page[a.TraceSpan])
+    _get(api, "calls", "/runs/{run}/logs", runs.logs, a.Page[le.RunLog])
+    _add_leases(api, LeaseRoutes(store, project))
     why = WhyRoutes(store, runner, project)
     _get(api, "why", "/runs/{run}/decisions", why.decisions, a.Page[w.Decision])
     _get(api, "why", "/runs/{run}/decisions/{seq}", why.decision, w.DecisionDetail)
@@ -75,6 +82,7 @@ def router(store: Store, runner: Runner, project: int = 1, configured: Configure
     _get(api, "why", "/runs/{run}/attributions/{seq}", why.attribution, w.Attribution)
     _get(api, "why", "/runs/{run}/causes/{seq}", why.causes, w.CausalGraph)
     changes = ChangeRoutes(store, runner, project)
+    _get(api, "runs", "/runs/{a}/compare/{b}", changes.compare, Comparison)
     _get(api, "moments", "/runs/{run}/diff", changes.diff, c.Diff)
     _get(api, "moments", "/runs/{run}/compressions", changes.compressions, a.Page[c.Compression])
     _get(api, "moments", "/runs/{run}/compressions/{seq}", changes.compression, c.CompressionAudit)
@@ -92,6 +100,14 @@ def _add_thoughts(api: APIRouter, thoughts: ThoughtRoutes) -> None:
     answer, responses = schema(a.Explanation), _EXPLAINED | _refusals(409, 502)
     explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
     explain(thoughts.explain)
+
+
+def _add_leases(api: APIRouter, leases: LeaseRoutes) -> None:
+    path, lease = "/runs/{run}/lease", schema(le.RunLease)
+    held: dict[int | str, dict[str, Any]] = {409: {"description": _HELD, "model": schema(a.ErrorAnswer)}}
+    api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(leases.take_lease)
+    api.put(path, tags=["runs"], name="renew_lease", response_model=lease, responses=held)(leases.renew_lease)
+    api.delete(path, tags=["runs"], name="release_lease", response_model=schema(le.Released))(leases.release_lease)
 
 
 def _get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:

@@ -12,7 +12,7 @@ from playhead_collector.query.moment import answer_state
 from playhead_collector.query.paging import read_seq
 from playhead_collector.query.record import Runner, RunRecord, open_record
 from playhead_collector.query.runs import list_runs, run_detail
-from playhead_collector.query.trace import list_spans
+from playhead_collector.query.trace import list_logs, list_spans
 from playhead_collector.serve import params as p
 from playhead_collector.serve.answering import json_answer
 from playhead_collector.store.ports import RunFilter, Store
@@ -36,6 +36,7 @@ class RunRoutes:
         tag: p.Word = None,
         model: p.Word = None,
         tool: p.Word = None,
+        fork_of: p.Word = None,
         text: p.Word = None,
         since: p.Time = None,
         until: p.Time = None,
@@ -44,18 +45,20 @@ class RunRoutes:
     ) -> Response:
         """Runs, newest first; all conditions must hold.
 
-        `text` is looked for in names, sessions, users, agents and tags; `since` and `until` bound the start.
+        `text` is looked for in names, sessions, users, agents and tags; `since` and `until` bound the start; `fork_of`
+        names the run that they were forked from.
         """
         where = RunFilter(
-            agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
+            agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, fork_of=fork_of,
+            text=text,
             since_ns=p.read_time(since), until_ns=p.read_time(until),
         )  # fmt: skip
         await self._runner.catch_up()
         return json_answer(await list_runs(self._store, self._project, where, limit, cursor))
 
     async def run(self, run: p.RunId) -> Response:
-        """One run in a few words: status, agents, models, usage, how complete its record is, and where to ask on."""
-        return json_answer(run_detail(await self._open(run)))
+        """One run in a few words: status, agents, models, usage, forks, how complete its record is, where to ask on."""
+        return json_answer(await run_detail(await self._open(run)))
 
     async def events(
         self,
@@ -115,3 +118,7 @@ class RunRoutes:
     async def spans(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
         """The tree of spans, attributes as stored: each span after its parent, `depth` levels below a root."""
         return json_answer(await list_spans(await self._open(run), limit, read_seq(cursor)))
+
+    async def logs(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
+        """Log events as stored, by time: state, checkpoints, annotations, and what else the program has said."""
+        return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))

@@ -41,11 +41,14 @@ class Snapshot(NamedTuple):
     body: bytes
 
 
-def pack(events: Sequence[RunEvent], beside: bytes | None = None) -> list[EventPage]:
-    """All pages of a run, whose events are numbered without a gap.  `beside`: see `squeeze`.  Pure."""
+def pack(events: Sequence[RunEvent], beside: bytes | None = None, shared: int = 0) -> list[EventPage]:
+    """All pages of a run, whose events are numbered without a gap, from behind those that it shares with another.
+    `beside`: see `squeeze`.  Pure."""
     pages: list[EventPage] = []
-    if any(event.seq != seq for seq, event in enumerate(events, 1)):
-        raise ValueError("a run's events are numbered 1, 2, 3, ...: number these so before storing them")
+    if any(event.seq != seq for seq, event in enumerate(events, shared + 1)):
+        raise ValueError(
+            f"a run's events are numbered 1, 2, 3, ..., these from {shared + 1}: number them so before storing them"
+        )
     for page, at in enumerate(range(0, len(events), PAGE_EVENTS)):
         part = events[at : at + PAGE_EVENTS]
         pages.append(EventPage(page, part[0].seq, part[-1].seq, squeeze(canonical_json(_page_json(part)), beside)))
@@ -68,10 +71,10 @@ def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LA
     return events
 
 
-def pack_snapshots(states: Sequence[RunState]) -> list[Snapshot]:
-    """Each state with what its history has more than the one before: a history only grows.  Pure."""
+def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]:
+    """Each state with what its history has more than the one before: a history only grows.  `known`: how many messages
+    the snapshots of a shared record have.  Pure."""
     snapshots: list[Snapshot] = []
-    known = 0
     for state in states:
         value = state_to_json(state)
         del value["history"]
@@ -81,11 +84,16 @@ def pack_snapshots(states: Sequence[RunState]) -> list[Snapshot]:
     return snapshots
 
 
-async def write(conn: Conn, project: int, run: UUID, pages: Sequence[EventPage], beside: int | None) -> None:
-    """Makes these the run's pages.  `beside` is the number of the page of spans that they were packed with."""
+async def write(conn: Conn, project: int, run: UUID, pages: Sequence[EventPage], beside: int | None) -> int | None:
+    """Makes these the run's pages.  `beside` is the number of the page of spans that they were packed with.
+
+    Returns the seq from which on events may be others now; None when all are as they were."""
     rows = await sql.rows(conn, "event_digests", project=project, run=run)
-    stored = {row["page"]: (row["beside"], row["digest"]) for row in rows}
-    changed = [page for page in pages if stored.pop(page.page, None) != (beside, sha256(page.body).digest())]
+    # A body does not say where it stands: a fork's first number is known when its parent is.
+    stored = {row["page"]: (row["beside"], row["first_seq"], row["digest"]) for row in rows}
+    changed = [
+        page for page in pages if stored.pop(page.page, None) != (beside, page.first, sha256(page.body).digest())
+    ]
     if changed:
         await sql.run(
             conn,
@@ -100,6 +108,8 @@ async def write(conn: Conn, project: int, run: UUID, pages: Sequence[EventPage],
         )
     if stored:
         await sql.run(conn, "delete_event_pages", project=project, run=run, pages=list(stored))
+    left = [pages[-1].last + 1] if stored and pages else []
+    return min([page.first for page in changed] + left, default=None)
 
 
 async def write_snapshots(conn: Conn, project: int, run: UUID, states: Sequence[Snapshot]) -> None:
@@ -123,7 +133,7 @@ async def write_snapshots(conn: Conn, project: int, run: UUID, states: Sequence[
 async def read(
     conn: Conn, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
 ) -> list[RunEvent]:
-    """Events with after < seq <= upto, in order, at most `limit`."""
+    """Events with after < seq <= upto, in order, at most `limit`; first those that a fork shares with its parent."""
     last = _LAST if upto is None else upto
     rows = await sql.rows(
         conn,
@@ -137,7 +147,7 @@ async def read(
     )
     found: list[RunEvent] = []
     for row in rows:
-        found += unpack(run, row["first_seq"], _json(row), after=after, upto=last)
+        found += unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
     return found[:limit]
 
 
@@ -154,7 +164,9 @@ async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | Non
         if sought not in page:
             continue
         for seq, event in enumerate(parse_json(page)["events"], row["first_seq"]):
-            if (event["id"] if isinstance(event, dict) else _id(event[1], event[3], event[0])) == event_id:
+            if (event["id"] if isinstance(event, dict) else _id(event[1], event[3], event[0])) != event_id:
+                continue
+            if row["low"] < seq <= row["high"]:
                 return seq
     return None
 

@@ -16,6 +16,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
+from playhead_collector.store.lease_ports import LeaseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,10 @@ class RunRow:
     sealed: bool = False
     fork_of: str | None = None
     fork_at: int | None = None
+    shared: int | None = None
+    """Of a fork: how many events of its parent come before its own; None while that is not known."""
+    parent_missing: bool = False
+    """The store's: whether a part of its record stands in a run that is not here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,7 @@ class RunFilter:
     tag: str | None = None
     model: str | None = None
     tool: str | None = None
+    fork_of: str | None = None
     text: str | None = None
     since_ns: int | None = None
     until_ns: int | None = None
@@ -155,6 +161,19 @@ class Projection:
     row: RunRow
     snapshots: Sequence[RunState] = ()
     unread: Collection[ContentRef] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The run that a fork was made from, as it is projected.
+
+    `events` is its whole history; `spans` are its own ones, then those of the run that it was itself forked from, ...
+    """
+
+    run: str
+    events: Sequence[RunEvent]
+    spans: Sequence[Sequence[Span]]
+    sealed: bool = False
 
 
 async def _read_nothing(_refs: Collection[ContentRef]) -> None: ...
@@ -178,6 +197,10 @@ class RunWork:
     """Messages that were read; none until `read` is asked for them."""
     read: Callable[[Collection[ContentRef]], Awaitable[None]] = _read_nothing
     """Puts those that are stored into `messages`, without the parts that are stored apart."""
+    parent: Parent | None = None
+    """Of a fork, when that run is here."""
+    shared: int | None = None
+    """`RunRow.shared` as it was projected last."""
     result: Projection | None = field(default=None)
 
 
@@ -187,7 +210,8 @@ class EventStore(Protocol):
     def work(self, project: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
         """Locks the run for other workers, not for ingest; None when there is no such run.  On leaving without error,
         `result` (if set) is stored in the same transaction and the run is no longer dirty (unless more arrived
-        meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ...; only pages that changed are written.
+        meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a fork from behind what it
+        shares; only pages that changed are written, and forks that share what changed are dirty then.
         """
         ...
 
@@ -200,13 +224,15 @@ class EventStore(Protocol):
         ...
 
     async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Ended, projected, not sealed, and nothing arrived after that time."""
+        """Ended, projected, not sealed, and nothing arrived after that time; a fork only after its parent."""
         ...
 
     async def events(
         self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
-        """Events with after < seq <= upto, in order."""
+        """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
+
+        What a fork shares with its parent comes first, and says in `run` whose it is."""
         ...
 
     def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
@@ -254,7 +280,7 @@ class ExplanationStore(Protocol):
         ...
 
 
-class Store(ContentStore, SpanStore, EventStore, ExplanationStore, Protocol):
+class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, Protocol):
     """All of it, on one pool."""
 
     async def ready(self) -> None:

@@ -17,11 +17,12 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store import content, events, ingest, llm_calls, runs, threads, work
+from playhead_collector.store import content, events, ingest, leases, llm_calls, runs, threads, work
 from playhead_collector.store import statements as sql
 from playhead_collector.store.connection import Database
 from playhead_collector.store.ingest import Memory, Put, day
 from playhead_collector.store.learning import Learning
+from playhead_collector.store.lease_ports import Taken
 from playhead_collector.store.ports import Batch, Ingested, RunFilter, RunRow, RunWork
 from playhead_collector.store.statements import Conn
 
@@ -189,6 +190,27 @@ class PostgresStore:
     ) -> Sequence[RunRow]:
         async with self._db.reading() as conn:
             return await runs.page(conn, project, where, limit, before)
+
+    # --- leases -------------------------------------------------------------------------------------------------------
+
+    async def take_lease(
+        self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
+    ) -> Taken:
+        quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
+        return await self._db.transact(
+            lambda conn: leases.take(
+                conn, project, runs.id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns
+            )
+        )
+
+    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> Taken:
+        return await self._db.transact(lambda conn: leases.renew(conn, project, runs.id_of(run), holder, seconds))
+
+    async def release_lease(self, project: int, run: str, holder: str) -> bool:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "release_lease", project=project, run=runs.id_of(run), holder=holder) > 0
+
+    # --- figures ------------------------------------------------------------------------------------------------------
 
     async def counts(self) -> Mapping[str, Any]:
         async with self._db.reading() as conn:

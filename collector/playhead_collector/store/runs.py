@@ -15,8 +15,8 @@ INT, BIGINT = 2**31 - 1, 2**63 - 1
 _NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
 # These stand in `labels` only.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
-_ONE = ("status", "session", "user")
-_FIELDS = tuple(each.name for each in fields(RunRow) if each.name != "run" and each.name not in _MANY)
+_ONE = ("status", "session", "user", "fork_of")
+_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", "parent_missing", *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens"}
 
 
@@ -46,6 +46,7 @@ def label(what: str, value: str) -> str:
 async def write(conn: Conn, project: int, row: RunRow) -> None:
     """Stores the summary of a run that is there."""
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
+    values["shared_run"] = None if row.shared is None else id_of(row.fork_of or "")
     await sql.run(
         conn, "write_run", project=project, run=id_of(row.run), labels=_labels(row), search=_search(row), **values
     )
@@ -100,4 +101,4 @@ def _row(found: Record) -> RunRow:
     for many, one in _MANY.items():
         start = label(one, "")
         values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
-    return RunRow(run=found["run_id"].hex, **values)
+    return RunRow(run=found["run_id"].hex, parent_missing=found["parent_missing"], **values)

@@ -1,5 +1,6 @@
 """[receive, lift] → store: threads.  A thread is read with one range scan for each lineage that it runs through."""
 
+import asyncio
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from playhead_collector.store.content import role_named
 from playhead_collector.store.lineages import Chain, Growth, Place, chains, grow
 from playhead_collector.store.statements import Conn
 
+# A thread of more messages is put together beside the event loop.
+_OFF_LOOP_NODES = 2_000
 BLOCK = 1000  # as the sequence in the schema has it
 
 
@@ -80,9 +83,14 @@ async def adopt(conn: Conn, lineages: Lineages, project: int, today: datetime.da
 
 async def read(conn: Conn, project: int, ref: ContentRef) -> list[ThreadNode]:
     """All nodes from first to last; empty when there is no such thread."""
+    rows = await sql.rows(conn, "read_thread", project=project, ref=ref.digest)
+    return _chain(rows) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows)
+
+
+def _chain(rows: Sequence[Record]) -> list[ThreadNode]:
     nodes: list[ThreadNode] = []
     parent: ContentRef | None = None
-    for depth, row in enumerate(await sql.rows(conn, "read_thread", project=project, ref=ref.digest), 1):
+    for depth, row in enumerate(rows, 1):
         own = ContentRef.from_digest(row["ref"])
         nodes.append(ThreadNode(own, parent, ContentRef.from_digest(row["message"]), depth))
         parent = own

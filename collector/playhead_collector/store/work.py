@@ -13,7 +13,7 @@ from asyncpg import Record
 from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
-from playhead_collector.store import content, events, llm_calls, runs, spans, threads
+from playhead_collector.store import content, events, llm_calls, runs, shared, spans, threads
 from playhead_collector.store import statements as sql
 from playhead_collector.store.compression import unsqueeze
 from playhead_collector.store.content import Dictionaries
@@ -41,18 +41,22 @@ async def working(
         yield None
         return
     pages, merged = await read_spans(conn, project, run)
-    refs = spans.named_refs(merged.spans, merged.logs)
+    parent = await shared.read_parent(conn, project, run, merged.spans)
+    refs = [*spans.named_refs(merged.spans, merged.logs), *shared.threads_in(parent.events if parent else ())]
     await threads.adopt(conn, lineages, project, today)
     nodes, roles = await threads.read_many(conn, project, refs)
     sealed: Sequence[RunEvent] | None = None
     if locked["sealed"]:
-        sealed = await events.read(conn, project, run.hex)
+        sealed = await events.read(conn, project, run.hex, after=locked["shared"] or 0)
     work = RunWork(run.hex, merged.spans, merged.logs, nodes, roles, sealed, news["arrived_ns"])
+    work.parent, work.shared = parent, locked["shared"]
     work.read = partial(_read_messages, conn, dictionaries, project, work.messages)
     yield work
     if work.result is not None:
         bodies = await _tidy(conn, project, run, pages, merged, ended=work.result.row.ended_ns is not None)
-        await _store(conn, project, run, work.result, bodies)
+        changed = await _store(conn, project, run, work.result, bodies)
+        if changed is not None:
+            await shared.wake_forks(conn, project, run, changed, news["arrived_ns"])
         await sql.run(conn, "forget_news", project=project, run=run, news=news["news"])
 
 
@@ -104,19 +108,25 @@ async def _tidy(
     return kept | {number: page.body for number, page in tidied.pages}
 
 
-async def _store(conn: Conn, project: int, run: UUID, result: Projection, bodies: Mapping[int, bytes]) -> None:
+async def _store(conn: Conn, project: int, run: UUID, result: Projection, bodies: Mapping[int, bytes]) -> int | None:
+    """The seq from which on events may be others now."""
     # A page of spans is small beside those of events as long as it is the only one. It may still change while the run
     # goes on, and then events would have to be packed again for that alone.
     ended = result.row.ended_ns is not None
     number, body = next(iter(bodies.items())) if ended and len(bodies) == 1 else (None, None)
     beside = None if body is None else unsqueeze(body)
     if len(result.events) > _BUSY_EVENTS:
-        pages = await asyncio.to_thread(events.pack, result.events, beside)
+        pages = await asyncio.to_thread(events.pack, result.events, beside, result.row.shared or 0)
     else:
-        pages = events.pack(result.events, beside)
-    await events.write(conn, project, run, pages, number)
-    snapshots = events.pack_snapshots(sorted(result.snapshots, key=lambda state: state.seq))
+        pages = events.pack(result.events, beside, result.row.shared or 0)
+    changed = await events.write(conn, project, run, pages, number)
+    known = 0
+    if result.row.shared and result.snapshots:
+        of = {"parent": runs.id_of(result.row.fork_of or ""), "upto": result.row.shared}
+        known = await sql.value(conn, "shared_history", project=project, **of)
+    snapshots = events.pack_snapshots(sorted(result.snapshots, key=lambda state: state.seq), known)
     await events.write_snapshots(conn, project, run, snapshots)
     await llm_calls.write(conn, project, run, result.events)
     pending = await sql.value(conn, "settle_pending", project=project, run=run)
     await runs.write(conn, project, replace(result.row, run=run.hex, content_pending=pending))
+    return changed

@@ -19,6 +19,8 @@ CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
 UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
 _SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
+# Asked once or more in each call: the public functions are two or three calls more each.
+CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
 _OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
 # The path of a deep recursion; beyond this its beginning is given by its hash.
 _LONGEST_PATH = 400
@@ -39,11 +41,11 @@ def begin(
     run begins, and a step inside one.  `root` are attributes for the case that a run begins here.
     """
     try:
-        where = otel.get_current()
+        where = CONTEXTS.get_current()
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED):
             return None
-        to = recorder()
+        to = place.recorder or recorder()
         if to is None:
             return None
         if isinstance(above, ObservedSpan):
@@ -79,6 +81,8 @@ def _root(
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
     if root:
         span.attributes |= root
+    if place.on_root is not None:
+        place.on_root(span)
     return span
 
 

@@ -12,12 +12,14 @@ from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, TraceFlags
 
 from playhead.api import twin
-from playhead.api.begin import CURRENT, UNRECORDED
+from playhead.api.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.span import ObservedSpan
 from playhead.errors import RunStopped
 from playhead.model import names
 
+# Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
+[_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _MOST_ERROR_TEXT = 256
 _MOST_TRACE_TEXT = 16_384
@@ -40,13 +42,14 @@ def enter(span: ObservedSpan) -> None:
         if span.run.replay is not None:
             _go_on(span)
         attach(span)
-        if not (span.silent or span.announced) and _is_announced(span):
+        if not (span.silent or span.announced) and is_announced(span):
             span.recorder.announce(span.fields(), span.frames)
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed(f"enter {span.name!r}", error)
 
 
-def _is_announced(span: ObservedSpan) -> bool:
+def is_announced(span: ObservedSpan) -> bool:
+    """Whether the journal hears of the call when it begins: others, it hears of when they end."""
     return span.kind in _ANNOUNCED or names.RUN_ROOT in span.attributes
 
 
@@ -63,15 +66,19 @@ def _go_on(span: ObservedSpan) -> None:
 def tell_enclosing(span: ObservedSpan) -> None:
     """What happens inside is news: so are the calls around it, of which the record says nothing or not enough."""
     above = span.above
-    if above is None:
-        return
-    if above.silent and above.end_ns is None:
-        tell_enclosing(above)
-        above.silent = False
-        _count(above)
-        if _is_announced(above):
-            above.recorder.announce(above.fields(), above.frames)
-    span.trace_id, span.parent_id, span.ids = above.trace_id, above.span_id, None
+    if above is not None:
+        tell_after_all(above)
+        span.trace_id, span.parent_id, span.ids = above.trace_id, above.span_id, None
+
+
+def tell_after_all(span: ObservedSpan) -> None:
+    """The record has this call, but not what happens in it now."""
+    if span.silent and span.end_ns is None:
+        tell_enclosing(span)
+        span.silent = False
+        _count(span)
+        if is_announced(span):
+            span.recorder.announce(span.fields(), span.frames)
 
 
 def _count(span: ObservedSpan) -> None:
@@ -95,8 +102,8 @@ def _around(span: ObservedSpan) -> Context:
 def attach(span: ObservedSpan, where: Context | None = None) -> None:
     """Makes the span current in this context until `detach`; `where` is what `pause` gave."""
     if where is None:
-        where = otel.set_value(CURRENT, span, trace.set_span_in_context(span))
-    span.token = otel.attach(where)
+        where = Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span})
+    span.token = CONTEXTS.attach(where)
 
 
 def pause(span: ObservedSpan) -> Context:
@@ -112,7 +119,7 @@ def detach(span: ObservedSpan) -> None:
     span.token = None
     if token is not None:
         try:
-            otel._RUNTIME_CONTEXT.detach(token)  # pyright: ignore[reportPrivateUsage] - `otel.detach` logs an error instead of telling
+            CONTEXTS.detach(token)  # `otel.detach` logs an error instead of telling
         except ValueError:
             return
 
@@ -130,7 +137,7 @@ def finish(
         if span.run.recorded and not span.silent:
             if output_name is not None:
                 set_payload(span, output_name, output)
-            if not span.can_be_answered or names.RESPONSE_REF in span.attributes:
+            if names.RESPONSE_REF in span.attributes or not span.can_be_answered:
                 pass
             elif lost is not None:
                 span.attributes[names.UNRESTORABLE] = lost

@@ -13,6 +13,7 @@ import wrapt
 
 from playhead.api import wrappers
 from playhead.api.guard import warn_once
+from playhead.api.injected import injected_parameters, separated
 from playhead.api.span import ObservedSpan
 from playhead.model import names
 
@@ -34,10 +35,16 @@ def observed(function: F, how: "Observation") -> F:
     attributes = {names.CODE: code} if (code := _fingerprint(inner)) else {}
     call_kind = _kind_of(function)
     output = how.output_name(how.kind or "step") if how.capture_output else None
+    injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
 
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         def start() -> ObservedSpan | None:
-            return how.begin(name, _bind(parameters, instance, args, kwargs), attributes)
+            arguments = _bind(parameters, instance, args, kwargs)
+            if not injected:
+                return how.begin(name, arguments, attributes)
+            arguments, call_id = separated(arguments, injected)
+            more = {names.TOOL_CALL_ID: call_id} if call_id is not None else {}
+            return how.begin(name, arguments, {**attributes, **more})
 
         if call_kind == _PLAIN:
             span = start()

@@ -1,6 +1,6 @@
 """`@observe`: a decorator for any callable, and a context manager for a block."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar, overload
 
 from playhead.api.begin import begin
@@ -8,11 +8,11 @@ from playhead.api.calls import current_span, enter, fail, finish, set_payload
 from playhead.api.functions import observed
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.port import Redact
-from playhead.api.requested import requested_call
+from playhead.api.requested import answered_call, requested_call
 from playhead.api.run import about
 from playhead.api.span import ObservedSpan
+from playhead.api.values import kinds_of, record_values
 from playhead.model import names
-from playhead.model.canonical import canonical_json
 from playhead.model.careful import safe_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +36,7 @@ def observe(
     user: str | None = None,
     tags: list[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    record: str | Iterable[str] | None = None,
 ) -> "Observation": ...
 def observe(
     target: Any = None,
@@ -52,6 +53,7 @@ def observe(
     user: str | None = None,
     tags: list[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    record: str | Iterable[str] | None = None,
 ) -> Any:
     """Records a call: name, arguments, result, error, nesting.  A run begins at the outermost observed call.
 
@@ -62,18 +64,18 @@ def observe(
     agent).  When a run goes on from a record, calls of kind llm, tool, retriever and embedding are answered from it,
     and so is any call with `replay=True`; a tool with `idempotent=True` may be executed twice.  `redact` is called with
     the arguments and with the result, and returns what may be recorded.  `session`, `user`, `tags` and `metadata`
-    describe the run, if one begins here.  Nothing that goes wrong in here is raised into the program; an unknown kind
-    is a step, with one warning.
+    describe the run, if one begins here, and `record` ("clock,random,uuid") names what it records besides calls.
+    Nothing that goes wrong in here is raised into the program; an unknown kind is a step, with one warning.
     """
     label = target if isinstance(target, str) else name
     if kind is not None and kind not in names.KINDS:
-        expected = ", ".join(names.KINDS)
-        said = safe_repr(kind)
+        expected, said = ", ".join(names.KINDS), safe_repr(kind)
         warn_once(f"kind {said}", f"observe(kind={said}): expected one of {expected}; recorded as a step")
         kind = "step"
     more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
     observation = Observation(label, kind, capture_input, capture_output, redact, about(session, user, tags), metadata)
     observation.attributes = {name: True for name, on in more.items() if on}
+    observation.record = None if record is None else kinds_of(record)
     return observation if target is None or isinstance(target, str) else observation(target)
 
 
@@ -98,6 +100,7 @@ class Observation:
         self.root = root
         self.metadata = metadata
         self.attributes: dict[str, Any] = {}
+        self.record: frozenset[str] | None = None
         self._open: list[ObservedSpan | None] = []
 
     def __call__(self, function: F) -> F:
@@ -157,9 +160,11 @@ class Observation:
     def _describe(self, span: ObservedSpan, name: str, arguments: dict[str, Any] | None) -> None:
         if self.metadata is not None and names.RUN_ROOT in span.attributes:
             set_payload(span, names.RUN_METADATA_REF, self.metadata)
+        if self.record is not None:
+            record_values(span, self.record)
         if arguments is not None:
             tool = span.kind == "tool"
-            if tool and span.run.requested and names.TOOL_CALL_ID not in span.attributes:
+            if tool and span.run.requested:
                 _match_request(span, name, arguments)
             if self.capture_input:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
@@ -175,6 +180,8 @@ class Observation:
 
 
 def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
-    call_id = requested_call(span.run, name, canonical_json(arguments))
-    if call_id is not None:
+    known = span.attributes.get(names.TOOL_CALL_ID)
+    if known is not None:
+        answered_call(span.run, name, known)
+    elif (call_id := requested_call(span.run, name, arguments)) is not None:
         span.attributes[names.TOOL_CALL_ID] = call_id

@@ -17,7 +17,7 @@ Redact = Callable[[Any], Any]
 class Frames(list[bytes]):
     """What a call has collected for the journal; opaque here, filled by the recorder and given back in one piece.
 
-    `new` are the refs of the contents and threads in it, by digest; there is none while it is empty.
+    `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.
     """
 
     __slots__ = ("new",)
@@ -39,6 +39,8 @@ class Recorder(Protocol):
     `redact` is the call's own hook, after which the hook for all payloads has its turn.
     """
 
+    frames: type[Frames]
+    """What to make for a call, and for this recorder to fill."""
     content: bool
     """Whether payloads are recorded at all."""
     reasoning: bool
@@ -46,11 +48,8 @@ class Recorder(Protocol):
     always: bool
     """Whether runs are recorded that the sampler drops."""
 
-    @property
-    def redacts(self) -> bool:
-        """Whether a hook changes every payload, so that the record does not hold what the program saw."""
-        ...
-
+    redacts: bool
+    """Whether a hook changes every payload, so that the record does not hold what the program saw."""
     provider: TracerProvider
     """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
 
@@ -75,6 +74,16 @@ class Recorder(Protocol):
 
     def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
         """The ref of a short thread of messages that are in canonical form already, e.g. a call's output."""
+        ...
+
+    def native_message(
+        self,
+        message: Any,
+        to_message: Callable[[Mapping[str, Any]], Message],
+        frames: Frames,
+        redact: Redact | None = None,
+    ) -> ContentRef | None:
+        """The ref of one of a provider's messages, the same as in a thread."""
         ...
 
     def message(self, message: Message, redact: Redact | None = None) -> Message:
@@ -120,6 +129,8 @@ class _Place:
     rewind: Callable[[bool], None] | None = None
     """Prepares the run that the environment says to go on with; called once, with whether anything is recorded.  May
     raise SystemExit."""
+    on_root: Callable[[Any], None] | None = None
+    """Told of the first call of each run, where runs record more than their calls."""
     next_run: list[Any] | None = None
     """The run that the first run of this process goes on with, where the environment says so."""
 

@@ -3,11 +3,12 @@
 A run that is not replayed has none, and pays one comparison per call for it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from playhead.model import names
+from playhead.model.ref import ContentRef
 
 if TYPE_CHECKING:
     from playhead.api.span import ObservedSpan
@@ -24,10 +25,34 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """What to ask instead.  `system`: another prompt, where that stands apart from the messages; None: the program's.
+    `described`: how this was made, as JSON values for the record."""
+
+    messages: list[Any]
+    system: str | None
+    described: Any
+
+
+class Edit(Protocol):
+    """A model is asked otherwise than the program asks it."""
+
+    def applied(
+        self, messages: Sequence[Any], system: str | None, ref_of: Callable[[Any], ContentRef | None]
+    ) -> Edited | None:
+        """To messages in the provider's form, and the ref of a system prompt that stands apart.
+
+        None: nothing of the edit is about this call.  Raises RunStopped when it had to be.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a call gives without being executed.  `told`: it is news (a person set it), and is recorded as this run's;
     otherwise the record has it already.  `items`: what a generator gave, one by one; `ending`: what it raised after
-    them.  `raw`: a model's response as it was received, or as it was changed."""
+    them.  `raw`: a model's response as it was received, or as it was changed.  With an `edit`, the call is executed
+    after all, but asks with other messages."""
 
     value: Any = None
     error: BaseException | None = None
@@ -35,6 +60,7 @@ class Answer:
     ending: BaseException | None = None
     told: bool = False
     raw: Any = None
+    edit: Edit | None = None
 
     def give(self) -> Any:
         """The value, or the exception."""

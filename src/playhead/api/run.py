@@ -47,7 +47,9 @@ class ActiveRun:
         "recorded",
         "replay",
         "requested",
+        "responses",
         "root",
+        "values",
     )
 
     def __init__(self, *, recorded: bool = True, run_id: str | None = None, attempt: int = 0) -> None:
@@ -56,6 +58,8 @@ class ActiveRun:
         self.recorded = recorded
         self.replay: Replay | None = None
         """Who answers its calls, for a run that is resumed or forked."""
+        self.values: Any = None
+        """What it reads besides its calls, where that is recorded: see `api.values`."""
         self.keys: dict[str, list[int]] = {}
         """Which equal calls have asked for an idempotency key, in order."""
         self.root: dict[str, Any] = {}
@@ -65,8 +69,11 @@ class ActiveRun:
         """The number of the latest start or log event."""
         self.occurrences: dict[str, Any] = {}
         self.conversation = Conversation()
-        # Tool calls that a model asked for and that no tool span has answered yet: (name, arguments) -> call ids.
-        self.requested: dict[tuple[str, bytes], list[str]] = {}
+        # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
+        self.requested: dict[str, list[tuple[bytes, str]]] = {}
+        self.responses: dict[str, Any] = {}
+        """What was said up to a model's response, by its id, where the server keeps the conversation: its previous
+        response, and the items since."""
         self._mutex = threading.Lock()
         self._forks = _Process.forks
 

@@ -7,21 +7,25 @@ import functools
 import hashlib
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
 from playhead.api.begin import begin
-from playhead.api.calls import current_span, enter, fail, finish, set_payload
+from playhead.api.calls import current_span, enter, fail, finish, is_announced, set_payload
+from playhead.api.compressing import threads_of
 from playhead.api.guard import swallowed
-from playhead.api.port import Frames, Redact, recorder
+from playhead.api.port import Frames, Recorder, Redact, recorder
 from playhead.api.replaying import equal_call
 from playhead.api.run import about
 from playhead.api.span import ObservedSpan
+from playhead.api.values import kinds_of, record_values
 from playhead.model import names
 from playhead.model.careful import safe_repr
+from playhead.model.ref import ContentRef
 
+_Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | None]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -56,7 +60,8 @@ class run:  # noqa: N801 - it is used like a function
     """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
 
     Inside another run it is an agent of that run, and `session`, `user`, `tags` and `metadata` are that run's.
-    `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state.
+    `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state.  `record` names what
+    is recorded besides calls, to be given again when the run goes on from its record: "clock,random,uuid".
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class run:  # noqa: N801 - it is used like a function
         tags: list[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
+        record: str | Iterable[str] | None = None,
     ):
         self.name = name
         self.state = RunState()
@@ -75,6 +81,7 @@ class run:  # noqa: N801 - it is used like a function
         self._root = about(session, user, tags)
         self._metadata = metadata
         self._redact = redact
+        self._record = kinds_of(record) if record is not None else None
         self._span: ObservedSpan | None = None
 
     def __enter__(self) -> Self:
@@ -86,6 +93,8 @@ class run:  # noqa: N801 - it is used like a function
                 self.id = span.run.id
                 if self._metadata is not None and names.RUN_ROOT in span.attributes:
                     set_payload(span, names.RUN_METADATA_REF, self._metadata)
+                if self._record is not None:
+                    record_values(span, self._record)
             enter(span)
         return self
 
@@ -142,11 +151,40 @@ def checkpoint(state: Any = None, *, name: str | None = None) -> None:
 
 
 def annotate(
-    *, decision: Any = None, reason: str | None = None, alternatives: list[Any] | None = None, **more: Any
+    *,
+    decision: Any = None,
+    reason: str | None = None,
+    alternatives: list[Any] | None = None,
+    plan: Any = None,
+    **more: Any,
 ) -> None:
-    """A decision that the code takes, said for the record: what was chosen, why, and what else could have been."""
+    """A decision that the code takes, said for the record: what was chosen, why, and what else could have been.
+
+    `plan` is what is to be done from here on: a list of steps, each a text or an object such as `{"text": ...}`.  It is
+    an event of its own (`plan_created`) and takes the place of the plan before.
+    """
+    if plan is not None:
+        say(names.PLAN, {}, {names.PLAN_REF: plan})
     said = {"decision": decision, "reason": reason, "alternatives": alternatives, **more}
-    say(names.ANNOTATION, {}, {names.ANNOTATION_REF: {key: item for key, item in said.items() if item is not None}})
+    said = {key: item for key, item in said.items() if item is not None}
+    if said or plan is None:
+        say(names.ANNOTATION, {}, {names.ANNOTATION_REF: said})
+
+
+def compressed(
+    *, before: Iterable[Any], after: Iterable[Any], summary: Any = None, strategy: str | None = None
+) -> None:
+    """The program has compressed its context: what the model saw until here, and what it is to see instead.
+
+    `before` and `after` are messages as in a Chat Completions request; `summary` is the message (or its text) that
+    stands for those that went, None when they were dropped; `strategy` says in a word how, e.g. `sliding_window`.
+    """
+    attributes = {names.COMPRESSION_STRATEGY: _text(strategy)} if strategy is not None else {}
+    span = current_span()
+    if span is not None:
+        _tell(
+            span, names.COMPRESSED, attributes, lambda to, frames: threads_of(to, frames, span, before, after, summary)
+        )
 
 
 def handoff(to: str, *, reason: str | None = None) -> None:
@@ -188,6 +226,17 @@ def say(event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside
 
 def say_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
     """Journals a log event of this call."""
+    _tell(span, event, attributes, lambda to, frames: _contents(to, frames, span, payloads))
+
+
+def _contents(
+    to: Recorder, frames: Frames, span: ObservedSpan, payloads: Mapping[str, Any]
+) -> dict[str, ContentRef | None]:
+    return {name: to.payload(value, frames, span.redact) for name, value in payloads.items()}
+
+
+def _tell(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
+    """Journals a log event of this call with what `refer` names, unless the record that it goes on from has it."""
     try:
         to = recorder()
         if to is None or not span.run.recorded:
@@ -195,15 +244,15 @@ def say_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads:
         replay = span.run.replay
         if replay is not None and event != names.RESUMED and replay.repeats(event, span):
             return
-        frames = Frames()
+        frames = to.frames()
+        frames.new = {}
         said: dict[str, Any] = {names.RUN_ID: span.run.id, **attributes}
         number = span.run.next_start()
         if number is not None:
             said[names.CALL_ORDER] = number
-        for name, value in payloads.items():
-            ref = to.payload(value, frames, span.redact)
-            if ref is not None:
-                said[name] = ref
+        if not is_announced(span):  # a crash may leave no more of the call than this
+            said[names.CALL_KEY] = span.attributes.get(names.CALL_KEY)
+        said |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
         fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", said)
         to.log(event, fields, frames)
     except Exception as error:  # noqa: BLE001 - the guard

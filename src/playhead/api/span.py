@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
 from playhead.api.guard import swallowed
-from playhead.api.port import Frames, Recorder, Redact
+from playhead.api.port import Recorder, Redact
 from playhead.api.run import ActiveRun
 from playhead.model import names
 
@@ -100,7 +100,8 @@ class ObservedSpan(trace.Span):
         self.otel_kind = 1
         self.start_ns = time.time_ns()
         self.end_ns: int | None = None
-        self.frames = Frames()
+        self.frames = recorder.frames()
+        self.frames.new = {}
         self.ids: tuple[int, str, str, str | None] | None = None
         self.redact: Redact | None = None
         self.twin: trace.Span | None = None

@@ -21,7 +21,7 @@ def provider() -> TracerProvider | None:
     """The program's own, if it has one."""
     # The public way reads the environment each time while there is none, which costs more than the rest of a span.
     found: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
-    return found if isinstance(found, TracerProvider) else None
+    return found if found is not None and isinstance(found, TracerProvider) else None
 
 
 def start(of: TracerProvider, span: ObservedSpan, where: Context) -> None:

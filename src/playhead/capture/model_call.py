@@ -13,7 +13,9 @@ from playhead.api.calls import abort, enter, fail, finish, set_payload
 from playhead.api.guard import swallowed
 from playhead.api.replaying import Answer, Restore, answered
 from playhead.api.requested import request_call
+from playhead.api.run import ActiveRun
 from playhead.api.span import ObservedSpan
+from playhead.capture.edited import Asking, edited
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
@@ -54,23 +56,27 @@ class RecordedAnswers:
 
     restore: Restore
     read: Callable[[Any], ModelResponse | None]
+    asking: Asking | None = None
+    """None: what it asks cannot be changed."""
 
 
 class ModelCall:
     """One call; `start` answers None when it is not recorded.  Only what a resumed run asked to hear of is raised."""
 
-    __slots__ = ("answer", "began", "recorded", "span")
+    __slots__ = ("answer", "began", "edited", "recorded", "span")
 
     def __init__(self, span: ObservedSpan):
         self.span = span
         self.recorded: RecordedAnswers | None = None
         self.answer: Answer | None = None
         """What the record says of a run that is resumed or forked: `give` it instead of calling."""
+        self.edited: dict[str, Any] | None = None
+        """What to call with instead, where a person has edited what this call asks."""
         self.began = time.perf_counter()
 
     @classmethod
     def start(
-        cls, read: Callable[[], ModelRequest], recorded: "Callable[[], RecordedAnswers] | None" = None
+        cls, read: Callable[[], ModelRequest], recorded: "Callable[[ActiveRun], RecordedAnswers] | None" = None
     ) -> "ModelCall | None":
         """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
 
@@ -98,8 +104,11 @@ class ModelCall:
             swallowed("observe a model call", error)
             return None
         if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
-            call.recorded = recorded()
+            call.recorded = recorded(span.run)
             call.answer = answered(span, call.recorded.restore)
+            if call.answer is not None and call.answer.edit is not None:
+                call.edited = edited(span, request, call.answer.edit, call.recorded.asking)
+                call.answer = None
         if call.answer is None or call.answer.told:
             enter(span)
         return call
@@ -157,7 +166,8 @@ class ModelCall:
 def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
     to, frames = span.recorder, span.frames
     thread = to.thread(request.messages, request.to_message, span.run.conversation, frames, span.redact)
-    _refer(span, names.INPUT_MESSAGES_REF, thread)
+    if thread is not None:
+        span.attributes[names.INPUT_MESSAGES_REF] = thread
     if request.tools:
         _refer(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system:
@@ -169,13 +179,23 @@ def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
 def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
     span.attributes.update(response.attributes)
     to, frames = span.recorder, span.frames
-    _refer(span, names.OUTPUT_MESSAGES_REF, to.message_thread(_redacted(span, response.messages), frames))
-    if response.reasoning and to.reasoning:
-        set_payload(span, names.REASONING_REF, response.reasoning)
+    redacts = to.redacts or span.redact is not None
+    messages = _redacted(span, response.messages) if redacts else response.messages
+    if response.reasoning:
+        if to.reasoning:
+            set_payload(span, names.REASONING_REF, response.reasoning)
+        else:
+            messages = [message for message in messages if not _is_reasoning(message)]
+    _refer(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
     set_payload(span, names.RESPONSE_REF, response.raw)
-    if to.redacts or span.redact is not None:
+    if redacts:
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     _request_tools(span, response)
+
+
+def _is_reasoning(message: Message) -> bool:
+    """Whether the message is nothing but what the model thought aloud: some providers say that in messages apart."""
+    return bool(message["parts"]) and all(part.get("type") == "reasoning" for part in message["parts"])
 
 
 def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:

@@ -1,10 +1,11 @@
-"""The `openai` library: Chat Completions, synchronous, asynchronous, streamed, `parse()`, raw responses.
+"""The `openai` library: Chat Completions and Responses, synchronous, asynchronous, streamed, `parse()`, raw responses.
 
 The client's own retries happen inside the wrapped method, so they are one call here.
 """
 
 import importlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, cast
 
@@ -13,21 +14,65 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.api.guard import swallowed
 from playhead.api.replaying import Restore
-from playhead.capture.model_call import ModelCall, RecordedAnswers
+from playhead.api.run import ActiveRun
+from playhead.capture import openai_responses_outcome, openai_responses_reading
+from playhead.capture.model_call import ModelCall, ModelRequest, ModelResponse, RecordedAnswers
 from playhead.capture.openai_outcome import with_message
 from playhead.capture.openai_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai_replay import restore
-from playhead.capture.streams import ObservedRawResponse, Watch, observed_stream
+from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, Watch, observed_stream
 
 SUPPORTS = "openai >= 1.60"
 
-_MODULES = (
-    "openai.resources.chat.completions",
-    "openai.resources.beta.chat.completions",  # where `parse` is before openai 1.92
-)
-_CLASSES = ("Completions", "AsyncCompletions")
 _METHODS = ("create", "parse")
 _RAW_HEADER = "X-Stainless-Raw-Response"
+_Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """One of the library's APIs: where it is, and what is made of its requests and answers.
+
+    `lists` are the arguments that may be one-shot iterators.
+    """
+
+    modules: tuple[str, ...]
+    classes: tuple[str, str]
+    lists: tuple[str, str]
+    read_request: Callable[[Any, _Arguments], ModelRequest]
+    read_response: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
+    assemble: Callable[[list[Any], ActiveRun, _Arguments], ModelResponse | None]
+    read_recorded: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
+    with_message: Callable[..., Any]
+    with_edit: Callable[[_Arguments, list[Any] | None, str | None], dict[str, Any] | None]
+    """The arguments with other messages, and another prompt apart from them; None: that cannot be."""
+
+
+_CHAT = _Api(
+    modules=(
+        "openai.resources.chat.completions",
+        "openai.resources.beta.chat.completions",  # where `parse` is before openai 1.92
+    ),
+    classes=("Completions", "AsyncCompletions"),
+    lists=("messages", "tools"),
+    read_request=read_request,
+    read_response=lambda response, run, kwargs: read_response(response),
+    assemble=lambda chunks, run, kwargs: assemble(chunks),
+    read_recorded=lambda raw, run, kwargs: read_recorded(raw),
+    with_message=with_message,
+    with_edit=lambda kwargs, messages, _: {**kwargs, "messages": kwargs["messages"] if messages is None else messages},
+)
+_RESPONSES = _Api(
+    modules=("openai.resources.responses",),  # since openai 1.66
+    classes=("Responses", "AsyncResponses"),
+    lists=("input", "tools"),
+    read_request=openai_responses_reading.read_request,
+    read_response=openai_responses_reading.read_response,
+    assemble=openai_responses_reading.assemble,
+    read_recorded=openai_responses_reading.read_recorded,
+    with_message=openai_responses_outcome.with_message,
+    with_edit=openai_responses_reading.with_edit,
+)
 
 
 class OpenAIInstrumentor(BaseInstrumentor):
@@ -50,31 +95,37 @@ def patch() -> None:
     import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
 
     _Switch.on = True
-    for owner, method, found in _targets():
+    for api, owner, method, found in _targets():
         if not _is_wrapped(found):
-            setattr(owner, method, _Wrapped(found, _call_async if owner.__name__.startswith("Async") else _call))
+            observe = _observing_async if owner.__name__.startswith("Async") else _observing
+            setattr(owner, method, _Wrapped(found, observe(api)))
 
 
 def unpatch() -> None:
     """Leaves the client as it was; beneath another's wrapper, ours stays and does nothing."""
     _Switch.on = False
-    for owner, method, found in _targets():
+    for _, owner, method, found in _targets():
         if type(found) is _Wrapped:
             setattr(owner, method, cast(Any, found).__wrapped__)
 
 
-def _targets() -> Iterator[tuple[Any, str, Any]]:
-    """Class, name of a method, and the method: those that this version of the library has."""
-    for name in _MODULES:
+def _targets() -> Iterator[tuple[_Api, Any, str, Any]]:
+    """API, class, name of a method, and the method: those that this version of the library has."""
+    for api in (_CHAT, _RESPONSES):
+        for owner in _classes(api):
+            own = cast(dict[str, Any], vars(owner))
+            for method in _METHODS:
+                if method in own:
+                    yield api, owner, method, own[method]
+
+
+def _classes(api: _Api) -> Iterator[Any]:
+    for name in api.modules:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError:
             continue
-        for owner in (getattr(module, class_name, None) for class_name in _CLASSES):
-            own = cast(dict[str, Any], vars(owner)) if owner is not None else {}
-            for method in _METHODS:
-                if method in own:
-                    yield owner, method, own[method]
+        yield from filter(None, (getattr(module, class_name, None) for class_name in api.classes))
 
 
 class _Switch:
@@ -95,48 +146,58 @@ def _is_wrapped(method: Any) -> bool:
     return False
 
 
-def _call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if not _Switch.on:
-        return wrapped(*args, **kwargs)
-    kwargs = _listed(kwargs)
-    call = ModelCall.start(
-        lambda: read_request(instance, kwargs),
-        lambda: _recorded(wrapped.__name__, instance, kwargs, is_async=False),
-    )
-    if call is None:
-        return wrapped(*args, **kwargs)
-    if call.answer is not None:
-        return call.give(call.answer)
-    try:
-        result = wrapped(*args, **kwargs)
-    except BaseException as error:
-        call.fail(error)
-        raise
-    return _pass_on(call, result, kwargs)
+def _observing(api: _Api) -> Callable[..., Any]:
+    def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _Switch.on:
+            return wrapped(*args, **kwargs)
+        kwargs = _listed(api, kwargs)
+        call = ModelCall.start(
+            lambda: api.read_request(instance, kwargs),
+            lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=False),
+        )
+        if call is None:
+            return wrapped(*args, **kwargs)
+        if call.answer is not None:
+            return call.give(call.answer)
+        kwargs = call.edited or kwargs
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _pass_on(api, call, result, kwargs)
+
+    return call
 
 
-async def _call_async(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if not _Switch.on:
-        return await wrapped(*args, **kwargs)
-    kwargs = _listed(kwargs)
-    call = ModelCall.start(
-        lambda: read_request(instance, kwargs),
-        lambda: _recorded(wrapped.__name__, instance, kwargs, is_async=True),
-    )
-    if call is None:
-        return await wrapped(*args, **kwargs)
-    if call.answer is not None:
-        given = call.give(call.answer)
-        return await given if isawaitable(given) else given
-    try:
-        result = await wrapped(*args, **kwargs)
-    except BaseException as error:
-        call.fail(error)
-        raise
-    return _pass_on(call, result, kwargs)
+def _observing_async(api: _Api) -> Callable[..., Any]:
+    async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _Switch.on:
+            return await wrapped(*args, **kwargs)
+        kwargs = _listed(api, kwargs)
+        call = ModelCall.start(
+            lambda: api.read_request(instance, kwargs),
+            lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=True),
+        )
+        if call is None:
+            return await wrapped(*args, **kwargs)
+        if call.answer is not None:
+            given = call.give(call.answer)
+            return await given if isawaitable(given) else given
+        kwargs = call.edited or kwargs
+        try:
+            result = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _pass_on(api, call, result, kwargs)
+
+    return call
 
 
-def _recorded(method: str, instance: Any, kwargs: Mapping[str, Any], *, is_async: bool) -> RecordedAnswers:
+def _recorded(
+    api: _Api, run: ActiveRun, method: str, instance: Any, kwargs: _Arguments, *, is_async: bool
+) -> RecordedAnswers:
     """For a run that goes on from a record: what to make of a recorded answer to this call."""
 
     def response(raw: Any, ending: BaseException | None) -> Any:
@@ -144,38 +205,42 @@ def _recorded(method: str, instance: Any, kwargs: Mapping[str, Any], *, is_async
 
     def changed(raw: Any, message: Any) -> Any:
         model, streamed = str(kwargs.get("model", "")), kwargs.get("stream") is True
-        return with_message(raw, message, model=model, streamed=streamed)
+        return api.with_message(raw, message, model=model, streamed=streamed)
 
-    return RecordedAnswers(Restore(response, changed), read_recorded)
+    def asking(messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
+        return api.with_edit(kwargs, messages, system)
+
+    return RecordedAnswers(Restore(response, changed), lambda raw: api.read_recorded(raw, run, kwargs), asking)
 
 
-def _pass_on(call: ModelCall, result: Any, kwargs: Mapping[str, Any]) -> Any:
+def _pass_on(api: _Api, call: ModelCall, result: Any, kwargs: _Arguments) -> Any:
     """Ends the call, or leaves that to the stream that it returns."""
     try:
-        raw = _raw_mode(kwargs)
-        streamed = bool(kwargs.get("stream"))
-        if raw is None and streamed:
-            return observed_stream(result, Watch(call, assemble))
+        raw, run = _raw_mode(kwargs), call.span.run
+        if kwargs.get("stream"):
+            watch = Watch(call, lambda seen: api.assemble(seen, run, kwargs))
+            if raw is None:
+                return observed_stream(result, watch)
+            return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)
         if raw == "stream":  # the caller reads the body; reading it here would take it away
-            call.end(lambda: None)
-        elif streamed:
-            return ObservedRawResponse(result, Watch(call, assemble))
-        else:
-            response = result if raw is None else result.parse()
-            call.end(lambda: read_response(response))
+            watch = Watch(call, lambda seen: api.read_response(seen[0], run, kwargs) if seen else None)
+            return ObservedOpenResponse(result, watch, streamed=False)
+        response = result if raw is None else result.parse()
+        call.end(lambda: api.read_response(response, run, kwargs))
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("record a model's answer", error)
         call.end(lambda: None)
     return result
 
 
-def _listed(kwargs: dict[str, Any]) -> dict[str, Any]:
+def _listed(api: _Api, kwargs: dict[str, Any]) -> dict[str, Any]:
     """A one-shot iterator may be read once, and the client has to: turn it into a list for both."""
-    if type(kwargs.get("messages")) is list and type(kwargs.get("tools", [])) is list:
+    messages, tools = api.lists
+    if type(kwargs.get(messages)) is list and type(kwargs.get(tools, [])) is list:
         return kwargs
     changed = {
         name: list(cast(Iterable[Any], value))
-        for name in ("messages", "tools")
+        for name in api.lists
         if (value := kwargs.get(name)) is not None and _is_one_shot(value)
     }
     return {**kwargs, **changed} if changed else kwargs

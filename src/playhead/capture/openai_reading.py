@@ -1,6 +1,6 @@
 """What a call of the `openai` client asks and what it answers, as the capture stage takes it.  Touches nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from playhead.capture.model_call import ModelRequest, ModelResponse
@@ -31,31 +31,39 @@ _PARSED = {"parsed", "parsed_arguments"}
 
 def read_request(client: Any, kwargs: Mapping[str, Any]) -> ModelRequest:
     """What the call asks, from its keyword arguments (the client takes no others)."""
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
+    if (choices := settings.get("n", 1)) != 1:
+        attributes[names.REQUEST_CHOICES] = choices
+    tools = kwargs.get("tools")
+    return ModelRequest(
+        provider=provider_of(client),
+        operation="chat",
+        model=str(kwargs.get("model", "")),
+        messages=_sent(kwargs.get("messages") or ()),
+        to_message=dialect.to_message,
+        tools=list(tools) if tools and isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
+        settings=settings,
+        attributes=attributes,
+    )
+
+
+def settings_of(
+    kwargs: Mapping[str, Any], elsewhere: Collection[str], known: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A request's arguments but those that stand elsewhere; and attributes of those that have one that is known."""
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for name, value in kwargs.items():
-        if name in _NOT_SETTINGS or value is None:
+        if name in elsewhere or value is None:
             continue
         if type(value) in _PLAIN:
-            attribute = _REQUEST_ATTRIBUTES.get(name)
+            attribute = known.get(name)
             if attribute is not None:
                 attributes[attribute] = value
         elif type(value).__name__ in {"Omit", "NotGiven"}:
             continue
         settings[name] = _schema(value) if isinstance(value, type) else value
-    if (choices := settings.get("n", 1)) != 1:
-        attributes[names.REQUEST_CHOICES] = choices
-    tools = kwargs.get("tools")
-    return ModelRequest(
-        provider=_provider(client),
-        operation="chat",
-        model=str(kwargs.get("model", "")),
-        messages=_sent(kwargs.get("messages") or ()),
-        to_message=dialect.to_message,
-        tools=list(tools) if isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
-        settings=settings,
-        attributes=attributes,
-    )
+    return settings, attributes
 
 
 def _sent(messages: Any) -> Sequence[Any]:
@@ -112,7 +120,7 @@ def _response(completion: dict[str, Any]) -> ModelResponse:
         if reasoning is not None:
             reasonings.append(reasoning)
         finish_reasons.append(choice.get("finish_reason") or "")
-    attributes = {names.FINISH_REASONS: finish_reasons, **_usage(completion.get("usage") or {})}
+    attributes = {names.FINISH_REASONS: finish_reasons, **usage_of(completion.get("usage") or {}, _USAGE)}
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if completion.get(key):
             attributes[name] = completion[key]
@@ -126,17 +134,19 @@ def _drop_parsed(message: dict[str, Any]) -> None:
         cast(dict[str, Any], tool_call.get("function") or {}).pop("parsed_arguments", None)
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, int]:
+def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) -> dict[str, int]:
+    """Attributes of the counts that are known: group ("" for none), key, attribute."""
     # Providers may answer without usage; absent is not zero.
     found: dict[str, int] = {}
-    for group, key, name in _USAGE:
+    for group, key, name in known:
         counts: Mapping[str, Any] | None = usage.get(group) if group else usage
         if counts and (value := counts.get(key)) is not None:
             found[name] = value
     return found
 
 
-def _provider(client: Any) -> str:
+def provider_of(client: Any) -> str:
+    """Whose API a resource of the client speaks to."""
     owner = type(getattr(client, "_client", None)).__name__
     return "azure.ai.openai" if "Azure" in owner else "openai"
 

@@ -8,6 +8,7 @@ leaves the process: not the request, and no request for credentials either.
 import copy
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from sys import modules
@@ -37,13 +38,14 @@ def restore(
     last recorded chunk.  Raises CannotRestore, at once or when awaited.
     """
     streamed = kwargs.get("stream") is True
-    _check(raw, streamed=streamed)
-    if not streamed and method == "create" and (made := _made(raw, kwargs, client, headers)) is not None:
+    form = _form(client)
+    _check(raw, form, streamed=streamed)
+    if not streamed and method == "create" and (made := _made(raw, form, kwargs, client, headers)) is not None:
         return _ready(made) if is_async else made
     if streamed:
         events = _async_events if is_async else _events
         headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
-        answer = _Answer(lambda: events(raw["stream"], ending), headers, is_async=is_async)
+        answer = _Answer(lambda: events(raw["stream"], form, ending), headers, is_async=is_async)
     else:
         headers = {"content-type": "application/json", **headers}
         answer = _Answer(lambda: canonical_json(raw), headers, is_async=is_async)
@@ -51,29 +53,49 @@ def restore(
     return _awaited(call, answer) if is_async else _called(call, answer)
 
 
-def _made(raw: Any, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What answers of one of the client's APIs look like: the key that all have, their class, and how a stream of them
+    is written."""
+
+    key: str
+    module: str
+    kind: str
+    names_events: bool
+    last_event: bytes
+
+
+_CHAT = _Form("choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n")
+_RESPONSES = _Form("output", "openai.types.responses", "Response", names_events=True, last_event=b"")
+
+
+def _form(resource: Any) -> _Form:
+    modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
+    return _RESPONSES if any(name.startswith("openai.resources.responses") for name in modules_of) else _CHAT
+
+
+def _made(raw: Any, form: _Form, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]) -> Any:
     """What the client makes of a plain answer, made as it does, without going all of its way for it; None: go it."""
     client = resource._client
     is_own = type(client).__module__.partition(".")[0] == "openai"  # a subclass may do anything with an answer
     if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
         return None
     try:
-        made: Any = modules["openai._models"].construct_type(
-            type_=modules["openai.types.chat"].ChatCompletion, value=raw
-        )
+        kind = getattr(modules[form.module], form.kind)
+        made: Any = modules["openai._models"].construct_type(type_=kind, value=raw)
         made._request_id = headers.get("x-request-id")
         return made
     except Exception:  # noqa: BLE001 - a version that is different inside: its own way is always right
         return None
 
 
-def _check(raw: Any, *, streamed: bool) -> None:
+def _check(raw: Any, form: _Form, *, streamed: bool) -> None:
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
     if streamed and not isinstance(recorded.get("stream"), list):
         raise CannotRestore("a stream is asked for, and none was recorded")
-    if not streamed and "choices" not in recorded:
+    if not streamed and form.key not in recorded:
         raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
 
 
@@ -166,18 +188,15 @@ async def _ready(value: Any) -> Any:
     return value
 
 
-def _events(chunks: Sequence[Any], ending: BaseException | None) -> Iterator[bytes]:
+def _events(chunks: Sequence[Any], form: _Form, ending: BaseException | None) -> Iterator[bytes]:
     for chunk in chunks:
-        yield _event(chunk)
+        name = cast(Mapping[str, Any], chunk).get("type") if form.names_events and isinstance(chunk, Mapping) else None
+        yield (f"event: {name}\n".encode() if name else b"") + b"data: " + canonical_json(chunk) + b"\n\n"
     if ending is not None:
         raise ending
-    yield b"data: [DONE]\n\n"
+    yield form.last_event
 
 
-async def _async_events(chunks: Sequence[Any], ending: BaseException | None) -> AsyncIterator[bytes]:
-    for event in _events(chunks, ending):
+async def _async_events(chunks: Sequence[Any], form: _Form, ending: BaseException | None) -> AsyncIterator[bytes]:
+    for event in _events(chunks, form, ending):
         yield event
-
-
-def _event(chunk: Any) -> bytes:
-    return b"data: " + canonical_json(chunk) + b"\n\n"

@@ -6,8 +6,14 @@ from typing import Protocol, cast
 
 from playhead.api.guard import log, swallowed
 
-LIBRARIES: dict[str, str] = {"openai": "playhead.capture.openai"}
-"""Library's import name → the module that instruments it."""
+LIBRARIES: dict[str, str] = {
+    "openai": "playhead.capture.openai",
+    "agents": "playhead.capture.openai_agents",
+    "langchain_core": "playhead.capture.langchain",
+    "langgraph": "playhead.capture.langgraph",
+    "pydantic_ai": "playhead.capture.pydantic_ai",
+}
+"""Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
 
 class Capture(Protocol):

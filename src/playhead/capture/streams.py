@@ -4,7 +4,8 @@ The proxy is the provider's own stream object in every respect; it only sees wha
 (read to its end, closed early, dropped, broken by an error), its call ends exactly once.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from typing import Any, Self, cast
 
 import wrapt
@@ -39,6 +40,12 @@ class Watch:
             self.call.first_chunk()
             if len(self.chunks) < _MOST_CHUNKS:
                 self.chunks.append(chunk)
+
+    def whole(self, answer: Any) -> None:
+        """This is all of it, and was no stream."""
+        if self.call is not None:
+            self.chunks = [answer]
+            self.ended()
 
     def ended(self, *, aborted: bool = False) -> None:
         """There is no more, or (`aborted`) nobody wants more."""
@@ -163,14 +170,34 @@ class ObservedAsyncStream(_Observed):
 class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """A raw response whose body is a stream: observed once it is asked for as one."""
 
-    def __init__(self, response: Any, watch: Watch):
+    def __init__(self, response: Any, watch: Watch, *, streamed: bool = True):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
         self._self_watch = watch
+        self._self_streamed = streamed
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
-        """As the response's own: the stream."""
-        return observed_stream(self._self_response.parse(*args, **kwargs), self._self_watch)
+        """As the response's own: the stream, or an awaitable of it."""
+        parsed = self._self_response.parse(*args, **kwargs)
+        return self._seen_later(parsed) if isawaitable(parsed) else self._seen(parsed)
+
+    async def _seen_later(self, parsed: Awaitable[Any]) -> Any:
+        return self._seen(await parsed)
+
+    def _seen(self, parsed: Any) -> Any:
+        if self._self_streamed:
+            return observed_stream(parsed, self._self_watch)
+        self._self_watch.whole(parsed)
+        return parsed
+
+
+class ObservedOpenResponse(ObservedRawResponse):
+    """A raw response that is read by whoever asked: what it says is known if that is the client's own `parse()`."""
+
+    def close(self) -> Any:
+        """As the response's own, also if that has to be awaited."""
+        self._self_watch.ended(aborted=self._self_watch.begun)
+        return self._self_response.close()
 
 
 def observed_stream(stream: Any, watch: Watch) -> Any:

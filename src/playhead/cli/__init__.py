@@ -2,6 +2,7 @@
 
     read    runs, show, events, state, context, messages, content      start    serve, demo, ship, doctor
     why     decisions, why                                             change   diff, compressions
+    comparing  compare
     thought tokens, reasoning, explain
     rewinding  resume, fork
     asking  the collector, and which run is meant                      shown    tables, texts and JSON
@@ -15,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from playhead.cli import change, read, rewinding, start, thought, why
+from playhead.cli import change, comparing, read, rewinding, start, thought, why
 from playhead.cli.asking import Collector
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
@@ -92,6 +93,7 @@ def _common(
 read.register(app)
 why.register(app)
 change.register(app)
+comparing.register(app)
 thought.register(app)
 rewinding.register(app)
 start.register(app)

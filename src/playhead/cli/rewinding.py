@@ -51,7 +51,7 @@ def resume(
         list[str] | None,
         typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Even if another process seems to run it still.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even if another process has it: that one is told.")] = False,
 ) -> None:
     """Run a program again where its run ended: recorded calls are answered, the rest goes live.
 
@@ -72,7 +72,10 @@ def fork(
     at: Annotated[str, typer.Option(help="The step: its seq, or its event's id.", show_default=False)],
     outcome: Annotated[
         str | None,
-        typer.Option(help='What comes of it instead: {"result": ...}, {"error": ...}, {"message": ...}, or a value.'),
+        typer.Option(
+            help='What comes of it instead: {"result": ...}, {"error": ...}, {"message": ...}, or a value; '
+            'or what a model is asked: {"system": "..."}, {"messages": {"2": "..."}}.'
+        ),
     ] = None,
     live: Annotated[str, typer.Option(help="What runs live after it: all, or llm (tools are not executed).")] = "all",
     tools: Annotated[str, typer.Option(help="With --live llm, tools that the record cannot answer: deny.")] = "deny",

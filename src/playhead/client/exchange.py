@@ -10,7 +10,15 @@ import httpx
 
 from playhead import settings
 from playhead.client.question import Question
-from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
+from playhead.errors import (
+    BadRequest,
+    ClientError,
+    CollectorUnreachable,
+    Conflict,
+    NotAuthorized,
+    NotFound,
+    SettingInvalid,
+)
 from playhead.model.canonical import parse_json
 from playhead.model.setting import HTTP_URL, BadSetting, InForce, in_force_of, setting
 
@@ -30,6 +38,7 @@ _MEANS: Mapping[int, type[ClientError]] = {
     401: NotAuthorized,
     403: NotAuthorized,
     404: NotFound,
+    409: Conflict,
     **dict.fromkeys((400, 413, 416, 422), BadRequest),
 }
 

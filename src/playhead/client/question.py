@@ -30,11 +30,14 @@ class Question(Generic[T]):
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: Any = None
     read: Callable[[httpx.Response], T] = lambda response: cast(T, parse_json(response.content))
+    method: str | None = None
+    """By default GET, or POST for a question with a body."""
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
         """As HTTP.  What is None is not said."""
         params = {name: value for name, value in self.params.items() if value is not None}
-        return http.build_request("GET" if self.body is None else "POST", self.path, params=params, json=self.body)
+        method = self.method or ("GET" if self.body is None else "POST")
+        return http.build_request(method, self.path, params=params, json=self.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ import httpx
 
 from playhead.client.question import Listing, Question, asked, listed
 from playhead.client.questions_change import QuestionsChange
+from playhead.client.questions_lease import QuestionsLease
 from playhead.client.questions_thought import QuestionsThought
 from playhead.client.questions_why import QuestionsWhy
 from playhead.model import answers as a
 from playhead.model.canonical import Content
 
 
-class Questions(QuestionsWhy, QuestionsChange, QuestionsThought):
+class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease):
     """Everything that can be asked."""
 
     @listed
@@ -29,6 +30,7 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought):
         tag: str | None = None,
         model: str | None = None,
         tool: str | None = None,
+        fork_of: str | None = None,
         text: str | None = None,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
@@ -36,7 +38,7 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought):
     ) -> Listing[a.RunSummary]:
         """Runs, newest first, at most `limit`; all conditions must hold."""
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
-        words |= {"tool": tool, "text": text, "since": _time(since), "until": _time(until)}
+        words |= {"tool": tool, "fork_of": fork_of, "text": text, "since": _time(since), "until": _time(until)}
         return Listing("runs", words, limit)
 
     @asked

@@ -1,9 +1,10 @@
-"""The questions about change: what is different between two moments, and what compressions dropped."""
+"""The questions about change: what is different between two moments or runs, and what compressions dropped."""
 
 from urllib.parse import quote
 
 from playhead.client.question import Listing, Question, asked, listed
 from playhead.model.answers import changes as c
+from playhead.model.answers.comparisons import Comparison
 
 
 class QuestionsChange:
@@ -15,6 +16,14 @@ class QuestionsChange:
     ) -> Question[c.Diff]:
         """What is different at event `after` (default: the last), compared to `before` (default: the first)."""
         return Question(_of(run, "diff"), {"from": before, "to": after, "hydrate": hydrate})
+
+    @asked
+    def compare(self, a: str, b: str, *, limit: int | None = None, cursor: str | None = None) -> Question[Comparison]:
+        """How two runs differ: what they have in common, where they part, which calls stand for which, what came of it.
+
+        `items` holds up to `limit` pairs (default 100) behind the common part; `cursor` is `next_cursor` of the answer
+        before."""
+        return Question(_of(a, "compare", b), {"limit": limit, "cursor": cursor})
 
     @listed
     def compressions(self, run: str, *, limit: int | None = None) -> Listing[c.Compression]:

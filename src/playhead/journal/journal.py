@@ -76,7 +76,11 @@ class Journal:
             kept = self._write(frames) if self._buffer is None else self._append_later(frames)
         else:  # as nearly always
             self._since_check += size
-            kept = self._append_to(lane, frames)
+            try:
+                lane.append(frames)
+                kept = True
+            except (OSError, ValueError) as error:
+                kept = self._lose_to(lane, error)
         self.on_append()
         return kept
 
@@ -159,9 +163,12 @@ class Journal:
             lane.append(data)
             return True
         except (OSError, ValueError) as error:
-            self.counters.failed_writes += 1
-            self._say_lost(f"could not write to the journal in {lane.path} ({error}): records are being lost")
-            return self._lose()
+            return self._lose_to(lane, error)
+
+    def _lose_to(self, lane: LaneWriter, error: Exception) -> bool:
+        self.counters.failed_writes += 1
+        self._say_lost(f"could not write to the journal in {lane.path} ({error}): records are being lost")
+        return self._lose()
 
     def _has_room(self, size: int) -> bool:
         self._since_check += size

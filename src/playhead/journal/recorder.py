@@ -16,11 +16,11 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import beside, encode, encode_error
 from playhead.refs.intake import Intake
-from playhead.refs.threads import extend_thread, thread_ref
+from playhead.refs.threads import extend_thread, native_ref, thread_ref
 
 
 class JournalRecorder:
-    """See `api.port.Recorder` for the promises."""
+    """See `api.port.Recorder` for the promises.  The `frames` that it is given are `CallFrames`, which it has named."""
 
     def __init__(
         self,
@@ -32,31 +32,29 @@ class JournalRecorder:
         reasoning: bool,
         always: bool,
     ):
+        self.frames: type[Frames] = CallFrames
         self.intake = intake
+        self.redacts = intake.redacts
         self.journal = journal
         self.provider = provider
         self.content = content
         self.reasoning = reasoning
         self.always = always
 
-    @property
-    def redacts(self) -> bool:
-        return self.intake.redacts
-
-    def payload(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
+    def payload(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
         if not self.content:
             return None
         try:
-            return self.intake.payload(value, _Kept(frames), redact)
+            return self.intake.payload(value, frames, redact)
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("record a payload", error)
             return None
 
-    def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
+    def repeated(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
         if not self.content:
             return None
         try:
-            return self.intake.repeated(value, _Kept(frames), redact)
+            return self.intake.repeated(value, frames, redact)
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("record a payload", error)
             return None
@@ -66,28 +64,43 @@ class JournalRecorder:
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
         conversation: Conversation,
-        frames: Frames,
+        frames: Any,
         redact: Redact | None = None,
     ) -> ContentRef | None:
         if not self.content:
             return None
         try:
-            return thread_ref(self.intake, messages, to_message, conversation.threads, _Kept(frames), redact)
+            return thread_ref(self.intake, messages, to_message, conversation.threads, frames, redact)
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("record a model call's messages", error)
             return None
 
-    def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
+    def message_thread(self, messages: Sequence[Message], frames: Any) -> ContentRef | None:
         if not self.content:
             return None
         try:
-            return extend_thread(self.intake, messages, None, _Kept(frames))
+            return extend_thread(self.intake, messages, None, frames)
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("record a model call's answer", error)
             return None
 
+    def native_message(
+        self,
+        message: Any,
+        to_message: Callable[[Mapping[str, Any]], Message],
+        frames: Any,
+        redact: Redact | None = None,
+    ) -> ContentRef | None:
+        if not self.content:
+            return None
+        try:
+            return native_ref(self.intake, message, to_message, frames, redact)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("record a message", error)
+            return None
+
     def message(self, message: Message, redact: Redact | None = None) -> Message:
-        if redact is None and not self.intake.redacts:
+        if redact is None and not self.redacts:
             return message
         redacted = self.intake.redacted(message, redact)
         if isinstance(redacted, dict) and "parts" in redacted:
@@ -97,15 +110,15 @@ class JournalRecorder:
     def text(self, text: str, redact: Redact | None = None) -> str:
         if not self.content:
             return ""
-        if redact is None and not self.intake.redacts:
+        if redact is None and not self.redacts:
             return text
         shown = self.intake.redacted(text, redact)
         return shown if isinstance(shown, str) else ""
 
     def faithful(
-        self, value: Any, frames: Frames, *, whole: bool, redact: Redact | None = None
+        self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None
     ) -> tuple[ContentRef | None, str | None]:
-        if self.intake.redacts or redact is not None:
+        if self.redacts or redact is not None:
             return None, "its result is redacted in the record"
         try:
             tree = encode(value) if whole else beside(value)
@@ -117,26 +130,27 @@ class JournalRecorder:
         return (None, None) if tree is None else (self.payload(tree, frames), None)
 
     def faithful_error(self, raised: BaseException, redact: Redact | None = None) -> Any:
-        return None if self.intake.redacts or redact is not None else encode_error(raised)
+        return None if self.redacts or redact is not None else encode_error(raised)
 
-    def announce(self, fields: Sequence[Any], frames: Frames) -> None:
+    def announce(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(ANNOUNCEMENT, fields, frames)
 
-    def end(self, fields: Sequence[Any], frames: Frames) -> None:
+    def end(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(SPAN, fields, frames)
 
-    def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:
+    def log(self, name: str, fields: Sequence[Any], frames: Any) -> None:
         self._append(LOG, (name, *fields), frames)
 
-    def _append(self, kind: bytes, fields: Sequence[Any], frames: Frames) -> None:
+    def _append(self, kind: bytes, fields: Sequence[Any], frames: Any) -> None:
         own = frame(kind, _fields_json(fields))
         if not frames:
             self.journal.append(own)
             return
         frames.append(own)
         if self.journal.append(b"".join(frames)):
-            self.intake.journaled(frames.new)
+            self.intake.known.add_all(frames.new)
         frames.clear()
+        frames.new = {}
 
 
 def _fields_json(fields: Sequence[Any]) -> bytes:
@@ -146,28 +160,15 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
         return careful_json(list(fields))
 
 
-class _Kept:
-    """Puts one call's new contents and threads into its frames: see `refs.intake.Keep`."""
+class CallFrames(Frames):
+    """One call's new contents and threads, as the journal takes them: see `refs.intake.Keep`."""
 
-    __slots__ = ("frames",)
-
-    def __init__(self, frames: Frames):
-        self.frames = frames
-
-    def find(self, digest: bytes) -> ContentRef | None:
-        frames = self.frames
-        return frames.new.get(digest) if frames else None
+    __slots__ = ()
 
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
-        frames = self.frames
-        if not frames:
-            frames.new = {}
-        frames.append(content_frame(digest, data, media_type))
-        frames.new[digest] = ref
+        self.append(content_frame(digest, data, media_type))
+        self.new[digest] = ref
 
     def thread(self, digest: bytes, ref: ContentRef, parent: ContentRef | None, messages: Sequence[ContentRef]) -> None:
-        frames = self.frames
-        if not frames:
-            frames.new = {}
-        frames.append(thread_frame(parent.digest if parent else None, [message.digest for message in messages]))
-        frames.new[digest] = ref
+        self.append(thread_frame(parent, messages))
+        self.new[digest] = ref

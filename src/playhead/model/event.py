@@ -87,7 +87,7 @@ class RunFailed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunResumed(Event):
-    """A later attempt took over; the record answered up to `from_seq`."""
+    """A later attempt took over; the record answers up to `from_seq`, and what follows it went live."""
 
     kind: ClassVar[str] = "run_resumed"
     priority: ClassVar[str] = CRITICAL
@@ -97,12 +97,27 @@ class RunResumed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunForked(Event):
-    """The run shares its parent's record up to `at`."""
+    """The run shares its parent's events before `at`.  Without it, the parent's record is not here."""
 
     kind: ClassVar[str] = "run_forked"
     priority: ClassVar[str] = CRITICAL
     parent_run: str
     at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDiverged(Event):
+    """A run that goes on from a record asked something else than the record has, and went live in that branch.
+
+    `how`: `changed` (the call at this place asks something else) or `inserted` (the record has no such call here);
+    `call` is the path of the call, `report` what differs, for a person.
+    """
+
+    kind: ClassVar[str] = "run_diverged"
+    priority: ClassVar[str] = CRITICAL
+    how: str | None = None
+    call: str | None = None
+    report: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,6 +337,18 @@ class CheckpointCreated(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ValueRead(Event):
+    """The run read a clock, a seed for `random`, or a UUID, and asked for such reads to be recorded.
+
+    `of`: what was read, where, and with which arguments around it; `value`: a number or a text.
+    """
+
+    kind: ClassVar[str] = "value_read"
+    of: str | None = None
+    value: float | int | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnknownEvent(Event):
     """An event of a kind that this version does not know, kept as it came."""
 
@@ -330,10 +357,10 @@ class UnknownEvent(Event):
 
 
 RunEvent = (
-    RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | MessageAdded
+    RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunDiverged | MessageAdded
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
     | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalReceived
-    | ContextCompressed | StateChanged | CheckpointCreated | UnknownEvent
+    | ContextCompressed | StateChanged | CheckpointCreated | ValueRead | UnknownEvent
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.kind: cls for cls in RunEvent.__args__ if cls is not UnknownEvent}

@@ -145,7 +145,9 @@ class _Folding:
                 self.approvals.append(event.approval)
             case ev.ApprovalReceived():
                 self.approvals = [approval for approval in self.approvals if approval != event.approval]
-            case ev.OrchestrationDecision() | ev.UserInterrupted() | ev.UnknownEvent():
+            case ev.OrchestrationDecision() | ev.UserInterrupted() | ev.RunDiverged() | ev.ValueRead():
+                pass
+            case ev.UnknownEvent():
                 pass
             case _:
                 assert_never(event)
@@ -165,7 +167,8 @@ class _Folding:
                 self.open_calls = {}
                 changes |= {"status": RUNNING, "attempt": event.attempt}
             case ev.RunForked():
-                pass
+                # What the parent had open where they part, the fork begins itself, or ends right after this.
+                self.open_calls = {}
 
     def _model(self, event: ev.LlmCalled | ev.LlmCompleted | ev.LlmFailed) -> None:
         match event:

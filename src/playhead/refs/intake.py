@@ -1,7 +1,7 @@
 """Payloads come in, contents go out: redacted, bounded, canonical, and only those that are not known yet.
 
 `Intake` does not touch the disk: a new content is handed to `keep`, which the journal provides.  It is known only once
-the journal has it (`journaled`): what another open call still holds in memory, a crash takes away.
+the journal has it (`known.add_all`): what another open call still holds in memory, a crash takes away.
 """
 
 import hashlib
@@ -21,9 +21,8 @@ Redact = Callable[[Any], Any]
 class Keep(Protocol):
     """Where one call's new contents go, until they are in the journal."""
 
-    def find(self, digest: bytes) -> ContentRef | None:
-        """The ref of a content or thread that this call brings already."""
-        ...
+    new: dict[bytes, ContentRef]
+    """The refs of the contents and threads that this call brings already, by digest."""
 
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
         """Takes a new content."""
@@ -46,6 +45,8 @@ class Intake:
 
     def __init__(self, *, max_content_bytes: int, redact: Redact | None = None):
         self.known = KnownRefs()
+        self.redacts = redact is not None
+        """Whether there is a hook for all payloads."""
         self._max_bytes = max_content_bytes
         self._redact = redact
         self._repeated: dict[bytes, tuple[bytes, ContentRef]] = {}
@@ -94,7 +95,8 @@ class Intake:
             self.oversize += 1
             return self._marker(_oversize(data, media_type, self._max_bytes), keep)
         digest = hashlib.sha256(data).digest()
-        ref = self.known.get(digest) or self.known.older(digest) or keep.find(digest)
+        known = self.known
+        ref = known.get(digest) or keep.new.get(digest) or (known.older(digest) if known.old else None)
         if ref is not None:
             return ref
         if self.full:
@@ -114,22 +116,13 @@ class Intake:
         except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             return {_MARKER: "redaction failed", "error": type(error).__name__}
 
-    def journaled(self, new: dict[bytes, ContentRef]) -> None:
-        """These contents and threads are in the journal, and need not be kept again."""
-        self.known.add_all(new)
-
     def _marker(self, data: bytes, keep: Keep) -> ContentRef:
         digest = hashlib.sha256(data).digest()
-        ref = self.known.get(digest) or self.known.older(digest) or keep.find(digest)
+        ref = self.known.get(digest) or keep.new.get(digest) or self.known.older(digest)
         if ref is None:
             ref = ContentRef("sha256:" + digest.hex())
             keep.content(digest, ref, data, JSON)
         return ref
-
-    @property
-    def redacts(self) -> bool:
-        """Whether there is a hook for all payloads."""
-        return self._redact is not None
 
     def forget(self) -> None:
         """Believe nothing to be stored any more."""

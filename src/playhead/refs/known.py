@@ -9,18 +9,18 @@ _GENERATION = 50_000
 class KnownRefs(dict[bytes, ContentRef]):
     """Digest → ref of contents seen lately, in two generations: cheaper than a strict LRU, and good enough for one.
 
-    The dictionary itself is the younger; ask it with `get`, and on a miss ask `older`.
+    The dictionary itself is the younger; ask it with `get`, and on a miss, when there are `old` ones, ask `older`.
     """
 
-    __slots__ = ("_old",)
+    __slots__ = ("old",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._old: dict[bytes, ContentRef] = {}
+        self.old: dict[bytes, ContentRef] = {}
 
     def older(self, digest: bytes) -> ContentRef | None:
         """The ref if it is known from before; from now on it is young again."""
-        ref = self._old.get(digest)
+        ref = self.old.get(digest)
         if ref is not None:
             self.add(digest, ref)
         return ref
@@ -32,11 +32,11 @@ class KnownRefs(dict[bytes, ContentRef]):
     def add_all(self, refs: dict[bytes, ContentRef]) -> None:
         """From now on these are known."""
         if len(self) >= _GENERATION:
-            self._old = dict(self)
+            self.old = dict(self)
             self.clear()
         self.update(refs)
 
     def forget(self) -> None:
         """Everything will be journaled again: after a failed write, or when the collector has lost content."""
-        self._old = {}
+        self.old = {}
         self.clear()

@@ -6,7 +6,6 @@ place; node refs of the equal prefix are taken over.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -59,10 +58,14 @@ def thread_ref(
     parent = nodes[-1] if nodes else None
     added: list[ContentRef] = []
     for message in given[len(nodes) :]:
-        native = _native(message)
+        kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
+        if kind is dict and {*map(type, message), *map(type, message.values())} == _TEXT_ONLY:
+            native = message.copy()  # as nearly always
+        else:
+            native = _native(message)
+            if _has_numbers(native):
+                thread.numeric.append(len(nodes))
         ref = message_ref(intake, _canonical(native, to_message, intake, redact), keep)
-        if _has_numbers(native):
-            thread.numeric.append(len(nodes))
         nodes.append(node_ref(ref, nodes[-1] if nodes else None))
         thread.messages.append(native)
         added.append(ref)
@@ -88,6 +91,13 @@ def extend_thread(
     return tip
 
 
+def native_ref(
+    intake: Intake, message: Any, to_message: ToMessage, keep: Keep, redact: Redact | None = None
+) -> ContentRef:
+    """The ref of one provider message, the same as in a thread."""
+    return message_ref(intake, _canonical(_native(message), to_message, intake, redact), keep)
+
+
 def message_ref(intake: Intake, message: Message, keep: Keep) -> ContentRef:
     """The ref of one canonical message, its large parts apart."""
     data = canonical_json(message)
@@ -103,8 +113,8 @@ def _keep_thread(
     intake: Intake, tip: ContentRef, parent: ContentRef | None, added: Sequence[ContentRef], keep: Keep
 ) -> None:
     if added:
-        digest = tip.digest
-        if digest not in intake.known and intake.known.older(digest) is None and keep.find(digest) is None:
+        digest, known = tip.digest, intake.known
+        if digest not in known and digest not in keep.new and not (known.old and known.older(digest)):
             keep.thread(digest, tip, parent, added)
 
 
@@ -118,8 +128,11 @@ def _prefix(messages: list[Any], known: list[KnownThread], generation: int, reda
         count = len(thread.messages)
         if _equal(messages, thread, count):
             if count >= most:
-                with suppress(ValueError):  # another thread of the program was quicker
+                try:
                     known.remove(thread)  # the call being added takes its place
+                except ValueError:  # another thread of the program was quicker
+                    pass
+                else:
                     return thread
         else:
             count = _common(messages, thread, count)
@@ -138,7 +151,10 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
             return False
     except Exception:  # noqa: BLE001 - the user's objects may compare as they like
         return False
-    return all(place >= count or _json(messages[place]) == _json(thread.messages[place]) for place in thread.numeric)
+    for place in thread.numeric:
+        if place < count and _json(messages[place]) != _json(thread.messages[place]):
+            return False
+    return True
 
 
 def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
@@ -161,7 +177,7 @@ def _native(message: Any) -> Any:
     """A snapshot of a provider's message as plain JSON values, whatever object it is."""
     if type(message) is dict:
         try:
-            return _copied(cast(dict[str, Any], message))
+            return _copied(message)
         except TypeError:
             pass
     try:
@@ -175,21 +191,22 @@ def _copied(value: Any) -> Any:
 
     Raises TypeError for anything but plain JSON values.
     """
-    kind = cast(Any, type(value))
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
     if kind is dict:
         copy: dict[str, Any] = {}
-        for key, item in cast(dict[Any, Any], value).items():
+        for key, item in value.items():
             if type(key) is not str:
                 raise TypeError
             copy[key] = item if type(item) is str else _copied(item)
         return copy
     if kind is list:
-        return [item if type(item) is str else _copied(item) for item in cast(list[Any], value)]
+        return [item if type(item) is str else _copied(item) for item in value]
     if kind in _SCALARS:
         return value
     raise TypeError
 
 
+_TEXT_ONLY: set[type] = {str}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -202,10 +219,10 @@ def _json(value: Any) -> bytes:
 
 
 def _has_numbers(value: Any) -> bool:
-    kind = cast(Any, type(value))
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
     if kind is not dict and kind is not list:
         return kind is not str and value is not None
-    for item in cast(dict[str, Any], value).values() if kind is dict else cast(list[Any], value):
+    for item in value.values() if kind is dict else value:  # noqa: SIM110 - a generator takes longer
         if type(item) is not str and _has_numbers(item):  # most are text, which is not worth a call
             return True
     return False

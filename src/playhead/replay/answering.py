@@ -9,16 +9,19 @@ import threading
 from collections import Counter
 from typing import Any
 
-from playhead.api.calls import tell_enclosing
+from playhead.api.calls import tell_after_all, tell_enclosing
 from playhead.api.guard import warn_once
 from playhead.api.replaying import Answer, Restore
 from playhead.api.scope import say, say_of
 from playhead.api.span import ObservedSpan
-from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, RunStopped, ToolDenied
+from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
+from playhead.model.span import LogEvent
 from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of
 from playhead.replay.divergence import diverged
+from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
+from playhead.replay.identity import adopt, is_live
 from playhead.replay.matching import Beyond, Diverged, Found, Matcher
 from playhead.replay.policy import Policy, Told, Tools, in_doubt_sentence, is_open
 from playhead.replay.record import Record, WithRecent
@@ -35,9 +38,18 @@ class RecordReplay:
     """Replays one run's record into the run that goes on.  Safe for threads and tasks."""
 
     def __init__(
-        self, record: Record, calls: list[RecordedCall], policy: Policy, *, same_run: bool, beyond: list[RecordedCall]
+        self,
+        record: Record,
+        calls: list[RecordedCall],
+        policy: Policy,
+        *,
+        same_run: bool,
+        beyond: list[RecordedCall],
+        upto: int = 0,
     ):
-        """`calls` answer; `beyond` (a fork's parent after the cut) answer only tools that must not be executed."""
+        """`calls` answer; `beyond` (a fork's parent after the cut) answer only tools that must not be executed.
+
+        `upto`: the order of the call at which a fork parts: log events before it are shared."""
         self.record = record
         self.policy = policy
         self.told = Told()
@@ -45,11 +57,22 @@ class RecordReplay:
         self._answerable = Matcher([call for call in calls if call.can_answer])
         self._beyond = Matcher([call for call in beyond if call.kind == "tool"])
         self._enclosing = {str(call.span.attributes.get(names.CALL_KEY)): call for call in calls}
-        own_logs = record.logs if same_run else ()
-        self._logs: Counter[tuple[str, str]] = Counter((entry.name, entry.span_id or "") for entry in own_logs)
+        keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
+        shared = [entry for entry in record.logs if same_run or _is_shared(entry, upto)]
+        # The calls that run again may have ids of their own: what was said in them is found by where they stand.
+        self._logs = Counter(
+            (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or ""))) for entry in shared
+        )
+        # Of calls that the crash has left no more of than what was said in them.
+        self._only_said = {
+            str(entry.attributes[names.CALL_KEY]): entry
+            for entry in shared
+            if same_run and entry.span_id not in keys and names.CALL_KEY in entry.attributes
+        }
         self._parents = {call.span.span_id: call.span.parent_id for call in calls}
         self._answered: set[str | None] = set()
         self._said_resumed = not same_run
+        self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
         self._mutex = threading.Lock()
 
@@ -61,31 +84,40 @@ class RecordReplay:
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
         try:
-            return self._answer(span, restore)
+            answer = self._answer(span, restore)
         except RunStopped as stopped:
             self._stopped = stopped
             raise
+        if answer is None and self._rules and restore is not None:
+            return Answer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
+        return answer
 
     def enclosing(self, span: ObservedSpan) -> None:
         """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""
         is_root = names.RUN_ROOT in span.attributes
-        call = self._enclosing.pop(str(span.attributes.get(names.CALL_KEY)), None)
-        if call is not None and not _is_live(span):
+        key = str(span.attributes.get(names.CALL_KEY))
+        call, said = self._enclosing.pop(key, None), self._only_said.pop(key, None)
+        if said is not None and said.span_id is not None and not is_live(span):
+            span.span_id = int(said.span_id, 16)
+        elif call is not None and not is_live(span):
             if is_open(call) and self._same_run:
-                _adopt(span, call)
+                adopt(span, call)
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
                 span.silent = True
         if is_root and not span.silent:
             self._say_resumed(span)
 
     def repeats(self, event: str, span: ObservedSpan) -> bool:
-        """Of a silent call all; of a call that goes on as recorded, as many as the record has."""
-        if span.silent:
-            return True
-        key = (event, f"{span.span_id:016x}")
+        """As many as the record has of this call; one that asks something else than it did says something new."""
+        if is_live(span) or (span.can_be_answered and not span.announced):
+            return False
+        key = (event, str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
             left = self._logs[key]
             self._logs[key] = left - 1
+        if left <= 0:
+            self._say_resumed(span)
+            tell_after_all(span)
         return left > 0
 
     def left(self) -> list[RecordedCall]:
@@ -106,7 +138,7 @@ class RecordReplay:
                 "replay without content", "PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared: all live"
             )
             return self._live(span)
-        if _is_live(span):
+        if is_live(span):
             return self._live(span)
         match self._answerable.match(place_of(span.attributes), question_of(span.attributes)):
             case Found(call):
@@ -131,7 +163,19 @@ class RecordReplay:
         with self._mutex:
             self.told.answered += 1
             self._answered.add(call.span.span_id)
+        self._tell_of_code(span, call)
         return answer
+
+    def _tell_of_code(self, span: ObservedSpan, call: RecordedCall) -> None:
+        """The same question to another function may have another answer: that is for a person to judge."""
+        code, then = span.attributes.get(names.CODE), call.span.attributes.get(names.CODE)
+        if code == then or code is None or then is None:
+            return
+        with self._mutex:
+            if span.name in self.told.changed_code:
+                return
+            self.told.changed_code.append(span.name)
+        log.warning("the code of %s has changed since it was recorded: its recorded results are given", span.name)
 
     def _in_doubt(
         self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None
@@ -147,7 +191,7 @@ class RecordReplay:
         if why is not None:
             warn_once(f"again {call.place} {why}", f"{call.place} is executed again: {why}")
         if self._same_run and is_open(call):
-            _adopt(span, call)
+            adopt(span, call)
         return self._live(span)
 
     def _diverged(self, span: ObservedSpan, how: str, expected: RecordedCall, restore: Restore | None) -> Answer | None:
@@ -163,7 +207,8 @@ class RecordReplay:
         if span.above is not None:
             span.above.live = True
         answer = self._live(span)
-        say(names.DIVERGED, {}, {names.ANNOTATION_REF: {"how": how, "report": str(report)}}, span)
+        said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.place}
+        say(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
         return answer
 
     def _live(self, span: ObservedSpan) -> Answer | None:
@@ -195,18 +240,32 @@ class RecordReplay:
         return Answer(error=denied, told=True)
 
     def _given(self, span: ObservedSpan, outcome: Any, call: RecordedCall, restore: Restore | None) -> Answer:
+        if restore is not None and is_edit(outcome, call):
+            return self._edited(span, outcome, call)
         self._news(span)
         if self._same_run and is_open(call):
-            _adopt(span, call)
+            adopt(span, call)
         try:
             return given(self.record, outcome, call, restore)
         except CannotRestore as error:
             raise ReplayDiverged(f"the outcome set for {call.place} cannot be given to the program: {error}") from error
 
+    def _edited(self, span: ObservedSpan, outcome: Any, call: RecordedCall) -> Answer:
+        try:
+            rule = rule_of(outcome, self.record, call)
+        except ReplayError as error:
+            raise ReplayDiverged(str(error)) from error
+        with self._mutex:
+            self._rules = (*self._rules, rule)
+        if self._same_run and is_open(call):
+            adopt(span, call)
+        self._live(span)
+        return Answer(edit=Edits(self._rules, call.place))
+
     def _news(self, span: ObservedSpan) -> None:
         """Something happens that the record does not have."""
+        self._say_resumed(span)  # first: all that the next attempt tells comes after it
         tell_enclosing(span)
-        self._say_resumed(span)
 
     def _say_resumed(self, span: ObservedSpan) -> None:
         with self._mutex:
@@ -224,21 +283,5 @@ class RecordReplay:
         return None if content is None else value_of(content)
 
 
-def _adopt(span: ObservedSpan, call: RecordedCall) -> None:
-    """The call goes on as the recorded one: its end ends that."""
-    span.trace_id = int(call.span.trace_id, 16)
-    span.span_id = int(call.span.span_id, 16)
-    span.parent_id = int(call.span.parent_id, 16) if call.span.parent_id else None
-    span.start_ns = call.span.start_ns
-    span.attributes[names.CALL_ORDER] = call.order
-    span.attributes[names.CALL_KEY] = call.span.attributes[names.CALL_KEY]
-    span.announced = True
-
-
-def _is_live(span: ObservedSpan) -> bool:
-    above: ObservedSpan | None = span.above
-    while above is not None:
-        if above.live:
-            return True
-        above = above.above
-    return False
+def _is_shared(entry: LogEvent, upto: int) -> bool:
+    return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto

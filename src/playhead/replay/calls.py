@@ -9,10 +9,9 @@ from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Span
 
-# What makes two calls the same question, for each kind: refs, so that comparing them compares everything.
+# What makes two calls the same question, for each kind, besides messages and prompt: refs, so that comparing them
+# compares everything.
 _QUESTION = (
-    names.INPUT_MESSAGES_REF,
-    names.SYSTEM_INSTRUCTIONS_REF,
     names.TOOL_DEFINITIONS_REF,
     names.REQUEST_REF,
     names.TOOL_ARGUMENTS_REF,
@@ -61,7 +60,18 @@ class RecordedCall:
 
 def question_of(attributes: Mapping[str, Any]) -> Question:
     """What was asked, as refs.  All None: nothing of it was recorded, so nothing can be checked."""
-    return tuple(attributes.get(name) for name in _QUESTION)
+    return asked_thread(attributes), asked_system(attributes), *map(attributes.get, _QUESTION)
+
+
+def asked_thread(attributes: Mapping[str, Any]) -> str | None:
+    """The messages that the program asked with, whatever an edit has made of them for the model."""
+    return attributes.get(names.ASKED_MESSAGES_REF) or attributes.get(names.INPUT_MESSAGES_REF)
+
+
+def asked_system(attributes: Mapping[str, Any]) -> str | None:
+    """The same of a system prompt that stands apart from the messages."""
+    edited = names.EDIT_REF in attributes
+    return attributes.get(names.ASKED_SYSTEM_REF if edited else names.SYSTEM_INSTRUCTIONS_REF)
 
 
 def place_of(attributes: Mapping[str, Any]) -> str:

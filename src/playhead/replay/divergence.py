@@ -9,7 +9,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_text, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.calls import RecordedCall
+from playhead.replay.calls import RecordedCall, asked_system, asked_thread
 from playhead.replay.record import Record
 
 _WORDS = {
@@ -67,17 +67,20 @@ def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, re
 
 
 def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Change | None:
-    new, old = attributes.get(name), expected.span.attributes.get(name)
+    new, old = (
+        asked_system(each) if name == names.SYSTEM_INSTRUCTIONS_REF else each.get(name)
+        for each in (attributes, expected.span.attributes)
+    )
     if new == old:
         return None
     return Change(_WORDS[name], _diff(_text(old, record), _text(new, record)))
 
 
 def _thread_change(attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> list[Change]:
-    new, old = attributes.get(names.INPUT_MESSAGES_REF), expected.ref(names.INPUT_MESSAGES_REF)
+    new, old = asked_thread(attributes), asked_thread(expected.span.attributes)
     if new is None or old is None or new == old:
         return []
-    before, after = record.messages(old), record.messages(ContentRef(new))
+    before, after = record.messages(ContentRef(old)), record.messages(ContentRef(new))
     if before is None or after is None:
         return [Change("messages", ("the recorded messages are not at hand to compare",))]
     changes: list[Change] = []

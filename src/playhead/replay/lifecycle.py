@@ -14,9 +14,14 @@ from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
 from playhead.replay.answering import RecordReplay
 from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
+from playhead.replay.editing import is_edit, rule_of
+from playhead.replay.lease import Lease, Terms, local_lease, refused
 from playhead.replay.policy import OnDivergence, OnDoubt, Policy, Told, Tools
-from playhead.replay.record import Record, RemoteRecord, WithParent, read_local
+from playhead.replay.record import Both, Record, WithParent, read_local
+from playhead.replay.remote import RemoteRecord
+from playhead.replay.values_given import give_values
 
+Prepared = tuple[ActiveRun, RecordReplay, Lease | None]
 _SPAN_ID_DIGITS = 16
 
 
@@ -24,21 +29,23 @@ class Rewound:
     """What `resume` and `fork` give: a block in which the next run goes on from a record.
 
     `id` is the id of the run that goes on, `told` what came of replaying (calls answered, live, in doubt, divergences),
-    `not_called_again` the recorded calls that the program has not made.
+    `not_called_again` the recorded calls that the program has not made, `lease_lost` whether another process was made
+    to go on with the run meanwhile.
     """
 
-    def __init__(self, make: Callable[[], tuple[ActiveRun, RecordReplay]], close: Callable[[], None]):
+    def __init__(self, make: Callable[[], Prepared], close: Callable[[], None]):
         """`make` prepares the run; `close` gives back what that needed."""
         self._make = make
-        self._close = close
+        self._close_maker = close
         self._run: ActiveRun | None = None
         self._replay: RecordReplay | None = None
+        self._lease: Lease | None = None
         self._token: Any = None
 
     def __enter__(self) -> Self:
         """Reads the record.  Raises ReplayError."""
         try:
-            self._run, self._replay = self._make()
+            self._run, self._replay, self._lease = self._make()
         except BaseException:
             self._close()
             raise
@@ -52,9 +59,14 @@ class Rewound:
 
     def waiting(self) -> list[ActiveRun]:
         """The run, prepared, for the first run that begins in this process.  Raises ReplayError."""
-        self._run, self._replay = self._make()
+        self._run, self._replay, self._lease = self._make()
         atexit.register(self._close)
         return [self._run]
+
+    def _close(self) -> None:
+        if self._lease is not None:
+            self._lease.release()
+        self._close_maker()
 
     async def __aenter__(self) -> Self:
         """As `__enter__`."""
@@ -79,26 +91,74 @@ class Rewound:
         return self._replay.told
 
     @property
+    def lease_lost(self) -> bool:
+        """Whether the run was taken over, with force or after this machine could not be heard: told by a warning, too.
+
+        Nothing is raised: whether to go on is the program's to decide.
+        """
+        return self._lease is not None and self._lease.lost
+
+    @property
     def not_called_again(self) -> list[str]:
         """Recorded calls that the program has not made (removed steps)."""
         return [call.place for call in self._replay.left()] if self._replay is not None else []
 
 
-def prepare_resume(
-    run_id: str, journal_dir: Path, client: Callable[[], Any], *, policy: Policy, force: bool = False
-) -> tuple[ActiveRun, RecordReplay]:
-    """The run, going on as its next attempt.  Raises ReplayError."""
-    record = read_record(run_id, journal_dir, client)
-    calls = recorded_calls(record.spans)
-    if not force and _is_alive(record, calls):
-        raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
-    policy.outcomes = {_span_of(run_id, at, client, calls): given for at, given in policy.outcomes.items()}
-    attempt = 1 + max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in record.spans), default=0)
-    run = ActiveRun(run_id=run_id, attempt=attempt)
+def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, terms: Terms) -> Prepared:
+    """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
+    lease, holder = local_lease(terms, run_id)
+    try:
+        record, calls, needs_lease = _leased(run_id, client, policy, terms, lease, holder)
+        policy.outcomes = {_span_of(run_id, at, client, calls): given for at, given in policy.outcomes.items()}
+    except BaseException:
+        if lease is not None:
+            lease.release()
+        raise
+    if lease is not None and not needs_lease:
+        lease.release()
+    run = ActiveRun(run_id=run_id, attempt=1 + _attempt(record))
+    run.root = _fork_of(run_id, record)
     _go_on_counting(run, record, calls)
     replay = RecordReplay(record, calls, policy, same_run=True, beyond=[])
     run.replay = replay
-    return run, replay
+    give_values(run, record)
+    return run, replay, lease if needs_lease else None
+
+
+def _leased(
+    run_id: str, client: Callable[[], Any], policy: Policy, terms: Terms, lease: Lease | None, holder: str
+) -> tuple[Record, list[RecordedCall], bool]:
+    """The record, as it is while nobody else goes on with the run; and whether that has to be so: one that has
+    completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
+    record = read_record(run_id, terms.journal_dir, client)
+    calls = recorded_calls(record.spans)
+    roots = [call for call in calls if names.RUN_ROOT in call.span.attributes]
+    if any(root.outcome is Outcome.COMPLETED for root in roots) and not policy.outcomes:
+        return record, calls, False
+    if lease is None:
+        raise refused(run_id, holder)
+    is_over = any(root.span.end_ns is not None for root in roots)
+    if not terms.force and record.alive and not is_over:
+        raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
+    lease.take(unless_heard=record.remote and not is_over)
+    if record.remote:  # who had the lease until now may have written meanwhile
+        record = read_record(run_id, terms.journal_dir, client)
+    elif lease.is_remote and (elsewhere := _later(run_id, record, client)) is not None:
+        record = Both(record, elsewhere)
+    return record, recorded_calls(record.spans), True
+
+
+def _later(run_id: str, record: Record, client: Callable[[], Any]) -> Record | None:
+    """The run as the collector has it, if that knows of an attempt that was made elsewhere."""
+    try:
+        latest = int(client().run(run_id)["attempt"])
+        return RemoteRecord(client(), run_id) if latest > _attempt(record) else None
+    except ClientError:  # it does not know the run, or it is gone just now: the journal has what this machine did
+        return None
+
+
+def _attempt(record: Record) -> int:
+    return max((int(span.attributes.get(names.RUN_ATTEMPT, 0)) for span in record.spans), default=0)
 
 
 def prepare_fork(
@@ -110,7 +170,7 @@ def prepare_fork(
     policy: Policy,
     outcome: Any,
     live: Literal["all", "llm"] = "all",
-) -> tuple[ActiveRun, RecordReplay]:
+) -> Prepared:
     """A new run that shares the record up to the call that event `at` belongs to.  Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
     calls = recorded_calls(record.spans)
@@ -120,16 +180,20 @@ def prepare_fork(
         raise NoRecord(f"the event {at} of run {run_id} belongs to no call that is recorded with its place")
     before = [call for call in calls if _is_before(call, cut.order)]
     if outcome is not None:
+        if is_edit(outcome, cut):
+            rule_of(outcome, record, cut)  # one that cannot be is an error before anything runs
         before.append(cut)
         policy.outcomes[span_id] = outcome
     run = ActiveRun()
-    run.root = {names.FORK_OF: run_id, names.FORK_AT: at if isinstance(at, int) else cut.order}
+    run.root = {names.FORK_OF: run_id, names.FORK_ORDER: cut.order}
+    if isinstance(at, int):
+        run.root[names.FORK_AT] = at
     run.last = cut.order - 1
-    replay = RecordReplay(
-        record, before, policy, same_run=False, beyond=[c for c in calls if c not in before] if live == "llm" else []
-    )
+    beyond = [call for call in calls if call not in before] if live == "llm" else []
+    replay = RecordReplay(record, before, policy, same_run=False, beyond=beyond, upto=cut.order)
     run.replay = replay
-    return run, replay
+    give_values(run, record, upto=cut.order)
+    return run, replay, None
 
 
 def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
@@ -144,7 +208,7 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
     first = min(int(span.attributes[names.CALL_ORDER]) for span in record.spans if names.CALL_ORDER in span.attributes)
     shared = read_record(str(parent), journal_dir, client)
     before = [call.span for call in recorded_calls(shared.spans) if _is_before(call, first)]
-    return WithParent(record, shared, before)
+    return WithParent(record, shared, before, first)
 
 
 def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
@@ -169,6 +233,13 @@ def policy_of(
     return Policy(on_divergence, in_doubt, tools, dict(outcomes or {}))
 
 
+def _fork_of(run_id: str, record: Record) -> dict[str, Any]:
+    """What the root of a fork says of that, which goes on saying it."""
+    own = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
+    said = (names.FORK_OF, names.FORK_AT, names.FORK_ORDER)
+    return {name: attributes[name] for attributes in own for name in said if name in attributes}
+
+
 def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -> None:
     orders = [call.order for call in calls] + [int(entry.attributes.get(names.CALL_ORDER, 0)) for entry in record.logs]
     run.last = max(orders, default=0)
@@ -178,11 +249,6 @@ def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -
 def _is_before(call: RecordedCall, order: int) -> bool:
     """Shared with the parent: what had begun before the cut.  What encloses the cut is executed again."""
     return call.order < order and call.outcome is not Outcome.IN_DOUBT
-
-
-def _is_alive(record: Record, calls: list[RecordedCall]) -> bool:
-    over = any(names.RUN_ROOT in call.span.attributes and call.span.end_ns is not None for call in calls)
-    return record.alive and not over
 
 
 def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[RecordedCall]) -> str:

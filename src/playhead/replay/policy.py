@@ -31,6 +31,8 @@ class Told:
     live: int = 0
     in_doubt: list[str] = field(default_factory=list[str])
     divergences: list[Divergence] = field(default_factory=list[Divergence])
+    changed_code: list[str] = field(default_factory=list[str])
+    """Functions that are not what they were, and whose recorded results were given all the same."""
 
 
 def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> str:

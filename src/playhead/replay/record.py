@@ -1,18 +1,17 @@
-"""What a run recorded, wherever that is: spans, contents, threads.
+"""What a run recorded, wherever that is: spans, log events, contents, threads.
 
-`LocalRecord` reads the journal's files, also those of dead processes and of this one; `RemoteRecord` asks the
+`LocalRecord` reads the journal's files, also those of dead processes and of this one; `remote.RemoteRecord` asks the
 collector.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from playhead.api.port import Frames
-from playhead.errors import ClientError, NotFound
+from playhead.errors import ClientError
 from playhead.journal.frame import (
     ANNOUNCEMENT,
     CONTENT,
@@ -29,12 +28,14 @@ from playhead.journal.frame import (
 from playhead.journal.lane import LaneReader, adopt, lanes
 from playhead.model import names
 from playhead.model.canonical import Content
-from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
-from playhead.model.span import STATUS_ERROR, STATUS_OK, LogEvent, Span
+from playhead.model.span import LogEvent, Span
 from playhead.model.thread import extend
 
-_OF_A_RUN = frozenset({SPAN, ANNOUNCEMENT, LOG})
+_OF_A_RUN = frozenset({SPAN, LOG})
+# Where a span's id stands in its frame: an id found there needs no reading of the whole.
+_SPAN_ID = slice(len('["","') + 32, len('["","') + 32 + 16)
+_BLOCK_BYTES = 64 * 1024
 
 
 class Record(Protocol):
@@ -47,12 +48,17 @@ class Record(Protocol):
 
     @property
     def logs(self) -> Sequence[LogEvent]:
-        """Log events; none where they are not to be had."""
+        """Log events, as they were recorded."""
         ...
 
     @property
     def alive(self) -> bool:
         """Whether another process that still lives is known to have this run."""
+        ...
+
+    @property
+    def remote(self) -> bool:
+        """Whether this is what the collector knows: the journal of the run's process is elsewhere, or gone."""
         ...
 
     def content(self, ref: ContentRef) -> Content | None:
@@ -72,28 +78,41 @@ class LocalRecord:
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
     alive: bool = False
     """Whether another process that still lives has this run in its lane."""
+    remote: bool = False
     elsewhere: Callable[[ContentRef], Content] | None = None
     """Where contents may be whose space the journal has given back; raises ClientError."""
     _where: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
     _parents: dict[ContentRef, tuple[ContentRef | None, ContentRef]] = field(
         default_factory=dict[ContentRef, tuple[ContentRef | None, ContentRef]]
     )
+    _threads: list[bytes] = field(default_factory=list[bytes])
+    """Thread frames that nobody has asked about yet, which only a report of a divergence does."""
+    _open: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """Announcements of spans that have not ended yet, by the span's id; an ended one says all that its own does."""
+    _block: tuple[Path, int, bytes] = (Path(), 0, b"")
+    """What was read last: what a program asks for again stands as it was asked for, mostly side by side."""
 
     def content(self, ref: ContentRef) -> Content | None:
         """Read from its place in the file."""
         place = self._where.get(ref.digest)
         if place is not None:
-            path, at, size = place
             try:
-                with path.open("rb") as file:
-                    file.seek(at)
-                    return read_content(file.read(size))[1]
+                return read_content(self._read(*place))[1]
             except OSError:
                 pass  # the space was given back meanwhile
         try:
             return self.elsewhere(ref) if self.elsewhere is not None else None
         except ClientError:
             return None
+
+    def _read(self, path: Path, at: int, size: int) -> bytes:
+        read_from, start, block = self._block
+        if read_from != path or not start <= at <= start + len(block) - size:
+            with path.open("rb") as file:
+                file.seek(at)
+                start, block = at, file.read(max(size, _BLOCK_BYTES))
+            self._block = path, start, block
+        return block[at - start : at - start + size]
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
         """Followed node by node."""
@@ -102,6 +121,11 @@ class LocalRecord:
 
     def follow(self, thread: ContentRef) -> tuple[list[ContentRef], ContentRef | None]:
         """The messages that are here, and the thread before them that is not."""
+        for payload in self._threads:  # twice at most: two threads that ask at a time both have all of it then
+            extension = read_thread(payload)
+            for node in extend(extension.messages, extension.parent):
+                self._parents[node.ref] = (node.parent, node.message)
+        self._threads = []
         found: list[ContentRef] = []
         at: ContentRef | None = thread
         while at is not None and (node := self._parents.get(at)) is not None:
@@ -111,9 +135,7 @@ class LocalRecord:
 
     def take_thread(self, payload: bytes) -> None:
         """The nodes of a thread frame."""
-        extension = read_thread(payload)
-        for node in extend(extension.messages, extension.parent):
-            self._parents[node.ref] = (node.parent, node.message)
+        self._threads.append(payload)
 
     def take(self, path: Path, data: bytes, run: bytes) -> bool:
         """Everything of one segment; True when the run is in it."""
@@ -124,13 +146,25 @@ class LocalRecord:
                 self._where[payload[:32]] = (path, start + HEADER_BYTES, len(payload))
             elif kind == THREAD:
                 self.take_thread(payload)
+            elif kind == ANNOUNCEMENT and run in payload:
+                self._open[payload[_SPAN_ID]] = payload
             elif kind in _OF_A_RUN and run in payload:  # or of a fork, which names it, too
                 read: Any = read_log(payload) if kind == LOG else read_span(payload)
                 if str(read.attributes.get(names.RUN_ID)).encode() == run:
                     (self.logs if kind == LOG else self.spans).append(read)
+                    if kind == SPAN:
+                        self._open.pop(payload[_SPAN_ID], None)
                     seen = True
             start = end
         return seen
+
+    def take_open(self, run: bytes) -> bool:
+        """What was begun in what was taken, and not ended there; True when the run is in it."""
+        spans = map(read_span, self._open.values())
+        own = [span for span in spans if str(span.attributes.get(names.RUN_ID)).encode() == run]
+        self._open.clear()
+        self.spans += own
+        return bool(own)
 
 
 def read_local(
@@ -143,6 +177,7 @@ def read_local(
         seen = False
         for path, data in _segments(lane):
             seen |= record.take(path, data, run)
+        seen |= record.take_open(run)
         if seen:
             record.alive |= _is_alive(lane)
     begins = any(
@@ -156,7 +191,7 @@ class WithRecent:
 
     def __init__(self, record: Record, frames: Frames):
         """`frames` are the call's own, before they are written."""
-        self.spans, self.logs, self.alive = record.spans, record.logs, record.alive
+        self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
         self._record = record
         self._recent = LocalRecord()
         self._contents: dict[ContentRef, Content] = {}
@@ -217,11 +252,12 @@ def _exists(pid: int) -> bool:
 class WithParent:
     """A fork's own record, after the part that it shares with the run that it was forked from."""
 
-    def __init__(self, own: Record, parent: Record, shared: Sequence[Span]):
-        """`shared`: spans of the parent from before the fork."""
+    def __init__(self, own: Record, parent: Record, shared: Sequence[Span], first: int):
+        """`shared`: spans of the parent from before the fork; `first`: the number at which the fork's own begin."""
         self.spans: list[Span] = [*shared, *own.spans]
-        self.logs = own.logs
-        self.alive = own.alive
+        said = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
+        self.logs = [*said, *own.logs]
+        self.alive, self.remote = own.alive, own.remote
         self._records = (own, parent)
 
     def content(self, ref: ContentRef) -> Content | None:
@@ -233,57 +269,25 @@ class WithParent:
         return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
 
 
-class RemoteRecord:
-    """A run as the collector has it."""
+class Both:
+    """A run that went on elsewhere meanwhile: what this machine's journal has of it, and what the collector has."""
 
-    def __init__(self, client: Any, run_id: str):
-        """Reads the spans; contents when they are asked for.  Raises ClientError."""
-        self._client = client
-        self.spans: list[Span] = [_span(item) for item in client.spans(run_id)]
-        self.logs: list[LogEvent] = []
-        self.alive = False
-        self._contents: dict[ContentRef, Content | None] = {}
+    def __init__(self, local: Record, remote: Record):
+        """Calls that are in both are one: see `recorded_calls`."""
+        self.spans: list[Span] = [*local.spans, *remote.spans]
+        said = {_said(entry) for entry in local.logs}
+        self.logs = [*local.logs, *(entry for entry in remote.logs if _said(entry) not in said)]
+        self.alive, self.remote = local.alive, False
+        self._records = (local, remote)
 
     def content(self, ref: ContentRef) -> Content | None:
-        """Asked for once."""
-        if ref not in self._contents:
-            self._contents[ref] = self._fetch(ref)
-        return self._contents[ref]
+        """Whoever has it."""
+        return next((found for record in self._records if (found := record.content(ref)) is not None), None)
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Asked for each time: only a report of a divergence needs it."""
-        try:
-            messages = self._client.thread(thread)["messages"]
-        except ClientError:
-            return None
-        if None in messages:
-            return None
-        contents = [message_contents(message)[0] for message in messages]
-        self._contents.update({content.ref: content for content in contents})
-        return [content.ref for content in contents]
-
-    def _fetch(self, ref: ContentRef) -> Content | None:
-        try:
-            return self._client.content(ref)
-        except NotFound:
-            return None
+        """Whoever has it."""
+        return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
 
 
-def _span(item: Mapping[str, Any]) -> Span:
-    return Span(
-        trace_id=item["trace"],
-        span_id=item["span"],
-        parent_id=item["parent"],
-        name=item["name"],
-        start_ns=_ns(item["start"]),
-        end_ns=None if item["end"] is None else _ns(item["end"]),
-        attributes=dict(item["attributes"]),
-        status=STATUS_ERROR if item["status"] == "error" else STATUS_OK,
-    )
-
-
-def _ns(time: str) -> int:
-    """RFC 3339 with nanoseconds, UTC, as the collector writes it."""
-    seconds, _, fraction = time.rstrip("Z").partition(".")
-    moment = datetime.fromisoformat(seconds).replace(tzinfo=UTC)
-    return int(moment.timestamp()) * 1_000_000_000 + int(fraction.ljust(9, "0") or 0)
+def _said(entry: LogEvent) -> tuple[Any, ...]:
+    return entry.name, entry.span_id, entry.attributes.get(names.CALL_ORDER)

@@ -1,4 +1,4 @@
-"""For your tests: a mock model server that speaks OpenAI Chat Completions, with rules, faults and recorded runs.
+"""For your tests: a mock model server that speaks OpenAI Chat Completions and Responses: rules, faults, recorded runs.
 
     with MockModelServer() as server:
         server.when(contains("refund") & ~tool_result_received("lookup"), tool_call("lookup", {"order": "A1"}))

@@ -11,12 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hmac import compare_digest
 
-from playhead.testing import wire
+from playhead.testing import responses_wire, wire
 from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
 from playhead.testing.request import BadRequest, ChatRequest, JsonObject, read_body
+from playhead.testing.responses_request import ResponsesRequest, read_responses_body
 from playhead.testing.script import NoAnswer, Script
 from playhead.testing.trajectories import NoSuchTurn
 from playhead.testing.wire import Response
+
+_CHAT, _RESPONSES = "/v1/chat/completions", "/v1/responses"
+# A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
+_MOST_REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Endpoint:
         self._count = 0
         self._requests: list[ChatRequest] = []
         self._seen: set[bytes] = set()
+        self._remembered: dict[str, list[JsonObject]] = {}
 
     @property
     def requests(self) -> list[ChatRequest]:
@@ -54,12 +60,12 @@ class Endpoint:
         if not self._admits(headers):
             sentence = "Incorrect API key provided: it is not the api_key this mock model server was given."
             return wire.refusal(401, sentence, "invalid_api_key")
-        wanted = "POST" if path == "/v1/chat/completions" else "GET"
+        wanted = "POST" if path in {_CHAT, _RESPONSES} else "GET"
         if wanted == "GET" and path != "/v1/models" and not path.startswith("/v1/models/"):
             return wire.refusal(404, f"Unknown request URL: {method} {path}.", "unknown_url")
         if method != wanted:
             return wire.refusal(405, f"Not allowed: {method} {path}; use {wanted}.", "method_not_allowed")
-        return self._complete(headers, body) if wanted == "POST" else self._models(path)
+        return self._complete(path, headers, body) if wanted == "POST" else self._models(path)
 
     def _admits(self, headers: Mapping[str, str]) -> bool:
         key = self._settings.api_key
@@ -74,9 +80,10 @@ class Endpoint:
         missing = f"The model '{name}' does not exist."
         return wire.body(found[0]) if found else wire.refusal(404, missing, "model_not_found", "model")
 
-    def _complete(self, headers: Mapping[str, str], body: bytes) -> Response:
+    def _complete(self, path: str, headers: Mapping[str, str], body: bytes) -> Response:
         try:
-            request = self._accept(read_body(body), headers)
+            read = read_responses_body if path == _RESPONSES else read_body
+            request = self._accept(path, read(body), headers)
         except BadRequest as error:
             return wire.refusal(400, error.sentence, "invalid_request", error.param)
         try:
@@ -91,13 +98,27 @@ class Endpoint:
             response = wire.refusal(400, f"A rule or an answer raised {type(error).__name__}: {error}", "script_raised")
         return replace(response, headers={**response.headers, "x-request-id": f"req_{request.number:06d}"})
 
-    def _accept(self, body: JsonObject, headers: Mapping[str, str]) -> ChatRequest:
+    def _accept(self, path: str, body: JsonObject, headers: Mapping[str, str]) -> ChatRequest:
         with self._lock:
+            before = self._before(body) if path == _RESPONSES else []
             self._count += 1
-            request = ChatRequest(self._count, body, headers)
+            request = (
+                ResponsesRequest(self._count, body, headers, before)
+                if path == _RESPONSES
+                else ChatRequest(self._count, body, headers)
+            )
             if self._settings.keep_requests:
                 self._requests.append(request)
             return request
+
+    def _before(self, body: JsonObject) -> list[JsonObject]:
+        """The items of the responses that this request continues.  Raises BadRequest."""
+        previous = body.get("previous_response_id")
+        if previous is None:
+            return []
+        if previous not in self._remembered:
+            raise BadRequest(f"Previous response with id '{previous}' not found.", "previous_response_id")
+        return self._remembered[previous]
 
     def _render(self, answer: Answer, request: ChatRequest) -> Response:
         match answer:
@@ -119,10 +140,21 @@ class Endpoint:
             created=int(self._settings.clock()),
             cached_tokens=self._cached_tokens(request),
         )
+        pieces = self._settings.piece_characters
+        if isinstance(request, ResponsesRequest):
+            response = self._remember(responses_wire.response_object(completion, request), request)
+            return responses_wire.streamed(response, pieces) if request.stream else responses_wire.whole(response)
         if not request.stream:
             return wire.whole(completion)
-        pieces = self._settings.piece_characters
         return wire.streamed(completion, include_usage=request.include_usage, piece_characters=pieces)
+
+    def _remember(self, response: JsonObject, request: ResponsesRequest) -> JsonObject:
+        if request.body.get("store", True):
+            with self._lock:
+                self._remembered[response["id"]] = [*request.items, *response["output"]]
+                if len(self._remembered) > _MOST_REMEMBERED:
+                    del self._remembered[next(iter(self._remembered))]
+        return response
 
     def _cached_tokens(self, request: ChatRequest) -> int:
         """The tokens of the longest beginning that an earlier answered request had too."""

@@ -120,18 +120,29 @@ def calls_of(message: JsonObject) -> list[JsonObject]:
 
 def read_body(body: bytes) -> JsonObject:
     """The body of a chat completion request; raises BadRequest with a sentence about the first thing wrong."""
+    found = json_object(body)
+    if not isinstance(found.get("model"), str):
+        raise BadRequest("You must provide a model parameter, a string.", "model")
+    if not found.get("messages"):
+        raise BadRequest("'messages' must be a list of at least one message.", "messages")
+    check_messages(found["messages"])
+    check_optional_fields(found)
+    return found
+
+
+def json_object(body: bytes) -> JsonObject:
+    """The JSON object that a body is; raises BadRequest."""
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise BadRequest(f"We could not parse the JSON body of your request: {error}") from None
     if not isinstance(value, dict):
         raise BadRequest("The body of the request must be a JSON object.")
-    found = cast("JsonObject", value)
-    if not isinstance(found.get("model"), str):
-        raise BadRequest("You must provide a model parameter, a string.", "model")
-    if not found.get("messages"):
-        raise BadRequest("'messages' must be a list of at least one message.", "messages")
-    check_messages(found["messages"])
+    return cast("JsonObject", value)
+
+
+def check_optional_fields(found: JsonObject) -> None:
+    """Fields that may be absent have their types; raises BadRequest."""
     for name, kind, wanted in _OPTIONAL_FIELDS:
         given: object = found.get(name)
         if given is not None and not isinstance(given, kind):
@@ -139,7 +150,6 @@ def read_body(body: bytes) -> JsonObject:
     _check_objects(found.get("tools") or [], "tools")
     if found.get("n") is not None and not 1 <= found["n"] <= MOST_CHOICES:
         raise BadRequest(f"'n' must be between 1 and {MOST_CHOICES}.", "n")
-    return found
 
 
 _OPTIONAL_FIELDS = (

@@ -16,7 +16,7 @@ from playhead.testing.request import ChatRequest, JsonObject, calls_of
 class Rule:
     """A condition on a request, with the words that name it when nothing matches.
 
-    Write your own as `Rule("it is about money", lambda request: "$" in request.body["messages"][-1]["content"])`.
+    Write your own as `Rule("it is about money", lambda request: "$" in request.messages[-1]["content"])`.
     """
 
     description: str

@@ -17,7 +17,7 @@ from playhead.testing.trajectories import Trajectories
 
 
 class MockModelServer:
-    """A model that says what you tell it, over real HTTP: OpenAI Chat Completions, streaming, tool calls, faults.
+    """A model that says what you tell it, over real HTTP: OpenAI Chat Completions and Responses, streams, faults.
 
     Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`.
     Rules are tried in the order in which they were given, then the recorded run that the request names, then
@@ -67,7 +67,7 @@ class MockModelServer:
 
     @property
     def requests(self) -> list[ChatRequest]:
-        """The well-formed chat completion requests so far, in order; still there after the server is closed."""
+        """The well-formed requests for an answer so far, in order; still there after the server is closed."""
         return self._endpoint.requests
 
     def start(self) -> Self:

@@ -85,12 +85,12 @@ class Recorder:
         self.end(span, **{names.TOOL_RESULT_REF: self.keep(result)})
 
     def change(self, key: str, value: Any) -> None:
+        self.say(names.STATE_CHANGED, **{names.STATE_KEY: key, names.VALUE_REF: self.keep(value)})
+
+    def say(self, event: str, **attributes: Any) -> None:
         self._order += 1
-        attributes = {names.RUN_ID: self.run, names.CALL_ORDER: self._order, names.STATE_KEY: key}
-        attributes |= {names.VALUE_REF: self.keep(value)}
-        self.logs.append(
-            LogEvent(names.STATE_CHANGED, self._tick(), self.run, self.root.span_id, attributes, names.SCOPE)
-        )
+        own = {names.RUN_ID: self.run, names.CALL_ORDER: self._order}
+        self.logs.append(LogEvent(event, self._tick(), self.run, self.root.span_id, own | attributes, names.SCOPE))
 
     def batch(self, *, ended: bool = True) -> Batch:
         if ended and self.root.end_ns is None:

@@ -1,6 +1,10 @@
 """The journal is gone, and the collector has the run: it is resumed and forked from there."""
 
+import os
 import shutil
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -61,3 +65,68 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     with playhead.fork(run_id, at=begun[0]["seq"], outcome={"result": "other"}) as forked, playhead.run("p"):
         assert agent(client)[1] == "other"
     assert (forked.told.answered, forked.told.live) == (1, 1)
+
+
+SAYING = """
+import os, signal
+import playhead
+from playhead import observe
+
+@observe(kind="tool", idempotent=True)
+def work(number):
+    playhead.annotate(decision=number, reason="as it was asked for")
+    if os.environ.get("DIE_AT") == str(number):
+        playhead.flush(30)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+@observe
+def agent():
+    run.state["at"] = "first"
+    playhead.checkpoint({"done": work(1)}, name="one")
+    run.state["at"] = "second"
+    playhead.handoff("closer", reason="nearly done")
+    run.state["at"] = work(2)
+
+with playhead.run("saying") as run:
+    print(run.id, flush=True)
+    agent()
+"""
+
+
+def resumed_events(folder: Path, url: str, *, from_the_collector: bool) -> list[Any]:
+    """What a run comes to that says much, is killed, and is resumed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
+    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OTEL_EXPORTER_OTLP_ENDPOINT": url}
+
+    def program(**environ: str) -> tuple[int, str]:
+        command = [sys.executable, "-c", SAYING]
+        done = subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout.strip() or done.stderr
+
+    code, run_id = program(PLAYHEAD_JOURNAL_DIR=str(folder / "first"), DIE_AT="2")
+    assert code == -9, run_id
+    journal = folder / ("second" if from_the_collector else "first")
+    # From another journal, the run would be taken for one that is still alive elsewhere.
+    code, said = program(PLAYHEAD_JOURNAL_DIR=str(journal), PLAYHEAD_RESUME=run_id, PLAYHEAD_LEASE_SECONDS="0")
+    assert (code, said) == (0, run_id)
+    with playhead.Client(url) as asking:
+        events: list[Any] = list(asking.events(run_id))
+    return events
+
+
+def told(event: Any) -> Any:
+    data = {name: value for name, value in event["data"].items() if name != "elapsed_ms"}
+    return event["kind"], event["actor"], data, event["refs"]
+
+
+def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(tmp_path: Path) -> None:
+    with CollectorProcess() as collector:
+        here = resumed_events(tmp_path / "a", collector.url, from_the_collector=False)
+        elsewhere = resumed_events(tmp_path / "b", collector.url, from_the_collector=True)
+    assert [told(event) for event in elsewhere] == [told(event) for event in here]
+    kinds = Counter(event["kind"] for event in elsewhere)
+    assert kinds["state_changed"] == 3
+    assert (kinds["checkpoint_created"], kinds["agent_handoff"], kinds["run_resumed"]) == (1, 1, 1)
+    # The second step had said something, and was cut off: it is executed again, as the same call.
+    assert (kinds["orchestration_decision"], kinds["tool_completed"]) == (2, 2)

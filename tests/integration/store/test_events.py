@@ -205,5 +205,5 @@ async def test_a_run_can_be_sealed_when_it_has_ended_is_projected_and_quiet(stor
 
 async def test_the_summary_is_that_of_the_projection(store: PostgresStore):
     await projected(store, 3, tags=("a", "b"), user="u", fork_of="x", context_peak=7, ended_ns=START_NS + 1)
-    made = row(tags=("a", "b"), user="u", fork_of="x", context_peak=7, ended_ns=START_NS + 1)
+    made = row(tags=("a", "b"), user="u", fork_of="x", context_peak=7, ended_ns=START_NS + 1, parent_missing=True)
     assert await store.run(P, RUN) == made

@@ -15,7 +15,7 @@ RUNS = [
     made(0, name="Order Bot", status="completed", agents=("support", "refunds"), tags=("beta",), ended_ns=START_NS + 9),
     made(1, session="s-1", user="ann", models=("gpt-4o",), tools=("search",), input_tokens=2**40, errors=3),
     made(2, session="s-1", status="failed", agents=("support",), tags=("beta", "eu:west"), context_peak=12),
-    made(3, name=None, user="a%_'\\", tools=("search", "pay"), fork_of=run_number(1), fork_at=9),
+    made(3, name=None, user="a%_'\\", tools=("search", "pay"), fork_of=run_number(1), fork_at=9, parent_missing=True),
     made(4, name="STRASSE Ü", sealed=True, spans_missing=2, compressions=1, llm_calls=5, tool_calls=6, attempt=1),
 ]
 

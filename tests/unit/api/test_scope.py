@@ -105,8 +105,21 @@ def test_what_is_said_belongs_to_the_innermost_call(recording: Recording):
     assert seen.value(said[names.CHECKPOINT], names.STATE_REF) == {"todo": 1}
 
 
+def test_a_plan_is_said_by_itself_and_beside_a_decision(recording: Recording):
+    with playhead.run("r"):
+        playhead.annotate(plan=["look up the order", {"text": "refund it", "tool": "refund"}])
+        playhead.annotate(decision="refund", plan=["refund"])
+        playhead.annotate(note="by the way")
+    seen = recording.read()
+    plans = [seen.value(log, names.PLAN_REF) for log in seen.logs if log.name == names.PLAN]
+    assert plans == [["look up the order", {"text": "refund it", "tool": "refund"}], ["refund"]]
+    notes = [seen.value(log, names.ANNOTATION_REF) for log in seen.logs if log.name == names.ANNOTATION]
+    assert notes == [{"decision": "refund"}, {"note": "by the way"}]
+
+
 def test_outside_a_run_nothing_is_said_and_nothing_fails(recording: Recording):
-    playhead.annotate(decision="x")
+    playhead.annotate(decision="x", plan=["y"])
+    playhead.compressed(before=[{"role": "user", "content": "x"}], after=[])
     playhead.checkpoint()
     playhead.handoff("x")
     assert playhead.current_run_id() is None

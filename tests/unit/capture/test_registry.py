@@ -1,5 +1,6 @@
 """Switching instrumentation on and off: the shape of capture modules, and that nothing of it raises."""
 
+import subprocess
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -10,23 +11,45 @@ import pytest
 import playhead
 from playhead.capture import registry
 
+MODELS = {"openai"}
 
-@pytest.mark.parametrize("name", registry.LIBRARIES.values())
-def test_every_capture_module_has_the_shape(name: str):
-    shape = {"SUPPORTS", "patch", "unpatch", "read_request", "read_response"}
-    assert shape <= set(vars(import_module(name)))
+
+@pytest.mark.parametrize("library", registry.LIBRARIES)
+def test_every_capture_module_has_the_shape(library: str):
+    shape = {"SUPPORTS", "patch", "unpatch"} | ({"read_request", "read_response"} if library in MODELS else set())
+    assert shape <= set(vars(import_module(registry.LIBRARIES[library])))
+
+
+def test_a_framework_is_not_imported_before_the_program_does():
+    body = "import sys, playhead; playhead.instrument(); print(sorted({'agents', 'langchain_core', 'langgraph', "
+    body += "'pydantic_ai'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_another_library_of_a_frameworks_name_is_left_alone(caplog: pytest.LogCaptureFixture):
+    from playhead.capture.frameworks import Framework
+
+    def patch(module: Any) -> None:
+        module.FunctionTool.on_invoke_tool = None
+
+    framework = Framework({__name__: patch})
+    framework.patch()
+    assert "could not instrument" in caplog.text
+    assert "your program is unaffected" in caplog.text
 
 
 def test_a_library_that_we_do_not_know_is_a_warning(caplog: pytest.LogCaptureFixture):
     assert playhead.instrument("telepathy") == ()
-    assert "known are openai" in caplog.text
+    assert "known are agents, langchain_core, langgraph, openai, pydantic_ai" in caplog.text
 
 
 def test_a_library_that_is_not_installed_is_a_warning_when_it_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
+    for name in list(registry.LIBRARIES):
+        monkeypatch.delitem(registry.LIBRARIES, name)
     monkeypatch.setitem(registry.LIBRARIES, "not_there", "playhead.capture.not_there")
-    monkeypatch.delitem(registry.LIBRARIES, "openai")
     assert playhead.instrument() == ()
     assert caplog.text == ""
     assert playhead.instrument("not_there") == ()

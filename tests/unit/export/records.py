@@ -58,4 +58,4 @@ def content(data: bytes, media_type: str = "text/plain; charset=utf-8") -> bytes
 
 def thread(parent: ContentRef | None, *messages: bytes) -> bytes:
     """The frame that appends these contents to a thread."""
-    return thread_frame(parent.digest if parent else None, [sha256(message).digest() for message in messages])
+    return thread_frame(parent, [ContentRef.of(message) for message in messages])

@@ -86,11 +86,10 @@ def test_contents_are_read_back(digest: bytes, data: bytes, media_type: str):
 
 @given(st.none() | digests, st.lists(digests, min_size=1, max_size=4))
 def test_threads_are_read_back(parent: bytes | None, messages: list[bytes]):
-    [(_, payload, _)] = frames_in(thread_frame(parent, messages))
-    expected = ThreadExtension(
-        ContentRef.from_digest(parent) if parent is not None else None, tuple(map(ContentRef.from_digest, messages))
-    )
-    assert read_thread(payload) == expected
+    before = ContentRef.from_digest(parent) if parent is not None else None
+    refs = tuple(map(ContentRef.from_digest, messages))
+    [(_, payload, _)] = frames_in(thread_frame(before, refs))
+    assert read_thread(payload) == ThreadExtension(before, refs)
 
 
 def test_spans_and_log_events_are_read_back():

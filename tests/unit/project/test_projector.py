@@ -289,7 +289,9 @@ def test_declared_facts_come_from_log_events():
         r.log(names.CHECKPOINT, playhead__state_ref=content("s"))
         r.log(names.HANDOFF, playhead__handoff__to="TechLead", playhead__reason_ref=content("why"))
         r.log(names.ANNOTATION, playhead__annotation_ref=content("a"))
-    _, changed, point, handoff, decision, _ = r.events()
+        r.log(names.PLAN, playhead__plan_ref=content("p"))
+        r.log(names.VALUE_READ, playhead__value__of="time lead:agent", playhead__value=1.5)
+    _, changed, point, handoff, decision, plan, read, _ = r.events()
     assert isinstance(changed, ev.StateChanged)
     assert (changed.key, changed.value, changed.id) == ("plan", content("v"), "0000000000000001.state_changed.2")
     assert isinstance(point, ev.CheckpointCreated)
@@ -298,6 +300,11 @@ def test_declared_facts_come_from_log_events():
     assert (handoff.to, handoff.reason, handoff.actor) == ("TechLead", content("why"), "lead")
     assert isinstance(decision, ev.OrchestrationDecision)
     assert decision.annotation == content("a")
+    assert isinstance(plan, ev.PlanCreated)
+    assert plan.plan == content("p")
+    assert fold(r.events()).plan == content("p")
+    assert isinstance(read, ev.ValueRead)
+    assert (read.of, read.value) == ("time lead:agent", 1.5)
 
 
 def test_a_log_event_of_a_newer_sdk_is_kept_as_it_is():

@@ -108,7 +108,8 @@ class FakeStore:
     async def runs(
         self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
-        newest = sorted(self.rows.values(), key=lambda row: (row.started_ns, row.run), reverse=True)
+        rows = [row for row in self.rows.values() if where.fork_of in (None, row.fork_of)]
+        newest = sorted(rows, key=lambda row: (row.started_ns, row.run), reverse=True)
         return [row for row in newest if before is None or (row.started_ns, row.run) < before][:limit]
 
 

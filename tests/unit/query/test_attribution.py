@@ -74,11 +74,24 @@ async def test_a_result_that_only_says_that_it_is_an_error_is_one(chat: Chat):
     assert (why["kind"], why["confidence"]) == ("error_recovery", 0.7)
 
 
-async def test_a_plan_names_the_tool_that_it_leads_to(chat: Chat):
+STEPS = ["run the tests", "build the package", "publish"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "plan", "more"),
+    [
+        (ev.StateChanged, "value", STEPS, {"key": "plan"}),
+        (ev.PlanCreated, "plan", STEPS, {}),
+        (ev.PlanCreated, "plan", [{"text": step, "done": False} for step in STEPS], {}),
+        (ev.PlanCreated, "plan", "\n".join(STEPS), {}),
+        (ev.OrchestrationDecision, "annotation", {"plan": STEPS}, {}),
+    ],
+    ids=["state", "plan", "plan of objects", "plan as a text", "annotation"],
+)
+async def test_a_plan_names_the_tool_that_it_leads_to(chat: Chat, kind: type, field: str, plan: object, more: dict):
     chat.user("Prepare the release")
     chat.says("I will plan first")
-    plan = chat.store.keep(["run the tests", "build the package", "publish"])
-    written = chat.add(ev.StateChanged, "root", key="plan", value=plan)
+    written = chat.add(kind, "root", **{field: chat.store.keep(plan)}, **more)
     chat.user("go on")
     chat.asks("build_package", {"target": "wheel"}, "built")
     why = await last(chat)

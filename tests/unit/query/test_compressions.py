@@ -164,3 +164,41 @@ async def test_kept_summarised_and_dropped_are_what_was_there_before(labelled: L
         parts = Counter(place["message"] for place in fates)
         assert Counter(before) <= parts <= Counter(before) + Counter(answers[event.before])
         assert Counter(place["message"] for place in audit["kept"]) <= Counter(after)
+
+
+@st.composite
+def declared_conversations(draw: st.DrawFn) -> LabelledRun:
+    """Calls before which the program takes out any messages, sums them up or not, and always says so."""
+    talk: list[Message] = [text_message("system", "s"), text_message("user", "begin")]
+    calls: list[Call] = []
+    for number in range(draw(st.integers(2, 6))):
+        declares = None
+        if number and draw(st.booleans()):
+            kept = [message for message in talk[1:] if draw(st.integers(0, 2))]
+            summary = text_message("user", "Summary: " + draw(WORDS)) if draw(st.booleans()) else None
+            shorter = [talk[0], *([summary] if summary else []), *kept]
+            declares = {"before": talk, "after": shorter, "summary": summary, "strategy": "own"}
+            talk = shorter
+        talk = [*talk, text_message("user", draw(WORDS))]
+        answer = text_message("assistant", draw(WORDS).upper())
+        calls.append(Call(talk, answer, declares=declares))
+        talk = [*talk, answer]
+    return LabelledRun("declared", calls)
+
+
+@given(declared_conversations())
+@settings(deadline=None, max_examples=150)
+async def test_what_was_declared_is_told_once_and_is_what_was_there_before(labelled: LabelledRun):
+    record = recorded(labelled)
+    said = [call.declares for call in labelled.calls if call.declares]
+    items = (await list_compressions(record, 100, 0))["items"]
+    assert [(item["origin"], item["strategy"]) for item in items] == [("declared", "own")] * len(said)
+    for item, declared in zip(items, said, strict=True):
+        audit = await audit_compression(record, str(item["seq"]))
+        fates = [*audit["kept"], *audit["summarised"], *audit["dropped"]]
+        assert sorted(place["position"] for place in fates) == list(range(len(declared["before"])))
+        assert [place["message"] for place in sorted(fates, key=lambda place: place["position"])] == refs(
+            declared["before"]
+        )
+        assert not (audit["dropped"] if declared["summary"] else audit["summarised"])
+        assert Counter(place["message"] for place in audit["kept"]) <= Counter(refs(declared["after"]))

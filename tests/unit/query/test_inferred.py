@@ -6,7 +6,7 @@ from playhead.model import event as ev
 from playhead.model.message import text_message
 from playhead_collector.query.inferred import infer
 from playhead_collector.query.reasoning import answer_reasoning
-from playhead_collector.query.turns import read_turns
+from playhead_collector.query.stories import read_turns
 from tests.unit.query.chat import Chat
 from tests.unit.query.fake import FakeStore, Story
 

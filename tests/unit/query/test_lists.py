@@ -103,9 +103,14 @@ def test_what_is_no_cursor_is_refused_and_nothing_else_happens(text: str):
 
 
 async def test_a_run_says_how_whole_its_record_is_and_where_to_ask_on(store: FakeStore):
-    store.keep_run([], spans_missing=2, fork_of="f" * 32, fork_at=7)
-    detail = run_detail(record_of(store))
-    assert detail["completeness"] == {"complete": False, "spans_missing": 2, "content_pending": 0, "sealed": False}
+    store.keep_run([], spans_missing=2, fork_of="f" * 32, fork_at=7, parent_missing=True)
+    store.keep_run([], "e" * 32, fork_of=RUN, fork_at=3, attempt=2)
+    detail = await run_detail(record_of(store))
+    whole = {"complete": False, "spans_missing": 2, "content_pending": 0, "parent_missing": True, "sealed": False}
+    assert detail["completeness"] == whole
+    assert [(fork["run"], fork["at"]) for fork in detail["forks"]] == [("e" * 32, 3)]
+    assert detail["links"]["forks"] == f"/api/v1/runs?fork_of={RUN}"
+    assert (detail["attempts"], (await run_detail(record_of(store, "e" * 32)))["attempts"]) == (1, 3)
     assert detail["links"]["tool_calls"] == f"/api/v1/runs/{RUN}/tool-calls"
     assert detail["links"]["fork_of"] == f"/api/v1/runs/{'f' * 32}"
 

@@ -199,6 +199,12 @@ def test_the_table_that_comes_along_says_when_and_from_where():
     assert prices.date >= "2025"
     assert prices.source
     assert all(line.limit and line.input and line.output for line in prices.models.values())
+    assert "unverified" in prices.source
+    checked, unchecked = prices.of("gpt-4o"), prices.of("claude-3-opus")
+    assert checked is not None
+    assert "2026" in (checked.source or "")
+    assert unchecked is not None
+    assert unchecked.source is None
 
 
 def test_an_operator_s_table_takes_its_place(tmp_path: Path):

@@ -15,9 +15,6 @@ class Kept:
         self.contents: dict[ContentRef, Content] = {}
         self.threads: dict[ContentRef, tuple[ContentRef | None, list[ContentRef]]] = {}
 
-    def find(self, digest: bytes) -> ContentRef | None:
-        return self.new.get(digest)
-
     def content(self, digest: bytes, ref: ContentRef, data: bytes, media_type: str) -> None:
         assert digest not in self.new
         self.new[digest] = ref
@@ -39,4 +36,4 @@ class Journal(Kept):
     def commit(self, kept: Kept) -> None:
         self.contents |= kept.contents
         self.threads |= kept.threads
-        self.intake.journaled(kept.new)
+        self.intake.known.add_all(kept.new)

@@ -39,7 +39,7 @@ def test_only_what_is_in_the_journal_is_not_kept_again():
     mine.payload("x", open_call)
     mine.payload("x", other_call)
     assert other_call.contents == open_call.contents
-    mine.journaled(other_call.new)
+    mine.known.add_all(other_call.new)
     later = Kept()
     mine.payload("x", later)
     assert later.contents == {}
@@ -50,7 +50,7 @@ def test_after_forgetting_everything_is_kept_again():
     first = Kept()
     mine.payload("x", first)
     mine.repeated({"tool": 1}, first)
-    mine.journaled(first.new)
+    mine.known.add_all(first.new)
     mine.forget()
     again = Kept()
     mine.payload("x", again)
@@ -63,7 +63,7 @@ def test_a_repeated_value_has_the_ref_of_its_content_however_its_keys_are_ordere
     kept = Kept()
     first = mine.repeated({"a": 1, "b": 2}, kept)
     assert mine.repeated({"b": 2, "a": 1}, kept) == first == content_of({"a": 1, "b": 2}).ref
-    mine.journaled(kept.new)
+    mine.known.add_all(kept.new)
     assert mine.repeated({"a": 1, "b": 2}, Kept()) == first
     assert mine.repeated({"a": True, "b": 2}, kept) != first
     assert mine.repeated({"a": object}, kept)
@@ -113,7 +113,7 @@ def test_when_the_journal_is_full_new_payloads_are_markers_and_old_ones_are_them
     mine = intake()
     kept = Kept()
     known = mine.payload("known", kept)
-    mine.journaled(kept.new)
+    mine.known.add_all(kept.new)
     mine.full = True
     assert mine.payload("known", Kept()) == known
     kept = Kept()

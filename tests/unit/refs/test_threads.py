@@ -286,7 +286,7 @@ def test_threads_of_the_program_may_race_on_one_runs_memory():
             history.append({"role": "user", "content": f"{name}{n}" if n % 3 else f"shared {n}", "n": n})
             kept = Kept()
             ref = thread_ref(run.intake, list(history), dialect.to_message, run.known, kept)
-            run.intake.journaled(kept.new)
+            run.intake.known.add_all(kept.new)
             if ref != whole(history):
                 wrong.append(f"{name}{n}")
 

@@ -186,7 +186,9 @@ def test_a_renamed_function_is_another_function():
     assert executed == ["reserve LX1", "mail bob"]
 
 
-def test_a_changed_return_type_gives_what_was_recorded_and_a_changed_argument_says_that_the_code_changed():
+def test_a_changed_return_type_gives_what_was_recorded_and_says_that_the_code_changed(
+    caplog: pytest.LogCaptureFixture,
+):
     @observe(kind="tool", name="book")
     def book_better(flight: str) -> dict[str, str]:
         executed.append("book better")
@@ -196,6 +198,11 @@ def test_a_changed_return_type_gives_what_was_recorded_and_a_changed_argument_sa
     result, resumed = again(run_id, trip(lambda: search("a"), lambda: book_better("LX1"), lambda: mail("bob")))
     assert result[1] == "booked LX1"
     assert (verdicts(resumed), executed) == ([], [])
+    assert resumed.told.changed_code == ["execute_tool book"]
+    assert caplog.messages == [
+        "the code of execute_tool book has changed since it was recorded: its recorded results are given"
+    ]
+    assert again(run_id, AS_IT_WAS)[1].told.changed_code == []
     _, resumed = again(run_id, trip(lambda: search("a"), lambda: book_better("LX9")))
     assert resumed.told.divergences[0].code_changed
     assert "the function's own code has changed since" in str(resumed.told.divergences[0])
@@ -208,7 +215,9 @@ def test_what_happened_is_in_the_record(recording: Recording):
     events = [log for log in journaled.logs if log.attributes[names.RUN_ID] == run_id]
     assert [log.name for log in events] == [names.RESUMED, names.DIVERGED]
     assert events[0].attributes[names.RUN_ATTEMPT] == 1
-    assert journaled.value(events[1], names.ANNOTATION_REF)["how"] == "changed"
+    assert events[1].attributes[names.DIVERGENCE_HOW] == "changed"
+    assert events[1].attributes[names.DIVERGENCE_CALL] == "trip/book:tool#1"
+    assert journaled.value(events[1], names.DIVERGENCE_REF)["how"] == "changed"
     assert len(journaled.calls("search")) == 1
     attempts = [span.attributes[names.RUN_ATTEMPT] for span in journaled.calls("book")]
     assert attempts == [0, 1]

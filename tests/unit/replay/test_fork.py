@@ -110,7 +110,8 @@ def test_a_step_that_fails_instead(
         "shop/agent/chat:llm",
     ]
     root = mine[0].span.attributes
-    assert (root[names.FORK_OF], root[names.FORK_AT]) == (parent, 4)
+    assert (root[names.FORK_OF], root[names.FORK_ORDER]) == (parent, 4)
+    assert names.FORK_AT not in root  # nobody named a seq
     assert mine[0].order == 4
 
 

@@ -108,6 +108,14 @@ def test_a_run_that_cannot_be_resumed_is_not_started_anew(shell: Shell) -> None:
     assert not (shell.folder / "effects").exists()
 
 
+@pytest.mark.parametrize("asked", ["no JSON", '{"fork": "x", "options": {"whatever": 1}}', "{}"])
+def test_what_goes_wrong_on_the_way_to_a_record_does_not_start_a_program_anew(shell: Shell, asked: str) -> None:
+    refused = shell.agent(PLAYHEAD_REWIND=asked)
+    assert refused.returncode == 1
+    assert "playhead: cannot go on with that run: " in refused.stderr
+    assert not (shell.folder / "effects").exists()
+
+
 def test_forks_go_on_otherwise_and_their_exit_code_is_passed_on(shell: Shell) -> None:
     run_id = shell.agent().stdout.split()[0]
     step = shell.span_of(run_id, "work:tool")

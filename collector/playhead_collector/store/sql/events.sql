@@ -1,5 +1,5 @@
 -- name: event_digests(project, run)
-select page, beside, sha256(body) as digest from event_page where project_id = :project and run_id = :run;
+select page, beside, first_seq, sha256(body) as digest from event_page where project_id = :project and run_id = :run;
 
 -- name: write_event_pages(project, run, beside, pages, firsts, lasts, bodies)!
 insert into event_page (project_id, run_id, beside, page, first_seq, last_seq, body)
@@ -12,13 +12,23 @@ set beside = excluded.beside, first_seq = excluded.first_seq, last_seq = exclude
 delete from event_page where project_id = :project and run_id = :run and page = any(:pages);
 
 -- name: read_event_pages(project, run, after, upto, how_many)
-select event_page.page, event_page.first_seq, event_page.body, span_page.body as beside
-from event_page
+-- Of a fork, first what it shares with the runs above it: of each run, the events with low < seq <= high.
+with recursive part (run_id, above, low, high) as (
+    select run_id, shared_run, coalesce(shared, 0), :upto::int from run where project_id = :project and run_id = :run
+    union
+    select run.run_id, run.shared_run, coalesce(run.shared, 0), least(part.high, part.low)
+    from part join run on run.project_id = :project and run.run_id = part.above
+    where part.low > :after
+)
+select event_page.run_id, event_page.first_seq, event_page.body, span_page.body as beside,
+    greatest(part.low, :after) as low, part.high
+from part
+join event_page on event_page.project_id = :project and event_page.run_id = part.run_id
+    and event_page.last_seq > greatest(part.low, :after) and event_page.first_seq <= part.high
 left join span_page on span_page.project_id = event_page.project_id and span_page.run_id = event_page.run_id
     and span_page.page = event_page.beside
-where event_page.project_id = :project and event_page.run_id = :run
-    and event_page.last_seq > :after and event_page.first_seq <= :upto
-order by event_page.page limit :how_many;
+where greatest(part.low, :after) < part.high
+order by event_page.first_seq limit :how_many;
 
 -- name: snapshot_digests(project, run)
 select seq, sha256(history || body) as digest from run_snapshot where project_id = :project and run_id = :run;
@@ -33,7 +43,15 @@ on conflict (project_id, run_id, seq) do update set history = excluded.history, 
 delete from run_snapshot where project_id = :project and run_id = :run and seq = any(:seqs);
 
 -- name: read_snapshot(project, run, seq)
--- The history in parts, oldest first; the last row has the state.
-select history, case when seq = max(seq) over () then body end as body from run_snapshot
-where project_id = :project and run_id = :run and seq <= :seq
-order by run_snapshot.seq;
+-- The history in parts, oldest first; the last row has the state. Of a fork, also those that it shares.
+with recursive part (run_id, above, low, high) as (
+    select run_id, shared_run, coalesce(shared, 0), :seq::int from run where project_id = :project and run_id = :run
+    union
+    select run.run_id, run.shared_run, coalesce(run.shared, 0), least(part.high, part.low)
+    from part join run on run.project_id = :project and run.run_id = part.above
+    where part.low > 0
+)
+select history, case when seq = max(seq) over () then body end as body
+from part join run_snapshot as state on state.project_id = :project and state.run_id = part.run_id
+    and state.seq > part.low and state.seq <= part.high
+order by state.seq;

@@ -70,7 +70,7 @@ select (select count(*) from pending_ref where project_id = :project and run_id 
 
 -- name: lock_run(project, run)^
 -- Waits for whoever projects it now.
-select sealed from run where project_id = :project and run_id = :run for update;
+select sealed, shared from run where project_id = :project and run_id = :run for update;
 
 -- name: news(project, run)^
 select news, arrived_ns, dirty_since_ns is not null as dirty from run_news
@@ -86,5 +86,9 @@ select project_id, run_id from run_news where dirty_since_ns is not null order b
 -- name: sealable_runs(quiet_since, how_many)
 select run.project_id, run.run_id from run join run_news using (project_id, run_id)
 where not run.sealed and run.ended_ns is not null
+    and (run.fork_of is null or exists (
+        select from run as parent
+        where parent.project_id = run.project_id and parent.run_id = run.shared_run and parent.sealed
+    ))
     and run_news.dirty_since_ns is null and run_news.arrived_ns <= :quiet_since
 order by run_news.arrived_ns limit :how_many;

@@ -20,7 +20,7 @@ from playhead.model.answers.changes import Compression, CompressionAudit, Diff, 
 from playhead.model.answers.content import ContentValue, ThreadMessages
 from playhead.model.answers.moments import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
 from playhead.model.answers.page import ErrorAnswer, ErrorDetail, Page
-from playhead.model.answers.runs import Completeness, RecordedEvent, RunDetail, RunSummary
+from playhead.model.answers.runs import Completeness, Fork, RecordedEvent, RunDetail, RunSummary
 from playhead.model.answers.thoughts import (
     ChangedArgument,
     Explanation,
@@ -58,6 +58,7 @@ __all__ = [
     "ErrorNote",
     "Explanation",
     "FactNeeded",
+    "Fork",
     "HistoryEntry",
     "InferredReasoning",
     "InferredStep",

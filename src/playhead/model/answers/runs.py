@@ -7,17 +7,21 @@ class Completeness(TypedDict):
     """Whether the record of a run is whole.
 
     `spans_missing` counts holes in the order of its calls, `content_pending` the refs whose content has not arrived.
-    Once `sealed`, a seq never changes again.
+    `parent_missing`: a fork shares events with a run that is not here (not yet, or no more), so its answers begin with
+    its own events.  Once `sealed`, a seq never changes again.
     """
 
     complete: bool
     spans_missing: int
     content_pending: int
+    parent_missing: bool
     sealed: bool
 
 
 class RunSummary(TypedDict):
-    """A run as lists show it.  Counts and sums are those of its state after the last event, whose seq is `events`."""
+    """A run as lists show it.  Counts and sums are those of its state after the last event, whose seq is `events`.
+
+    A fork parts from `fork_of` at seq `fork_at`: the `shared` events before that are its parent's, and count."""
 
     run: str
     name: str | None
@@ -43,11 +47,25 @@ class RunSummary(TypedDict):
     completeness: Completeness
     fork_of: str | None
     fork_at: int | None
+    shared: int | None
+
+
+class Fork(TypedDict):
+    """A run that was forked from another at seq `at`."""
+
+    run: str
+    at: int | None
+    status: str
+    started: str
+    events: int
 
 
 class RunDetail(RunSummary):
-    """A run and the paths of what can be asked about it."""
+    """A run, how many attempts there were at it, its forks (newest first), and the paths of what can be asked."""
 
+    attempts: int
+    forks: list[Fork]
+    more_forks: bool
     links: dict[str, str]
 
 

@@ -20,13 +20,17 @@ class Calibration(TypedDict):
 
 
 class ModelPrice(TypedDict):
-    """What a million tokens cost, in the table's currency.  `matched` is the table's name for the model."""
+    """What a million tokens cost, in the table's currency.
+
+    `matched` is the table's name for the model, `source` what that line was checked against; null: nothing.
+    """
 
     matched: str
     input: float
     output: float
     cache_read: float | None
     cache_write: float | None
+    source: str | None
 
 
 class ModelTokens(TypedDict):

@@ -1,13 +1,11 @@
 """The elements of a `content` list in Chat Completions, to parts and back."""
 
-import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from playhead.model.dialect._shape import AS_IS, RESERVED, as_is, extra_of, rest, without_nulls
+from playhead.model.dialect._shape import AS_IS, RESERVED, as_is, data_uri, extra_of, read_data_uri, rest, without_nulls
 from playhead.model.message import Part
 
-_DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
 # Parts of these types mean something to `native_part`, and to the writer of messages: a native element that calls
@@ -43,13 +41,13 @@ def native_part(part: Part) -> Any:
         return {"type": kind, kind: part.get("content"), **extra}
     match kind, part.get("modality"):
         case "blob", "image":
-            return _native("image_url", {"url": _data_uri(part)}, extra)
+            return _native("image_url", {"url": data_uri(part)}, extra)
         case "uri", "image":
             return _native("image_url", {"url": part.get("uri")}, extra)
         case "blob", "audio" if name := _AUDIO_FORMATS.get(str(part.get("mime_type"))):
             return _native("input_audio", {"data": part.get("content"), "format": name}, extra)
         case "blob", "file":
-            return _native("file", {"file_data": _data_uri(part)}, extra)
+            return _native("file", {"file_data": data_uri(part)}, extra)
         case "file", "file":
             return _native("file", {"file_id": part.get("file_id")}, extra)
         case _:
@@ -70,13 +68,6 @@ def _refusal(native: dict[str, Any]) -> Part | None:
     return {"type": "refusal", "content": text, "extra": {"type": "refusal", **rest(native, ("type", "refusal"))}}
 
 
-def _blob(data_uri: Any, modality: str) -> Part | None:
-    found = _DATA_URI.match(data_uri) if isinstance(data_uri, str) else None
-    if found is None:
-        return None
-    return {"type": "blob", "mime_type": found[1], "modality": modality, "content": data_uri[found.end() :]}
-
-
 def _within(native: dict[str, Any], key: str, part: Part, said: tuple[str, ...]) -> Part:
     """The part, extended by what the native element and the object under its key say beyond it."""
     extra = rest(native, ("type", key))
@@ -90,7 +81,7 @@ def _image(native: dict[str, Any]) -> Part | None:
     url = cast(dict[str, Any], image).get("url") if isinstance(image, dict) else None
     if not isinstance(url, str):
         return None
-    part = _blob(url, "image") or {"type": "uri", "modality": "image", "uri": url}
+    part = read_data_uri(url, "image") or {"type": "uri", "modality": "image", "uri": url}
     return _within(native, "image_url", part, ("url",))
 
 
@@ -109,7 +100,7 @@ def _file(native: dict[str, Any]) -> Part | None:
     file = native.get("file")
     if not isinstance(file, dict):
         return None
-    blob = _blob(cast(dict[str, Any], file).get("file_data"), "file")
+    blob = read_data_uri(cast(dict[str, Any], file).get("file_data"), "file")
     if blob:
         return _within(native, "file", blob, ("file_data",))
     file_id = cast(dict[str, Any], file).get("file_id")
@@ -120,10 +111,6 @@ def _file(native: dict[str, Any]) -> Part | None:
 
 def _native(kind: str, body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
     return {**extra, "type": kind, kind: {**body, **extra.get(kind, {})}}
-
-
-def _data_uri(part: Part) -> str:
-    return f"data:{part.get('mime_type')};base64,{part.get('content')}"
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {

@@ -1,6 +1,7 @@
 """What dialects share: parts that are kept as they came, and tool arguments that travel as JSON text."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -8,6 +9,8 @@ import orjson
 
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import REF_PART, Part
+
+_DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
 # Holds, under `value`, what is no part at all, or would be taken for one of ours if it stood there by itself.
 AS_IS = "playhead.as_is"
@@ -17,6 +20,19 @@ RESERVED = frozenset({AS_IS, REF_PART})
 def as_is(native: Any) -> Part:
     """A part that holds this value; `part["value"]` gives it back."""
     return {"type": AS_IS, "value": without_nulls(cast(dict[Any, Any], native)) if isinstance(native, dict) else native}
+
+
+def read_data_uri(given: Any, modality: str) -> Part | None:
+    """The blob that a `data:` URI holds; None when it is none."""
+    found = _DATA_URI.match(given) if isinstance(given, str) else None
+    if found is None:
+        return None
+    return {"type": "blob", "mime_type": found[1], "modality": modality, "content": given[found.end() :]}
+
+
+def data_uri(part: Part) -> str:
+    """The `data:` URI of a blob."""
+    return f"data:{part.get('mime_type')};base64,{part.get('content')}"
 
 
 def without_nulls(native: Mapping[Any, Any]) -> dict[Any, Any]:

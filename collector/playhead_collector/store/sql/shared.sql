@@ -1,0 +1,37 @@
+-- name: above(project, run)
+-- The run, and those above it whose record it shares.
+with recursive above (run_id, shared_run, sealed) as (
+    select run_id, shared_run, sealed from run where project_id = :project and run_id = :run
+    union
+    select run.run_id, run.shared_run, run.sealed
+    from above join run on run.project_id = :project and run.run_id = above.shared_run
+)
+select run_id, shared_run, sealed from above;
+
+-- name: shared_history(project, parent, upto)$
+-- How many messages the snapshots have that a run shares up to a seq.
+with recursive part (run_id, above, low, high) as (
+    select run_id, shared_run, coalesce(shared, 0), :upto::int from run where project_id = :project and run_id = :parent
+    union
+    select run.run_id, run.shared_run, coalesce(run.shared, 0), least(part.high, part.low)
+    from part join run on run.project_id = :project and run.run_id = part.above
+    where part.low > 0
+)
+select coalesce(sum(octet_length(history)), 0) / 32
+from part join run_snapshot as state on state.project_id = :project and state.run_id = part.run_id
+where state.seq > part.low and state.seq <= part.high;
+
+-- name: wake_forks(project, run, fork, changed, now)!
+-- Forks whose shared part may be another now, from seq `changed` on. All rows are locked in the order of run ids, that of
+-- the run itself as well: it is written next, and whoever ingests locks them in this order, too.
+with news as (
+    select run_id from run_news
+    where project_id = :project and (run_id = :run or run_id in (
+        select run_id from run
+        where project_id = :project and labels @> array[:fork::text] and (shared is null or shared + 1 >= :changed)
+    ))
+    order by run_id for update
+)
+update run_news set dirty_since_ns = coalesce(dirty_since_ns, :now), news = run_news.news + 1
+from news
+where run_news.project_id = :project and run_news.run_id = news.run_id and run_news.run_id <> :run;

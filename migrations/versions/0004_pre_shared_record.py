@@ -1,0 +1,10 @@
+"""Forks share their parents' events."""
+
+from playhead_collector.store.migrate import run_sql_beside
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)

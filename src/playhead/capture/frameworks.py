@@ -1,0 +1,120 @@
+"""What the modules of agent frameworks share: tools observed where the framework calls them, agents where they start.
+
+A framework is touched when the program imports it, and not before.  A tool's function that is under `@observe` already
+is left to that; an agent that starts inside a run is part of it.
+"""
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, ParamSpec, TypeVar, cast
+
+import wrapt
+
+from playhead.api import wrappers
+from playhead.api.calls import current_span
+from playhead.api.functions import ObservedFunction
+from playhead.api.guard import swallowed
+from playhead.api.observe import Observation
+from playhead.api.span import ObservedSpan
+from playhead.model import names
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Begin = Callable[[], ObservedSpan | None]
+Patch = Callable[[Any], None]
+
+_TOOL = Observation(None, "tool", True, True, None, {}, None)
+_AGENT = Observation(None, "agent", True, True, None, {}, None)
+
+
+class Framework:
+    """Switches the observation of one framework on and off.  `patches`: module → what wraps something in it."""
+
+    def __init__(self, patches: dict[str, Patch]):
+        self.on = False
+        self._patches = patches
+        self._hooked = False
+
+    def patch(self) -> None:
+        """Wraps what is imported, and what will be.  A second time changes nothing."""
+        self.on = True
+        if not self._hooked:
+            self._hooked = True
+            for module, patch in self._patches.items():
+                wrapt.register_post_import_hook(functools.partial(_guarded, patch), module)
+
+    def unpatch(self) -> None:
+        """From here on the wrappers do nothing."""
+        self.on = False
+
+
+def _guarded(patch: Patch, module: Any) -> None:
+    try:
+        patch(module)
+    except Exception as error:  # noqa: BLE001 - the guard: another version, or another library of that name
+        swallowed(f"instrument {getattr(module, '__name__', 'a framework')}", error)
+
+
+def wrap(owner: Any, method: str, wrapper: Callable[..., Any]) -> None:
+    """`wrapper` is called instead of the method: with the method, its object, and the arguments."""
+    found: Any = cast("dict[str, Any]", vars(owner))[method]
+    setattr(owner, method, wrapt.FunctionWrapper(found, wrapper))
+
+
+def quietly(read: Callable[P, T]) -> Callable[P, T | None]:
+    """For what looks into a framework's objects, which another version may have made otherwise: then it says None."""
+
+    @functools.wraps(read)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            return read(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed(f"observe what {read.__module__.rpartition('.')[2]} does", error)
+            return None
+
+    return quiet
+
+
+def is_observed(function: Any) -> bool:
+    """Whether calls of the function are recorded already, by `@observe`."""
+    return any(isinstance(layer, ObservedFunction) for layer in _layers(function))
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    while function is not None:
+        yield function
+        inner = getattr(function, "__func__", None) or getattr(function, "func", None)
+        function = inner or (None if isinstance(function, ObservedFunction) else getattr(function, "__wrapped__", None))
+
+
+def tool(name: str, arguments: dict[str, Any], call_id: Any) -> Begin:
+    """Begins the call of a tool: what the model gave it, and the id of the model's request."""
+    more = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
+    return lambda: _TOOL.begin(name, arguments, more)
+
+
+def agent(name: str, asked: Any) -> Begin:
+    """Begins an agent, and with it a run."""
+    return lambda: _AGENT.begin(name, {"input": asked}, {})
+
+
+def is_inside_run() -> bool:
+    """Whether somebody observes already what goes on here."""
+    return current_span() is not None
+
+
+def call(begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Calls a plain function, recorded; or gives the recorded answer."""
+    span = begin()
+    return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs)
+
+
+def call_later(begin: Begin, output: str, made: Awaitable[Any]) -> Awaitable[Any]:
+    """Awaits what a framework's function made, recorded; or gives the recorded answer."""
+    coroutine = made if inspect.iscoroutine(made) else _awaited(made)
+    return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine))
+
+
+async def _awaited(made: Awaitable[Any]) -> Any:
+    return await made

@@ -1,0 +1,160 @@
+"""OpenAI Agents: its function tools, and runs that are started outside of one of ours."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import wrapt
+
+from playhead.api.calls import detach, enter, fail, finish
+from playhead.api.guard import swallowed
+from playhead.api.span import ObservedSpan
+from playhead.capture.frameworks import (
+    Begin,
+    Framework,
+    agent,
+    call_later,
+    is_inside_run,
+    is_observed,
+    quietly,
+    tool,
+    wrap,
+)
+from playhead.model import names
+from playhead.model.canonical import parse_json
+
+SUPPORTS = "openai-agents >= 0.14"
+
+
+def _patch_tool(module: Any) -> None:
+    if "__slots__" in vars(module.FunctionTool):
+        raise TypeError("this version's tools have no place for what they do when called")
+    module.FunctionTool.on_invoke_tool = _OnInvokeTool()
+
+
+def _patch_run(module: Any) -> None:
+    wrap(module.AgentRunner, "run", _run)  # which `run_sync` goes through
+    wrap(module.AgentRunner, "run_streamed", _run_streamed)
+
+
+_agents = Framework({"agents.tool": _patch_tool, "agents.run": _patch_run})
+patch, unpatch = _agents.patch, _agents.unpatch
+
+
+class _OnInvokeTool:
+    """In the place of a tool's attribute: the function in it is the one that was put there, observed when called."""
+
+    _NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        held = cast("dict[str, Any]", {} if instance is None else vars(instance))
+        if self._NAME not in held:
+            raise AttributeError(self._NAME)
+        function: Any = held[self._NAME]
+        ours: _Observed | None = held.get(self._OURS)
+        # The framework asks whether it is still the same; a copy of a tool has that of the tool.
+        if ours is None or not ours.stands_for(function, instance):
+            ours = held[self._OURS] = _Observed(function, instance)
+        return ours
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self._NAME] = cast(Any, value).__wrapped__ if type(value) is _Observed else value
+
+
+class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """What a tool does when it is called."""
+
+    def __init__(self, function: Callable[..., Any], of: Any):
+        super().__init__(function)  # pyright: ignore[reportUnknownMemberType]
+        self._self_function = function
+        self._self_of = of
+
+    def stands_for(self, function: Any, of: Any) -> bool:
+        """Whether it is this tool's."""
+        return self._self_function is function and self._self_of is of
+
+    def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
+        begin = _tool(self._self_of, context, arguments)
+        made = self._self_function(context, arguments, *more, **options)
+        return made if begin is None else call_later(begin, names.TOOL_RESULT_REF, made)
+
+
+@quietly
+def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
+    if not _agents.on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
+        return None
+    return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None))
+
+
+def _read(arguments: str) -> dict[str, Any]:
+    """The arguments as the model wrote them, which may be anything."""
+    try:
+        given = parse_json(arguments)
+    except (ValueError, TypeError):
+        return {"input": arguments}
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {"input": given}
+
+
+@quietly
+def _agent(args: Any, kwargs: Any) -> Begin | None:
+    if not _agents.on or is_inside_run():
+        return None
+    starting = args[0] if args else kwargs.get("starting_agent")
+    asked = args[1] if len(args) > 1 else kwargs.get("input")
+    return agent(str(getattr(starting, "name", "agent")), asked)
+
+
+@quietly
+def _final_output(result: Any) -> Any:
+    return getattr(result, "final_output", None)
+
+
+def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _agent(args, kwargs), wrapped(*args, **kwargs)
+    return made if begin is None else _recorded(begin, made)
+
+
+async def _recorded(begin: Begin, made: Any) -> Any:
+    span = begin()
+    if span is None:
+        return await made
+    enter(span)
+    try:
+        result = await made
+    except BaseException as error:
+        fail(span, error)
+        raise
+    finish(span, names.OUTPUT_REF, _final_output(result))
+    return result
+
+
+def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _agent(args, kwargs)
+    span = None if begin is None else begin()
+    if span is None:
+        return wrapped(*args, **kwargs)
+    enter(span)
+    try:
+        result = wrapped(*args, **kwargs)
+    except BaseException as error:
+        fail(span, error)
+        raise
+    detach(span)  # the task that it has started has its own context, in which the run goes on
+    _await_end(span, result)
+    return result
+
+
+def _await_end(span: ObservedSpan, result: Any) -> None:
+    try:
+        result.run_loop_task.add_done_callback(partial(_ended, span, result))
+    except Exception as error:  # noqa: BLE001 - the guard: another version
+        swallowed("see when a streamed run of an agent ends", error)
+        finish(span)
+
+
+def _ended(span: ObservedSpan, result: Any, task: Any) -> None:
+    raised = None if task.cancelled() else task.exception()
+    if raised is not None:
+        fail(span, raised)
+    else:
+        finish(span, names.OUTPUT_REF, _final_output(result))

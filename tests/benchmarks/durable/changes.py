@@ -1,0 +1,88 @@
+"""The ways in which `trip.py` is changed between its death and its second life: edits of its text.  Pure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("trip.py")
+_WORKFLOW, _END = "async def trip() -> list[Any]:\n", "\n\nif __name__"
+
+Edit = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`body` edits the workflow, `steps` what stands before it.  `beside` is a step that a careful author, who wants
+    old runs to end with old code, adds instead of making the edits in `steps`."""
+
+    name: str
+    body: tuple[Edit, ...] = ()
+    steps: tuple[Edit, ...] = ()
+    beside: str = ""
+
+
+_SEARCHES = 'found = [await search("a"), await search("b")]'
+_BOOKS = 'booked = await book("LX1")'
+
+CHANGES = (
+    Change("none"),
+    Change("a prompt", body=(("Where to?", "Where to, and when?"),)),
+    Change("the model", body=(("model-1", "model-2"),)),
+    Change("an argument of a tool", body=(('book("LX1")', 'book("LX2")'),)),
+    Change("a step inserted", body=((_BOOKS, 'await mail("alice")\n    ' + _BOOKS),)),
+    Change("a step removed", body=((_SEARCHES, 'found = [await search("a")]'),)),
+    Change(
+        "steps that follow each other, in another order",
+        body=((f"{_SEARCHES}\n    {_BOOKS}", f"{_BOOKS}\n    {_SEARCHES}"),),
+    ),
+    Change(
+        "two calls of one function, in another order",
+        body=((_SEARCHES, 'found = [await search("b"), await search("a")]'),),
+    ),
+    Change("parallel calls in another order", body=(("fetch(1), fetch(2), fetch(3)", "fetch(3), fetch(1), fetch(2)"),)),
+    Change(
+        "a function renamed",
+        body=(("await book(", "await reserve("),),
+        steps=(("async def book(", "async def reserve("),),
+        beside='@tool\nasync def reserve(flight: str) -> Any:\n    return did(f"booked {flight}")\n\n\n',
+    ),
+    Change(
+        "another return type", steps=(('return did(f"booked {flight}")', 'return {"did": did(f"booked {flight}")}'),)
+    ),
+)
+
+
+def original() -> str:
+    """The program as it was when it was killed."""
+    return PROGRAM.read_text(encoding="utf-8")
+
+
+def changed(change: Change) -> str:
+    """The program as somebody deploys it."""
+    steps, body, end = _parts()
+    return _edited(steps, change.steps) + _WORKFLOW + _edited(body, change.body) + end
+
+
+def guarded(change: Change) -> str:
+    """The program as somebody deploys it who guards the change as the engines' authors advise: runs that are under
+    way take the old code.  What a step does cannot be guarded this way, only which steps there are."""
+    steps, body, end = _parts()
+    new = _edited(body, change.body)
+    if new == body:
+        return changed(change)
+    new = "".join(f"    {line}\n" for line in new.rstrip("\n").splitlines())
+    before, mark, after = steps.rpartition("@workflow\n")
+    return f"{before}{change.beside}{mark}{after}{_WORKFLOW}    if await engine.patch():\n{new}{body}{end}"
+
+
+def _parts() -> tuple[str, str, str]:
+    steps, _, rest = original().partition(_WORKFLOW)
+    body, _, end = rest.partition(_END)
+    return steps, body, _END + end
+
+
+def _edited(text: str, edits: tuple[Edit, ...]) -> str:
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise ValueError(f"{PROGRAM.name} has {old!r} {text.count(old)} times, not once")
+        text = text.replace(old, new)
+    return text

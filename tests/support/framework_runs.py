@@ -1,0 +1,182 @@
+"""An agent of a framework, run as a process of its own: killed, resumed, and what it recorded.
+
+The programs stand beside the tests, as users would write them.  The model server kills them: it knows when they ask.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.model import names
+from playhead.rewind import ASKED
+from playhead.testing import (
+    ChatRequest,
+    MockModelServer,
+    dropped_connection,
+    sequence,
+    text,
+    tool_call,
+    tool_calls,
+    tool_result_received,
+)
+from playhead.testing.answers import Answer
+from tests.support.journal_reader import Journaled, read_journal
+
+ANSWER = "A1 is refunded."
+LOOKED_UP = tool_calls(tool_call("look_up", {"order": "A1"}), tool_call("look_up", {"order": "B2"}))
+REFUND = tool_call("refund", {"order": "A1", "amount": 5})
+ALL_EFFECTS = ["look_up A1", "look_up B2", "refund A1 5.0"]
+
+
+@dataclass
+class Agent:
+    """The program, how it is to run, its folder, and the model that it talks to."""
+
+    program: Path
+    variant: str
+    folder: Path
+    server: MockModelServer
+
+    def run(self, **environ: str) -> tuple[int, str, str]:
+        """Exit code, what it printed last, and its errors."""
+        with self._started(environ) as process:
+            out, err = process.communicate(timeout=120)
+        return process.returncode, out.strip().rpartition("\n")[2], err
+
+    def run_until_asked(self, number: int) -> None:
+        """Killed with SIGKILL when it has sent the model its nth request, and before there is an answer."""
+        with self._started({}) as process:
+
+            def kill(_: ChatRequest) -> Answer:
+                process.send_signal(signal.SIGKILL)
+                return dropped_connection()
+
+            self.server.when(sequence(number), kill)
+            self.script()
+            _, err = process.communicate(timeout=120)
+        assert process.returncode == -signal.SIGKILL, err
+
+    def script(self) -> None:
+        """What the model says: two look-ups at once, then the refund, then the answer."""
+        self.server.when(~tool_result_received("look_up"), LOOKED_UP)
+        self.server.when(~tool_result_received("refund"), REFUND)
+        self.server.otherwise(text(ANSWER))
+
+    @contextmanager
+    def _started(self, environ: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
+        kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
+        kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+        kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none"}
+        kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
+        command = [sys.executable, str(self.program), self.variant]
+        process = subprocess.Popen(
+            command, env=kept | environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+    @property
+    def journal(self) -> Path:
+        return self.folder / "journal"
+
+    def effects(self) -> list[str]:
+        """What its tools did, sorted: two of them run at the same time."""
+        path = self.folder / "effects"
+        return sorted(path.read_text().splitlines()) if path.exists() else []
+
+    def recorded(self) -> Journaled:
+        return read_journal(self.journal)
+
+    def run_id(self) -> str:
+        """The one run that there is."""
+        [run] = {span.attributes[names.RUN_ID] for span in self.recorded().announced}
+        return str(run)
+
+    def resume(self, **options: str) -> tuple[int, str, str]:
+        """As `playhead resume` starts it."""
+        return self.run(**{ASKED: json.dumps({"resume": self.run_id(), "options": options})})
+
+    def asked_more_than_once(self) -> list[int]:
+        """Of the questions that the model was asked several times, how long their conversations were."""
+        times = Counter(repr(request.messages) for request in self.server.requests)
+        lengths = {repr(request.messages): len(request.messages) for request in self.server.requests}
+        return [lengths[question] for question, asked in times.items() if asked > 1]
+
+
+def assert_is_killed_and_resumed(agent: Agent) -> None:
+    """Killed while it waits for the model's third answer; resumed, it asks that again and nothing else."""
+    agent.run_until_asked(3)
+    assert agent.effects() == ALL_EFFECTS
+    code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
+    assert (code, answer) == (0, ANSWER), errors
+    assert "live from here" not in errors
+    assert agent.effects() == ALL_EFFECTS
+    assert len(agent.server.requests) == 4
+    [length] = agent.asked_more_than_once()
+    assert length == max(len(request.messages) for request in agent.server.requests)
+    assert_is_recorded_well(agent.recorded())
+
+
+def assert_is_in_doubt_and_goes_on_when_told_to(agent: Agent) -> None:
+    """Killed inside of a tool, after its effect: the resumed agent stops there, and nothing goes on without a word."""
+    agent.script()
+    code, _, errors = agent.run(DIE_INSIDE="1")
+    assert code == -signal.SIGKILL, errors
+    assert agent.effects() == ALL_EFFECTS
+    requests = len(agent.server.requests)
+    code, _, errors = agent.resume()
+    assert code == 1
+    assert "InDoubt" in errors
+    assert "refund:tool had begun when the process died" in errors
+    assert (agent.effects(), len(agent.server.requests)) == (ALL_EFFECTS, requests)
+    code, answer, errors = agent.resume(in_doubt="rerun")
+    assert (code, answer) == (0, ANSWER), errors
+    assert agent.effects() == [*ALL_EFFECTS, ALL_EFFECTS[-1]]
+    assert agent.asked_more_than_once() == []
+    assert_is_recorded_well(agent.recorded())
+
+
+def assert_is_recorded_well(seen: Journaled) -> None:
+    """One run; model calls and tools inside of its agent, each tool under the id that the model gave its call."""
+    spans = {span.span_id: span for span in (*seen.announced, *seen.spans)}
+    root = next(span for span in spans.values() if names.RUN_ROOT in span.attributes)
+    by_kind = {kind: [s for s in spans.values() if s.attributes[names.KIND] == kind] for kind in ("llm", "tool")}
+    assert len(by_kind["llm"]) == 3
+    for span in (*by_kind["llm"], *by_kind["tool"]):
+        assert names.UNRESTORABLE not in span.attributes
+        above = spans[str(span.parent_id)]
+        while above.parent_id is not None:
+            above = spans[above.parent_id]
+        assert above is root
+    asked = {
+        (part["id"], part["name"]): part["arguments"]
+        for span in by_kind["llm"]
+        if names.OUTPUT_MESSAGES_REF in span.attributes
+        for message in seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
+        for part in message["parts"]
+        if part["type"] == "tool_call"
+    }
+    ran = {(span.attributes[names.TOOL_CALL_ID], span.attributes[names.TOOL_NAME]): span for span in by_kind["tool"]}
+    assert len(asked) == len(by_kind["tool"]) == 3
+    assert ran.keys() == asked.keys()
+    for call, arguments in asked.items():
+        given = seen.value(ran[call], names.TOOL_ARGUMENTS_REF)
+        assert given == {**arguments, **({"verbose": False} if "verbose" in given else {})}
+    last = max(by_kind["llm"], key=lambda span: span.attributes[names.CALL_ORDER])
+    context = seen.messages(last.attributes[names.INPUT_MESSAGES_REF])
+    results = [part["id"] for message in context for part in message["parts"] if part["type"] == "tool_call_response"]
+    assert sorted(results) == sorted(call_id for call_id, _ in asked)

@@ -1,0 +1,352 @@
+"""Every question of the query API about every event of a run: what is asked follows from what the run is.
+
+`RULES` has one rule for each operation that the collector's OpenAPI document names.  A rule gives the questions with
+the status that each must have, so that a refusal where there is an answer counts as much as a failure.  An operation
+without a rule, and a rule without an operation, end the sweep before it begins.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import httpx
+
+PREFIX = "/api/v1"
+_REFS_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request, the status that its answer must have, and what its body must be besides."""
+
+    path: str
+    params: dict[str, Any] = field(default_factory=dict[str, Any])
+    status: int = 200
+    holds: Callable[[Any], bool] | None = None
+    body: Any = None
+
+
+@dataclass(slots=True)
+class Swept:
+    """A run as its lists tell of it: from these follows what can be asked."""
+
+    run: str
+    others: Sequence[str]
+    events: list[dict[str, Any]]
+    decisions: list[dict[str, Any]]
+    one_in: int = 1
+    calls: list[int] = field(init=False)
+    refs: set[str] = field(init=False)
+    seqs: list[int] = field(init=False)
+    _by_seq: dict[int, dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._by_seq = {event["seq"]: event for event in self.events}
+        self.seqs = list(self._by_seq)
+        self.calls = [event["seq"] for event in self.events if event["kind"] == "llm_called"]
+        self.refs = {ref for event in self.events for ref in event["refs"].values()}
+
+    @property
+    def some(self) -> list[int]:
+        """The events that are asked about where an answer is not about an event by itself."""
+        return self.seqs[:: self.one_in]
+
+    def spans_of(self, *kinds: str) -> set[str]:
+        return {event["span"] for event in self.events if event["kind"] in kinds and event.get("span")}
+
+    def at(self, seq: int) -> dict[str, Any]:
+        return self._by_seq[seq]
+
+    def path(self, question: str = "") -> str:
+        return f"{PREFIX}/runs/{self.run}{question}"
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was asked, how long the answers took in ms, and which were not what they must be."""
+
+    times: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict[str, list[float]](list))
+    wrong: list[str] = field(default_factory=list[str])
+
+    @property
+    def asked(self) -> int:
+        return sum(map(len, self.times.values()))
+
+
+Rule = Callable[[Swept], Iterable[Question]]
+
+
+def forgotten(description: dict[str, Any]) -> set[str]:
+    """Operations without a rule, and rules without an operation."""
+    paths = ((path, methods) for path, methods in description["paths"].items() if path.startswith(PREFIX))
+    operations = {f"{method} {path.removeprefix(PREFIX)}" for path, methods in paths for method in methods}
+    return operations ^ RULES.keys()
+
+
+def sweep(
+    http: httpx.Client,
+    runs: Sequence[str],
+    *,
+    one_in: int = 1,
+    tell: Callable[[int, Findings], None] = lambda done, found: None,
+) -> Findings:
+    """Asks everything about these runs.  Raises AssertionError when the rules are not those of the interface.
+
+    `one_in`: of the events that a question has nothing to say about, of pages, and of other ways to ask the same, so
+    many are left out that one in this number is asked.
+    """
+    description = http.get(f"{PREFIX}/openapi.json").raise_for_status().json()
+    assert not forgotten(description), f"the sweep has no rule, or one too many, for {sorted(forgotten(description))}"
+    found, refs = Findings(), set[str]()
+    for number, run in enumerate(runs):
+        events, decisions = _all(http, f"{PREFIX}/runs/{run}/events"), _all(http, f"{PREFIX}/runs/{run}/decisions")
+        swept = Swept(run, [runs[number - 1]], events, decisions, one_in)
+        swept.refs -= refs
+        refs |= swept.refs  # contents are shared by runs: each is asked for once
+        for operation, rule in RULES.items():
+            for question in rule(swept):
+                _ask(http, operation, question, found)
+        tell(number + 1, found)
+    return found
+
+
+def _all(http: httpx.Client, path: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    asked: dict[str, Any] = {"limit": 1000}
+    while asked.get("cursor", "") is not None:
+        page = http.get(path, params=asked).raise_for_status().json()
+        items += page["items"]
+        asked["cursor"] = page["next_cursor"]
+    return items
+
+
+def _ask(http: httpx.Client, operation: str, question: Question, found: Findings) -> None:
+    method = operation.partition(" ")[0].upper()
+    began = time.perf_counter()
+    answer = http.request(method, question.path, params=question.params, json=question.body)
+    found.times[operation].append((time.perf_counter() - began) * 1e3)
+    where = f"{method} {answer.request.url.raw_path.decode()}"
+    if answer.status_code != question.status:
+        found.wrong.append(f"{where}: {answer.status_code} instead of {question.status}: {answer.text[:300]}")
+    elif answer.status_code == 200 and question.holds is not None and not question.holds(answer.json()):
+        found.wrong.append(f"{where}: the answer is not about what was asked: {answer.text[:300]}")
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _page(question: str, kinds: Sequence[str] | None = None, **params: Any) -> Rule:
+    """A list: whole, and pages from its events on; `kinds` are the events that its items stand at."""
+
+    def rule(run: Swept) -> Iterator[Question]:
+        counted = None if kinds is None else sum(event["kind"] in kinds for event in run.events)
+        whole = {"limit": 1000} | params
+
+        def is_whole(body: Any) -> bool:
+            return counted is None or len(body["items"]) == counted
+
+        yield Question(run.path(question), whole, holds=is_whole)
+        for seq in run.some:
+            yield Question(run.path(question), {"limit": 2, "cursor": str(seq)}, holds=lambda body: _within(body, 2))
+
+    return rule
+
+
+def _within(body: Any, limit: int) -> bool:
+    return len(body["items"]) <= limit
+
+
+def _each(question: str, is_answered: Callable[[Swept, int], bool]) -> Rule:
+    """A question about each event, by its seq and by its id; 404 where the run has nothing to say."""
+
+    def rule(run: Swept) -> Iterator[Question]:
+        some = {*run.some}
+        for seq in run.seqs:
+            status = 200 if is_answered(run, seq) else 404
+            ways = [str(seq)] if status == 200 or seq in some else []
+            ways += [run.at(seq)["id"]] if seq in some else []
+            for at in ways:
+                yield Question(run.path(f"/{question}/{at}"), status=status, holds=lambda body: body["run"] == run.run)
+
+    return rule
+
+
+def _after_a_call(run: Swept, seq: int) -> bool:
+    """The event is part of a model call, or one has begun."""
+    kinds = ("context_compressed", "message_added", "llm_completed", "llm_failed")
+    here = run.at(seq)
+    within = here["kind"] in kinds and here.get("span") in run.spans_of("llm_called")
+    return within or any(call <= seq for call in run.calls)
+
+
+def _in_a_tool(run: Swept, seq: int) -> bool:
+    return run.at(seq).get("span") in run.spans_of("tool_called")
+
+
+def _in_a_decision(run: Swept, seq: int) -> bool:
+    spans = {run.at(decision["seq"]).get("span") for decision in run.decisions} - {None}
+    return run.at(seq).get("span") in spans or seq in {decision["seq"] for decision in run.decisions}
+
+
+def _state(run: Swept) -> Iterator[Question]:
+    for seq in run.seqs:
+        about = {"at": seq, "hydrate": seq % 5 == 0}
+        yield Question(run.path("/state"), about, holds=lambda body, seq=seq: body["seq"] == seq)
+
+
+def _context(run: Swept) -> Iterator[Question]:
+    for seq in {*run.some, *run.calls}:
+        status = 200 if _after_a_call(run, seq) else 404
+        yield Question(run.path("/context"), {"at": seq}, status, lambda body: body["run"] == run.run)
+    for call in run.calls:
+        yield Question(
+            run.path("/context"),
+            {"at": call, "form": "openai"},
+            holds=lambda body, call=call: (
+                body["call"]["seq"] == call and len(body["messages"]) == body["call"]["messages"]
+            ),
+        )
+
+
+def _diff(run: Swept) -> Iterator[Question]:
+    for one, other in (*pairwise(run.calls), *((b, a) for a, b in pairwise(run.calls)), *pairwise(run.some)):
+        yield Question(
+            run.path("/diff"),
+            {"from": one, "to": other},
+            holds=lambda body, at=(one, other): (body["from"]["seq"], body["to"]["seq"]) == at,
+        )
+
+
+def _messages(run: Swept) -> Iterator[Question]:
+    added = [event["seq"] for event in run.events if event["kind"] == "message_added"]
+
+    def is_upto(body: Any, seq: int) -> bool:
+        return [item["seq"] for item in body["items"]] == [each for each in added if each <= seq]
+
+    for seq in {*run.some, run.seqs[-1]}:
+        about = {"at": seq, "limit": 1000, "hydrate": seq % 5 == 0}
+        yield Question(run.path("/messages"), about, holds=lambda body, seq=seq: is_upto(body, seq))
+
+
+def _causes(run: Swept) -> Iterator[Question]:
+    ways = ("both", "back", "forward")
+    for seq in run.seqs:
+        asked = {"direction": ways[seq % 3]}
+        yield Question(run.path(f"/causes/{seq}"), asked, holds=lambda body, seq=seq: body["seq"] == seq)
+
+
+def _decision(run: Swept) -> Iterator[Question]:
+    yield from _each("decisions", _in_a_decision)(run)
+    for decision in run.decisions:
+        yield Question(
+            run.path(f"/decisions/{decision['seq']}"),
+            holds=lambda body, seq=decision["seq"]: body["seq"] == seq and body["context"] is not None,
+        )
+
+
+def _counted(question: str) -> Rule:
+    """A list whose cursor counts what was shown."""
+
+    def rule(run: Swept) -> Iterator[Question]:
+        yield Question(run.path(question), {"limit": 1000}, holds=lambda body: body["next_cursor"] is None)
+        for shown in run.some:
+            asked = {"limit": 3, "cursor": str(shown)}
+            yield Question(run.path(question), asked, holds=lambda body: _within(body, 3))
+
+    return rule
+
+
+def _lease(holder: str, status: int, **more: Any) -> Question:
+    return Question("", status=status, body={"holder": holder, "seconds": 60} | more)
+
+
+def _take(run: Swept) -> Iterator[Question]:
+    for holder, status in (("sweep", 200), ("another", 409)):
+        yield replace(_lease(holder, status, process=holder), path=run.path("/lease"))
+
+
+def _renew(run: Swept) -> Iterator[Question]:
+    for holder, status in (("sweep", 200), ("another", 409)):
+        yield replace(_lease(holder, status), path=run.path("/lease"))
+
+
+def _release(run: Swept) -> Iterator[Question]:
+    for holder, is_released in (("another", False), ("sweep", True), ("sweep", False)):
+        released = {"released": is_released}
+        yield Question(run.path("/lease"), {"holder": holder}, holds=lambda body, released=released: body == released)
+
+
+def _explain(run: Swept) -> Iterator[Question]:
+    """Nobody has set a model that could."""
+    yield Question(run.path("/explain"), status=409, body={})
+    for decision in run.decisions:
+        yield Question(run.path("/explain"), status=409, body={"seq": decision["seq"]})
+
+
+def _runs(run: Swept) -> Iterator[Question]:
+    yield Question(
+        f"{PREFIX}/runs", {"limit": 1000}, holds=lambda body: run.run in {each["run"] for each in body["items"]}
+    )
+    yield Question(f"{PREFIX}/runs", {"text": "a", "status": "completed", "limit": 5})
+
+
+def _content(run: Swept) -> Iterator[Question]:
+    """A thread's ref names its last node."""
+    for ref in sorted(run.refs):
+        yield Question(f"{PREFIX}/content/{ref}")
+
+
+def _batch(run: Swept) -> Iterator[Question]:
+    refs = sorted(run.refs)
+    for start in range(0, len(refs), _REFS_AT_ONCE):
+        some = refs[start : start + _REFS_AT_ONCE]
+        yield Question(
+            f"{PREFIX}/content/batch", body={"refs": some}, holds=lambda body, some=some: body.keys() == {*some}
+        )
+
+
+def _compare(run: Swept) -> Iterator[Question]:
+    """With itself, and with others, both ways."""
+
+    def holds(body: Any, one: str, other: str) -> bool:
+        return (body["a"]["run"], body["b"]["run"]) == (one, other) and (one != other or body["parts"] is None)
+
+    for one, other in ((run.run, run.run), *((run.run, each) for each in run.others), (run.others[0], run.run)):
+        path = f"{PREFIX}/runs/{one}/compare/{other}"
+        yield Question(path, holds=lambda body, one=one, other=other: holds(body, one, other))
+        yield Question(path, {"limit": 1, "cursor": "1"}, holds=lambda body: _within(body, 1))
+
+
+_COMPRESSED = ("context_compressed",)
+RULES: dict[str, Rule] = {
+    "get /runs": _runs,
+    "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],
+    "get /runs/{run}/events": _page("/events"),
+    "get /runs/{run}/state": _state,
+    "get /runs/{run}/context": _context,
+    "get /runs/{run}/diff": _diff,
+    "get /runs/{a}/compare/{b}": _compare,
+    "get /runs/{run}/messages": _messages,
+    "get /runs/{run}/llm-calls": _page("/llm-calls", ("llm_called",), hydrate=True),
+    "get /runs/{run}/tool-calls": _page("/tool-calls", ("tool_called",), hydrate=True),
+    "get /runs/{run}/spans": _counted("/spans"),
+    "get /runs/{run}/logs": _counted("/logs"),
+    "post /runs/{run}/lease": _take,
+    "put /runs/{run}/lease": _renew,
+    "delete /runs/{run}/lease": _release,
+    "get /runs/{run}/decisions": _page("/decisions"),
+    "get /runs/{run}/decisions/{seq}": _decision,
+    "get /runs/{run}/attributions": _page("/attributions", ("tool_called",)),
+    "get /runs/{run}/attributions/{seq}": _each("attributions", _in_a_tool),
+    "get /runs/{run}/causes/{seq}": _causes,
+    "get /runs/{run}/reasoning/{seq}": _each("reasoning", _after_a_call),
+    "get /runs/{run}/tokens": _page("/tokens"),
+    "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
+    "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
+    "post /runs/{run}/explain": _explain,
+    "get /content/{ref}": _content,
+    "post /content/batch": _batch,
+}
