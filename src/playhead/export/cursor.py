@@ -68,6 +68,11 @@ class LaneCursor:
                 want = _CHUNK_BYTES
                 continue
             size = self.lane.segment_bytes(start.segment) - start.offset
+            if size <= 0:  # what follows is only allocated
+                if start.segment >= last:
+                    return
+                self.at = Position(min(n for n in self.lane.segments() if n > start.segment), 0)
+                continue
             needed = HEADER_BYTES + int.from_bytes(data[:4], "big")
             if len(data) < min(size, needed):
                 want = min(size, needed)

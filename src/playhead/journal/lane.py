@@ -4,10 +4,9 @@ A journal is a folder of lanes; a lane is a folder with numbered segment files, 
 the collector has acknowledged, and a file `lock` that its owner holds locked: the kernel gives the lock back when the
 process dies, however it dies, and whoever takes it then may deliver and delete what is left.
 
-One append is one `write` to a file opened for appending: once it returns, the data survive the end of the process.
+Once an append returns, the data survive the end of the process: see `segment`.
 """
 
-import errno
 import os
 import secrets
 import threading
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from playhead.errors import JournalUnusable
 from playhead.journal.locking import lock_file
+from playhead.journal.segment import WINDOW_BYTES, Segment, can_be_mapped, written_bytes
 
 # Space is given back segment by segment: small enough to fit a limit closely, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
@@ -44,9 +44,9 @@ class LaneWriter:
         self._mutex = threading.RLock()
         self._holder = 0
         self._late: list[bytes] = []
-        self._segment = 0
-        self._offset = 0
-        self._fd = -1
+        self._number = 0
+        self._segment: Segment | None = None
+        self._mapped = False
         self._lock_fd: int | None = None
         try:
             # Payloads can be private: for the user alone.
@@ -54,6 +54,8 @@ class LaneWriter:
             # Locked before it has its name: nobody must take it for the lane of a dead process meanwhile.
             self._lock_fd = lock_file(self.path / "lock.new")
             (self.path / "lock.new").rename(self.path / "lock")
+            # A small journal has no room for what is allocated in advance.
+            self._mapped = not fsync and segment_bytes >= 4 * WINDOW_BYTES and can_be_mapped(self.path)
             self._open_segment()
         except OSError as error:
             if self._lock_fd is not None:
@@ -66,7 +68,7 @@ class LaneWriter:
     @property
     def position(self) -> Position:
         """Where the next frame goes."""
-        return Position(self._segment, self._offset)
+        return Position(self._number, self._segment.offset if self._segment is not None else 0)
 
     def append(self, frames: bytes) -> None:
         """Durable (see the module) once this returns.  Raises OSError, and then nothing of it is in the file."""
@@ -78,59 +80,52 @@ class LaneWriter:
         with self._mutex:
             try:
                 self._holder = me
-                self._append(frames)
+                segment = self._segment
+                if segment is None or segment.offset >= self._segment_bytes:
+                    segment = self._open_segment()
+                segment.append(frames)
+                if self._fsync:
+                    os.fsync(segment.fd)
                 while self._late:
-                    self._append(self._late.pop(0))
+                    segment.append(self._late.pop(0))
             finally:
                 self._holder = 0
 
     def close(self) -> None:
         """Gives the lane up: from now on others may deliver and delete it.  A second call does nothing."""
-        with self._mutex:
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
-                if self._lock_fd is not None:
-                    os.close(self._lock_fd)
+        self._close(cut=True)
 
     def abandon(self) -> None:
         """In a forked child: closes the files without touching the lane, which stays the parent's."""
         self._mutex = threading.RLock()  # the parent's threads, which may have held it, are not here
         self._holder = 0
-        self.close()
+        self._close(cut=False)
 
-    def _append(self, frames: bytes) -> None:
-        if self._offset >= self._segment_bytes:
-            self._open_segment()
-        written = 0
-        try:
-            written = os.write(self._fd, frames)
-            while written < len(frames):  # the disk is full, or the data are beyond what one write takes
-                written += os.write(self._fd, memoryview(frames)[written:])
-        finally:
-            if written == len(frames):
-                self._offset += written
-            elif self._fd >= 0:  # a torn frame would hide all that comes after it
-                os.ftruncate(self._fd, self._offset)
-        if self._fsync:
-            os.fsync(self._fd)
+    def _close(self, *, cut: bool) -> None:
+        with self._mutex:
+            segment = self._segment
+            if segment is not None and segment.fd >= 0:
+                try:
+                    segment.close(cut=cut)
+                finally:
+                    if self._lock_fd is not None:
+                        os.close(self._lock_fd)
 
-    def _open_segment(self) -> None:
+    def _open_segment(self) -> Segment:
         """The next one; if that fails, all is as it was."""
-        number = self._segment + 1
+        number = self._number + 1
         path = self.path / _NUMBER.format(number)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        segment = Segment(path, mapped=self._mapped)
         try:
-            offset = os.write(fd, self._resource_frame)
-            if offset != len(self._resource_frame):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            segment.append(self._resource_frame)
         except OSError:
-            os.close(fd)
+            segment.close()
             path.unlink(missing_ok=True)
             raise
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._segment, self._offset = fd, number, offset
+        before, self._segment, self._number = self._segment, segment, number
+        if before is not None:
+            before.close()
+        return segment
 
 
 class LaneReader:
@@ -184,7 +179,11 @@ class LaneReader:
             return []
 
     def segment_bytes(self, number: int) -> int:
-        """Size of a segment file; 0 when it is gone."""
+        """How much of a segment was written (see `segment.written_bytes`); 0 when it is gone."""
+        return written_bytes(self.path / _NUMBER.format(number))
+
+    def disk_bytes(self, number: int) -> int:
+        """What a segment takes on disk, with what was allocated in advance; 0 when it is gone."""
         try:
             return (self.path / _NUMBER.format(number)).stat().st_size
         except OSError:

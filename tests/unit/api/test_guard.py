@@ -314,15 +314,15 @@ def test_an_end_in_the_middle_of_an_append_is_written_after_it(recording: Record
     with playhead.run("r"):
         steps = dropped()
         next(steps)
-        lane: Any = cast(Any, place.recorder).journal.lane
-        real = lane._append
+        segment: Any = cast(Any, place.recorder).journal.lane._segment
+        real = segment.append
 
         def append(frames: bytes) -> None:
-            lane._append = real
+            segment.append = real
             steps.close()
             real(frames)
 
-        lane._append = append
+        segment.append = append
     seen = recording.read()
     assert seen.call("dropped").attributes[names.OUTCOME] == "aborted"
     assert seen.call("r").status == 0

@@ -31,7 +31,9 @@ def names(cursor: LaneCursor) -> list[str]:
 
 def add_bytes(lane: LaneWriter, data: bytes) -> None:
     """What a crash may leave behind."""
-    with (lane.path / f"{lane.position.segment:08d}.log").open("ab") as file:
+    number = lane.position.segment
+    with (lane.path / f"{number:08d}.log").open("r+b") as file:
+        file.seek(LaneReader(lane.path).segment_bytes(number))
         file.write(data)
 
 

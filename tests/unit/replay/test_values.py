@@ -2,15 +2,18 @@
 
 import asyncio
 import datetime as dates
+import gc
 import json
 import logging
 import os
+import pickle
 import random
 import subprocess
 import sys
 import threading
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +22,13 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import values
+from playhead.api import moments, values
 from playhead.model import names
 from tests.support.journal_reader import Recording
 
 ALL = "clock,random,uuid"
 REAL = (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle)
+REAL_NOW = dates.datetime.__dict__["now"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +36,7 @@ def as_it_was() -> Iterator[None]:
     yield
     values.unpatch()
     assert (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle) == REAL
+    assert dates.datetime.__dict__["now"] is REAL_NOW
 
 
 def twice(program: Callable[[], Any], record: Any = ALL) -> tuple[Any, Any]:
@@ -42,6 +47,18 @@ def twice(program: Callable[[], Any], record: Any = ALL) -> tuple[Any, Any]:
     with playhead.resume(run.id), playhead.run("p"):
         again = program()
     return first, again
+
+
+ZONE = dates.timezone(dates.timedelta(hours=5, minutes=30))
+
+
+def utcnow() -> dates.datetime:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        return dates.datetime.utcnow()  # noqa: DTZ003
+
+
+class Moment(dates.datetime):
+    """What libraries make of it."""
 
 
 READS: dict[str, Callable[[], Any]] = {
@@ -55,6 +72,10 @@ READS: dict[str, Callable[[], Any]] = {
     "choices": lambda: [random.choice(range(10**9)), random.sample(range(10**9), 3), random.getrandbits(70)],
     "shuffle": lambda: sorted(range(100), key=lambda _: random.random()),
     "now": lambda: [playhead.now(), playhead.now()],
+    "datetime.now": lambda: [dates.datetime.now(), dates.datetime.now()],  # noqa: DTZ005
+    "datetime.utcnow": utcnow,
+    "datetime.now, in a zone": lambda: [dates.datetime.now(dates.UTC), dates.datetime.now(tz=ZONE)],
+    "datetime.now, of a class of one's own": lambda: [Moment.now(), Moment.now(dates.UTC)],
 }
 
 
@@ -196,6 +217,36 @@ def test_secrets_and_other_clocks_are_never_recorded(recording: Recording):
     first, again = twice(program)
     assert all(a != b for a, b in zip(first, again, strict=True))
     assert [log for log in recording.read().logs if log.name == names.VALUE_READ] == []
+
+
+def test_a_moment_keeps_its_class_its_zone_and_which_of_two_equal_hours_it_was():
+    first, again = twice(lambda: [Moment.now(), Moment.now(ZONE)])
+    assert first == again
+    assert [(type(moment), moment.tzinfo) for moment in again] == [(Moment, None), (Moment, ZONE)]
+    folded = Moment(2026, 10, 25, 2, 30, fold=1)
+    back = moments._read_back(Moment, moments._written(folded), None)
+    assert (back, back.fold, type(back)) == (folded, 1, Moment)
+
+
+def test_who_does_not_record_the_clock_reads_it_as_ever():
+    with playhead.run("p", record="clock"):
+        pass
+    before = time.time()
+    now = dates.datetime.now(dates.UTC)
+    assert before <= now.timestamp() <= time.time()
+    assert pickle.loads(pickle.dumps(now)) == now
+    with pytest.raises(TypeError):
+        dates.datetime.now(1, 2)  # pyright: ignore[reportCallIssue]
+
+
+def test_where_the_type_cannot_be_reached_nothing_is_changed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(gc, "get_referents", lambda *objects: [])
+    with playhead.run("p", record="clock"):
+        assert abs(dates.datetime.now(dates.UTC).timestamp() - time.time()) < 60
+    assert dates.datetime.__dict__["now"] is REAL_NOW
+    assert "datetime.now cannot be recorded on this Python: use playhead.now" in caplog.text
 
 
 def test_now_is_recorded_without_being_asked_for_and_is_aware():
