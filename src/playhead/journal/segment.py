@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 # A crash leaves this much allocated at most, as does every living process; a new stretch costs tens of microseconds.
-WINDOW_BYTES = 256 * 1024
+WINDOW_BYTES = 128 * 1024
 _TOUCH_FOR_WRITING = 23  # MADV_POPULATE_WRITE, Linux 5.14; where it is unknown, pages are touched one by one
 # Not those that copy on write, nor `overlay`, which does not say what is beneath it.
 _KEEP_THEIR_WORD = frozenset({"ext4", "xfs", "tmpfs"})

@@ -155,13 +155,20 @@ def _effects(folder: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+@cache
+def _has_peers(python: str) -> bool:
+    """Whether the engines can be imported there: an environment may hold peers of other benchmarks alone."""
+    command = [python, "-c", "import dbos, langgraph.checkpoint.postgres, langgraph.func"]
+    return Path(python).exists() and subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 Matrix = dict[str, dict[str, Verdict]]
 """Change → engine → verdict."""
 
 
 def matrix() -> Matrix:
     """Every change with every engine; the peers' only where `make bench-peers` has put them."""
-    engines = [engine for engine in ENGINES if Path(engine.python).exists()]
+    engines = [engine for engine in ENGINES if engine.python == sys.executable or _has_peers(engine.python)]
     with Postgres() as postgres, ThreadPoolExecutor(_AT_A_TIME) as threads:
         titles = [engine.title for engine in engines]
         return {
