@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.port import Redact, place
+from playhead.api.port import recorder as recorder_in_use
 from playhead.api.values import record_everywhere
 from playhead.errors import PlayheadError
 from playhead.export.ship import Shipper
@@ -36,6 +37,8 @@ class Recording:
     journal: Journal
     recorder: JournalRecorder
     shipper: Shipper | None = None
+    has_to_look: bool = False
+    """Whether what dead processes have left is wanted at once."""
 
 
 class _Process:
@@ -87,6 +90,20 @@ def flush(timeout: float = 10.0) -> bool:
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("flush", error)
         return False
+
+
+def deliver_the_dead() -> None:
+    """What dead processes have left in the journal is delivered now: a run of theirs that goes on here is whole only
+    with it."""
+    try:
+        recorder_in_use()
+        recording = _Process.recording
+        if recording is not None:
+            recording.has_to_look = True
+            if recording.shipper is not None:
+                recording.shipper.look_now()
+    except Exception as error:  # noqa: BLE001 - the guard
+        swallowed("deliver what dead processes have left", error)
 
 
 def shutdown(timeout: float | None = None) -> bool:
@@ -185,6 +202,8 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
                 return
             recording.shipper = shipper = _shipper(recording, lane.path)
             recording.journal.on_append = shipper.wake
+            if recording.has_to_look:
+                shipper.look_now()
             shipper.start()
             shipper.wake()
 

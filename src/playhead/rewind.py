@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from playhead.api.guard import log
 from playhead.api.port import place
-from playhead.configure import flush, settings_in_force
+from playhead.configure import deliver_the_dead, flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError
 from playhead.replay.lease import Terms
 from playhead.replay.lifecycle import Rewound, policy_of, prepare_fork, prepare_resume
@@ -48,6 +48,7 @@ def resume(
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # this process may hold part of the record in memory
+        deliver_the_dead()
         policy = policy_of(on_divergence, in_doubt, dict(outcomes or {}))
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
@@ -82,6 +83,7 @@ def fork(
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # as above
+        deliver_the_dead()
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = policy_of(on_divergence, in_doubt, None, how)
         return prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)

@@ -154,6 +154,9 @@ class NoShipper:
     def wake(self) -> None:
         """Nothing."""
 
+    def look_now(self) -> None:
+        """Nothing."""
+
     def flush(self, timeout_s: float) -> bool:
         return True
 

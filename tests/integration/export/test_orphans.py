@@ -102,6 +102,18 @@ def test_a_shipper_delivers_its_own_first_and_then_what_it_comes_across(
     assert wait_until(lambda: ship(journal, collector.url).left == 0)
 
 
+def test_a_process_that_goes_on_with_a_dead_ones_run_delivers_what_that_left_however_short_it_lives(
+    journal: Path, lane: LaneWriter, shipper_for: Callable[..., Shipper], collector: FakeCollector
+):
+    dead_lane(journal, span(1), span(2))
+    lane.append(span(3))
+    shipper = shipper_for(collector.url, linger_seconds=60.0)
+    shipper.look_now()
+    shipper.start()
+    assert shipper.stop(10)
+    assert collector.span_names() == ["step 3", "step 1", "step 2"]
+
+
 def test_a_dead_lane_that_cannot_be_delivered_does_not_hold_up_the_living(
     journal: Path, lane: LaneWriter, shipper_for: Callable[..., Shipper], collector: FakeCollector
 ):

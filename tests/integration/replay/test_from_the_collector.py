@@ -76,7 +76,7 @@ from playhead import observe
 def work(number):
     playhead.annotate(decision=number, reason="as it was asked for")
     if os.environ.get("DIE_AT") == str(number):
-        playhead.flush(30)
+        playhead.flush(30 if os.environ["DELIVERS"] else 0)
         os.kill(os.getpid(), signal.SIGKILL)
     return number
 
@@ -94,10 +94,11 @@ with playhead.run("saying") as run:
 """
 
 
-def resumed_events(folder: Path, url: str, *, from_the_collector: bool) -> list[Any]:
+def resumed_events(folder: Path, url: str, *, from_the_collector: bool, delivers: bool = True) -> list[Any]:
     """What a run comes to that says much, is killed, and is resumed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OTEL_EXPORTER_OTLP_ENDPOINT": url}
+    kept |= {"PLAYHEAD_LINGER_SECONDS": "60", "DELIVERS": "yes" if delivers else ""}
 
     def program(**environ: str) -> tuple[int, str]:
         command = [sys.executable, "-c", SAYING]
@@ -123,8 +124,11 @@ def told(event: Any) -> Any:
 def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(tmp_path: Path) -> None:
     with CollectorProcess() as collector:
         here = resumed_events(tmp_path / "a", collector.url, from_the_collector=False)
+        # What the killed process did not deliver, the one that resumes its run does, however short it lives.
+        left = resumed_events(tmp_path / "c", collector.url, from_the_collector=False, delivers=False)
         elsewhere = resumed_events(tmp_path / "b", collector.url, from_the_collector=True)
     assert [told(event) for event in elsewhere] == [told(event) for event in here]
+    assert [told(event) for event in left] == [told(event) for event in here]
     kinds = Counter(event["kind"] for event in elsewhere)
     assert kinds["state_changed"] == 3
     assert (kinds["checkpoint_created"], kinds["agent_handoff"], kinds["run_resumed"]) == (1, 1, 1)
