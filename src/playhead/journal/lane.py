@@ -84,10 +84,10 @@ class LaneWriter:
                 if segment is None or segment.offset >= self._segment_bytes:
                     segment = self._open_segment()
                 segment.append(frames)
-                if self._fsync:
-                    os.fsync(segment.fd)
                 while self._late:
                     segment.append(self._late.pop(0))
+                if self._fsync:
+                    os.fsync(segment.fd)
             finally:
                 self._holder = 0
 

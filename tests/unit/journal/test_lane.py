@@ -207,6 +207,22 @@ def test_fsync_is_asked_for_after_each_append(tmp_path: Path, monkeypatch: pytes
     assert len(synced) == 1
 
 
+def test_an_append_within_an_append_is_synced_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lane = LaneWriter(tmp_path, fsync=True, resource_frame=WHO)
+    inside: list[bytes] = [frame(b"S", b"inner")]
+    synced: list[bool] = []
+
+    def write(fd: int, data: bytes, at: int) -> int:
+        if inside:
+            lane.append(inside.pop())
+        return os.pwrite(fd, bytes(data), at)
+
+    monkeypatch.setattr(segments, "os", FakeOs(write))
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(b"inner" in (lane.path / "00000001.log").read_bytes()))
+    lane.append(frame(b"S", b"outer"))
+    assert synced == [True]
+
+
 def test_an_append_within_an_append_waits_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lane = writer(tmp_path, segment_bytes=100_000)
     inside: list[bytes] = [frame(b"S", b"inner")]
