@@ -79,8 +79,9 @@ class Causes:
     def _edges(self, unit: Turn | ToolRun) -> list[Edge]:
         key = unit.begin.seq
         if key not in self._found:
-            edges = _turn_edges if isinstance(unit, Turn) else _tool_edges
-            self._found[key] = list(edges(self._story, self._contexts, unit))  # type: ignore[arg-type]
+            story, contexts = self._story, self._contexts
+            edges = _turn_edges(story, contexts, unit) if isinstance(unit, Turn) else _tool_edges(story, contexts, unit)
+            self._found[key] = list(edges)
         return self._found[key]
 
 

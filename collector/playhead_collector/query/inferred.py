@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playhead.model import event as ev
-from playhead.model.answers import ChangedArgument, InferredReasoning, Quoted
+from playhead.model.answers import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead.model.ref import ContentRef
 from playhead_collector.query.asked import scalars
 from playhead_collector.query.passages import RESULT, SYSTEM, USER, Passage, passages_of
@@ -48,9 +48,9 @@ def infer(story: Turns, turn: Turn) -> InferredReasoning:
     told = _told(story, turn, previous)
     goal, origin, sure = _goal(story, turn)
     action, label, changed = _acted(story, turn, told.trigger)
-    evidence = [{"what": "trigger", "quote": quote} for quote in told.quotes]
-    evidence += [{"what": "goal", "quote": goal}] if goal else []
-    evidence += [{"what": "action", "quote": quote} for quote in _output(story, turn)]
+    evidence = [InferredStep(what="trigger", quote=quote) for quote in told.quotes]
+    evidence += [InferredStep(what="goal", quote=goal)] if goal else []
+    evidence += [InferredStep(what="action", quote=quote) for quote in _output(story, turn)]
     return {
         "basis": "inferred",
         "trigger": told.trigger,
@@ -61,7 +61,7 @@ def infer(story: Turns, turn: Turn) -> InferredReasoning:
         "pattern": f"{told.trigger} -> {label}" if label else None,
         "changed": changed,
         "summary": _summary(told.trigger, label, turn, changed),
-        "evidence": evidence,  # type: ignore[typeddict-item]
+        "evidence": evidence,
         "confidence": round(min(told.confidence, sure), 2),
     }
 

@@ -147,4 +147,4 @@ def _mention(found: re.Match[str]) -> Mention | None:
     day = int(found[f"d{number}"])
     if not 1 <= day <= 31:
         return None
-    return Mention(found.start(), found.end(), year and int(year), month and int(month), day)  # type: ignore[arg-type]
+    return Mention(found.start(), found.end(), int(year) if year else None, int(month) if month else None, day)
