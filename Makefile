@@ -34,6 +34,7 @@ check: $(DEV) ## lint, format, types, layers, one newest migration
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/mypy --python-executable $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python -c "from playhead_collector.store import migrate; print('newest migration:', migrate.head())"
 
@@ -43,7 +44,7 @@ bench: $(DEV) ## measure the bars; prints a table and writes bench.json
 bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache bench.json
+	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------

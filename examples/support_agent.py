@@ -27,7 +27,7 @@ TASK = "Order A1001 has not arrived, and I was charged twice for it. Where is it
 
 # --- tools: ordinary functions, observed -----------------------------------------------------------------------------
 
-ORDERS = {
+ORDERS: dict[str, dict[str, Any]] = {
     "A1001": {"order": "A1001", "item": "walnut desk lamp", "total": 89.0, "charged": [89.0, 89.0], "parcel": "P-77"}
 }
 

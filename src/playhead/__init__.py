@@ -29,7 +29,7 @@ from playhead.api.scope import (
 from playhead.api.values import now
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure, counters, flush, shutdown
-from playhead.errors import PlayheadError
+from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
 from playhead.rewind import fork, resume
 
 if TYPE_CHECKING:
@@ -43,7 +43,11 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "AsyncClient",
     "Client",
+    "InDoubt",
+    "NoRecord",
     "PlayheadError",
+    "ReplayDiverged",
+    "RunAlive",
     "annotate",
     "checkpoint",
     "compressed",

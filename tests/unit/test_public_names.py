@@ -10,7 +10,11 @@ def test_the_public_names_are_these():
     assert playhead.__all__ == [
         "AsyncClient",
         "Client",
+        "InDoubt",
+        "NoRecord",
         "PlayheadError",
+        "ReplayDiverged",
+        "RunAlive",
         "annotate",
         "checkpoint",
         "compressed",
