@@ -9,7 +9,7 @@ from pathlib import Path
 
 import playhead
 from playhead.demo.replay import Replayed
-from playhead.demo.trajectories import model_calls, record
+from playhead.demo.trajectories import NotPlayed, model_calls, record
 from playhead.testing import Trajectories, Trajectory
 
 FOLDER = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", "../shared/data"))
@@ -36,7 +36,10 @@ def recording(endpoint: str, **settings: object) -> Generator[Path]:
 
 def record_all(runs: Sequence[Trajectory]) -> list[Replayed]:
     """Plays the runs with the real client against a mock model server."""
-    return list(record(runs))
+    tried = list(record(runs))
+    failed = [each for each in tried if isinstance(each, NotPlayed)]
+    assert not failed, f"{failed[0].trajectory.key} {failed[0].why}"
+    return [each for each in tried if isinstance(each, Replayed)]
 
 
 def inline_bytes(runs: Iterable[Trajectory]) -> int:

@@ -71,6 +71,22 @@ def test_contexts_of_recorded_runs_come_back_as_they_were(temporary: Path) -> No
     assert left_over(temporary) == []
 
 
+@pytest.mark.slow
+def test_what_cannot_be_played_is_named_and_the_others_are_checked(temporary: Path) -> None:
+    runs = temporary / "runs"
+    runs.mkdir()
+    answer = {"role": "assistant", "content": "Hello."}
+    greeting = [{"role": "assistant", "content": "How can I help?"}, {"role": "user", "content": "Hi."}, answer]
+    (runs / "a.json").write_text(json.dumps([{"traj": greeting}, {"traj": [{"content": "no role"}]}]))
+    (runs / "b.json").write_text(json.dumps([{"role": "user", "content": "Hi."}, answer]))
+    done = demo(temporary, "--trajectories", str(runs), "--json")
+    said = json.loads(done.stdout)
+    assert (said["runs"], said["not_played"], said["contexts_checked"], said["contexts_equal"]) == (2, 1, 2, 2)
+    assert done.returncode == 1
+    assert "1 runs could not be played" in done.stderr
+    assert "a.json" in done.stderr
+
+
 def test_a_folder_without_recorded_runs_is_told_before_anything_is_started(temporary: Path) -> None:
     (temporary / "runs").mkdir()
     done = demo(temporary, "--trajectories", str(temporary / "runs"))

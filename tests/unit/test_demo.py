@@ -12,7 +12,7 @@ from playhead.demo import trajectories
 from playhead.demo.compare import context_difference, difference
 from playhead.demo.sizes import ModelCall
 from playhead.demo.stage import DemoFailed
-from playhead.demo.trajectories import Report, load
+from playhead.demo.trajectories import Problems, Report, load
 
 TOOLS: list[Any] = [{"type": "function", "function": {"name": "weather", "parameters": {"default": None}}}]
 MESSAGES: list[Any] = [
@@ -109,10 +109,35 @@ def test_a_folder_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> Non
 def test_a_difference_makes_the_demo_fail_and_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = Report(1, 2, 0, 1_000, 100, 100, 200, 2, 1, 0.5)
-    different = ["file/0, model call 2: messages[0] was 1, and is 2"]
-    monkeypatch.setattr(trajectories, "play", lambda *_: (report, different))
+    report = Report(1, 0, 2, 0, 1_000, 100, 100, 200, 2, 1, 0.5)
+    problems = Problems([], ["file/0, model call 2: messages[0] was 1, and is 2"])
+    monkeypatch.setattr(trajectories, "play", lambda *_: (report, problems))
     assert playhead.demo.run_trajectories(Path(), as_json=True) == 1
     out, err = capsys.readouterr()
     assert '"contexts_equal": 1' in out
     assert "model call 2: messages[0] was 1, and is 2" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("checked", "problems", "told"),
+    [
+        (0, Problems([], []), "nothing was checked"),
+        (2, Problems(["file/1: cannot be played again: X"], []), "1 runs could not be played: file/1: cannot be"),
+        (2, Problems([f"file/{at}: no" for at in range(12)], []), "... and 2 more"),
+    ],
+)
+def test_what_was_not_checked_makes_the_demo_fail(
+    checked: int, problems: Problems, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = Report(1, len(problems.not_played), 2, 0, 1_000, 100, 100, 200, checked, checked, 0.5)
+    monkeypatch.setattr(trajectories, "play", lambda *_: (report, problems))
+    assert playhead.demo.run_trajectories(Path()) == 1
+    assert told in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_run_that_cannot_be_read_is_told_and_the_others_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"traj": [{"content": "x"}]}, {"traj": [{"role": "user", "content": "hi"}]}]')
+    (tmp_path / "b.json").write_text("[{")
+    skipped: list[str] = []
+    assert [run.key for run in load(tmp_path, None, skipped.append)] == ["a/1"]
+    assert ["b.json" in skipped[0], "[0].traj[0].role" in skipped[1]] == [True, True]

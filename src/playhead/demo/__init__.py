@@ -7,14 +7,20 @@ trajectories  plays recorded runs on it and asks for every context    replay, co
 
 import importlib.util
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
 
 from playhead.errors import SettingInvalid
 
+if TYPE_CHECKING:
+    from playhead.demo.trajectories import Problems, Report
+
 OK, DIFFERENT, INTERRUPTED = 0, 1, 130
+_MOST_NAMED = 10
 
 
 def run_demo() -> int:
@@ -48,17 +54,32 @@ def run_trajectories(folder: Path, limit: int | None = None, as_json: bool = Fal
             def tell(doing: str, done: int, total: int) -> None:
                 progress.update(task, description=doing, completed=done, total=total)
 
-            report, differences = play(folder, limit, tell)
+            report, problems = play(folder, limit, tell)
     except KeyboardInterrupt:
         return INTERRUPTED
     if as_json:
         print(json.dumps(report.as_json()))  # noqa: T201 - it is the answer
     else:
-        show_report(Console(highlight=False), report, differences)
-    if differences:
-        to_user.print(f"{len(differences)} contexts differ from the record; the first: {differences[0]}", markup=False)
-        return DIFFERENT
-    return OK
+        show_report(Console(highlight=False), report, problems)
+    failures = list(_failures(report, problems, folder))
+    for sentence in failures:
+        to_user.print(sentence, markup=False)
+    return DIFFERENT if failures else OK
+
+
+def _failures(report: "Report", problems: "Problems", folder: Path) -> Iterator[str]:
+    """Why the demo did not show what it should: one sentence each; none when it did."""
+    if problems.not_played:
+        more = len(problems.not_played) - _MOST_NAMED
+        yield f"{len(problems.not_played)} runs could not be played:"
+        yield from (f"  {sentence}" for sentence in problems.not_played[:_MOST_NAMED])
+        if more > 0:
+            yield f"  ... and {more} more"
+    if problems.different:
+        first = problems.different[0]
+        yield f"{len(problems.different)} contexts differ from the record; the first: {first}"
+    if not report.contexts_checked:
+        yield f"nothing was checked: no run in {folder} has a model call, an assistant message after another message"
 
 
 def _need_openai() -> None:

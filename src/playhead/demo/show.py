@@ -10,7 +10,7 @@ from rich.text import Text
 
 from playhead.demo.sizes import Sizes
 from playhead.demo.support import Scene
-from playhead.demo.trajectories import Report
+from playhead.demo.trajectories import Problems, Report
 
 _MOST_SHOWN = 90
 _ROLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue"}
@@ -37,12 +37,16 @@ def show_scene(console: Console, scene: Scene) -> None:
     console.print(_sizes(scene.sizes))
 
 
-def show_report(console: Console, report: Report, differences: list[str]) -> None:
+def show_report(console: Console, report: Report, problems: Problems) -> None:
     """What went through and came back."""
     facts = _facts()
     facts.add_row("runs, model calls, tool calls", f"{report.runs:,}, {report.llm_calls:,}, {report.tool_calls:,}")
     equal = f"{report.contexts_equal:,} of {report.contexts_checked:,} equal to the record"
-    facts.add_row("contexts rebuilt", Text(equal, style="red" if differences else "green"))
+    facts.add_row(
+        "contexts rebuilt", Text(equal, style="red" if problems.different or not report.contexts_checked else "green")
+    )
+    if problems.not_played:
+        facts.add_row("not played", Text(f"{len(problems.not_played):,} runs", style="red"))
     facts.add_row("took", f"{report.seconds:.1f} s")
     console.print(facts)
     console.print(_sizes(Sizes(report.inline_bytes, report.wire_bytes, report.content_bytes, report.database_bytes)))

@@ -32,6 +32,7 @@ class Report:
     """What went through, what it took, and how much of it came back as it was."""
 
     runs: int
+    not_played: int
     llm_calls: int
     tool_calls: int
     inline_bytes: int
@@ -48,6 +49,22 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class Problems:
+    """What went wrong, in sentences: runs that could not be read or played, contexts that are not as recorded."""
+
+    not_played: Sequence[str]
+    different: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlayed:
+    """A run that could not be played again, and why."""
+
+    trajectory: Trajectory
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """What the collector says about one replayed run."""
 
@@ -56,46 +73,54 @@ class Checked:
     differences: Sequence[str]
 
 
-def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -> tuple[Report, list[str]]:
-    """Records the runs in this folder and asks for every context; the differences are told in sentences, first first.
+def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -> tuple[Report, Problems]:
+    """Records the runs in this folder and asks for every context.
 
-    Raises DemoFailed, also for a folder without recorded runs.
+    A run that cannot be read or played is a problem, and the others go on.  Raises DemoFailed for a folder without
+    recorded runs, and where no collector can be started.
     """
-    runs, tell = load(folder, limit), tell or _silent
+    not_played: list[str] = []
+    runs, tell = load(folder, limit, not_played.append), tell or _silent
     began = perf_counter()
     with stage() as on:
-        replayed = list(_told("recording", tell, record(runs), len(runs)))
+        tried = list(_told("recording", tell, record(runs), len(runs)))
         on.deliver()
-        checked = list(_told("checking", tell, check(on.client, replayed), len(runs)))
-        sizes = sizes_of(model_calls(runs), on.url)
-    differences = [sentence for each in checked for sentence in each.differences]
+        played = [each for each in tried if isinstance(each, Replayed)]
+        not_played += [f"{each.trajectory.key}: {each.why}" for each in tried if isinstance(each, NotPlayed)]
+        checked = list(_told("checking", tell, check(on.client, played), len(played)))
+        sizes = sizes_of(model_calls(each.trajectory for each in played), on.url)
+    different = [sentence for each in checked for sentence in each.differences]
     contexts = sum(each.contexts for each in checked)
     report = Report(
-        runs=len(runs),
-        llm_calls=sum(len(run.turns) for run in runs),
+        runs=len(played),
+        not_played=len(not_played),
+        llm_calls=sum(len(each.trajectory.turns) for each in played),
         tool_calls=sum(each.tool_calls for each in checked),
         inline_bytes=sizes.inline,
         wire_bytes=sizes.wire,
         content_bytes=sizes.content,
         database_bytes=sizes.database,
         contexts_checked=contexts,
-        contexts_equal=contexts - len(differences),
+        contexts_equal=contexts - len(different),
         seconds=round(perf_counter() - began, 2),
     )
-    return report, differences
+    return report, Problems(not_played, different)
 
 
-def load(folder: Path, limit: int | None) -> list[Trajectory]:
-    """The recorded runs of a folder, the first `limit` of them.  Raises DemoFailed."""
+def load(folder: Path, limit: int | None, skipped: Callable[[str], None] | None = None) -> list[Trajectory]:
+    """The recorded runs of a folder, the first `limit` of them.  Raises DemoFailed when there are none.
+
+    `skipped` is called with a sentence about each file or run that cannot be read; without it, the first one raises.
+    """
     if not folder.is_dir():
         raise DemoFailed(f"{folder} is not a folder: name one with recorded runs, *.json files")
     try:
-        return list(islice(Trajectories.load(folder), limit))
+        return list(islice(Trajectories.load(folder, skipped), limit))
     except UnreadableTrajectories as error:
         raise DemoFailed(str(error)) from error
 
 
-def record(runs: Sequence[Trajectory]) -> Iterator[Replayed]:
+def record(runs: Sequence[Trajectory]) -> Iterator[Replayed | NotPlayed]:
     """Plays the runs through the real client, against a mock model server that says what was recorded."""
     # Not through a proxy that the environment may name: the server is on this machine.
     http = openai.DefaultHttpxClient(trust_env=False)
@@ -135,11 +160,11 @@ def model_calls(runs: Iterable[Trajectory]) -> Iterator[ModelCall]:
             yield ModelCall(run.messages[:turn], run.tools, run.messages[turn])
 
 
-def _replay(client: openai.OpenAI, run: Trajectory) -> Replayed:
+def _replay(client: openai.OpenAI, run: Trajectory) -> Replayed | NotPlayed:
     try:
         return replay(client, run)
-    except openai.OpenAIError as error:
-        raise DemoFailed(f"{run.key} cannot be played again: {error}") from error
+    except Exception as error:  # noqa: BLE001 - whatever one run holds, the others are played
+        return NotPlayed(run, f"cannot be played again: {type(error).__name__}: {error}")
 
 
 def _in_threads(work: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:

@@ -5,7 +5,7 @@ Many recorded runs start alike, so a client names the run it plays; the place in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,8 @@ from playhead.testing.answers import Recorded
 from playhead.testing.request import TRAJECTORY_HEADER, BadRequest, JsonObject, check_messages, text_of
 
 _TOOLS = "-tools"
+# Under which key an entry of a file may have its messages.
+_MESSAGE_KEYS = ("traj", "messages")
 
 
 class UnreadableTrajectories(ValueError):
@@ -51,8 +53,11 @@ class Trajectory:
 
     @property
     def turns(self) -> tuple[int, ...]:
-        """The positions of the model's answers: the input of the answer at `position` is `messages[:position]`."""
-        return tuple(place for place, message in enumerate(self.messages) if message["role"] == "assistant")
+        """The positions of the model's answers: the input of the answer at `position` is `messages[:position]`.
+
+        An assistant message that a run begins with answers nothing: no model call can be made of it.
+        """
+        return tuple(at for at, message in enumerate(self.messages) if at > 0 and message["role"] == "assistant")
 
     def answer(self, messages: list[JsonObject]) -> Recorded:
         """The recorded answer to exactly these messages; raises NoSuchTurn."""
@@ -76,19 +81,21 @@ class Trajectories:
         self._runs = {run.key: run for run in runs}
 
     @classmethod
-    def load(cls, folder: Path | str) -> Trajectories:
-        """Reads every `*.json` that is a list of objects with `traj`, a list of messages; passes over other JSON.
+    def load(cls, folder: Path | str, skipped: Callable[[str], None] | None = None) -> Trajectories:
+        """Reads the recorded runs of every `*.json`: one list of messages, or objects with `traj` or `messages`.
 
-        Tool definitions come from the `*-tools.json` beside it whose name the file's name starts with, else from the
-        only one there is. Raises UnreadableTrajectories, also when there are no runs at all.
+        Other JSON is passed over.  Tool definitions come from the `*-tools.json` beside it whose name the file's name
+        starts with, else from the only one there is.  A file or run that cannot be read raises UnreadableTrajectories;
+        with `skipped`, that is called with the sentence and the others are read.  No runs at all always raises.
         """
-        paths = sorted(Path(folder).glob("*.json"))
-        read = {path.stem: _read(path) for path in paths}
+        tell = skipped or _raise
+        read = {path.stem: value for path in sorted(Path(folder).glob("*.json")) for value in _read(path, tell)}
         tools = {stem: _objects(value, stem) for stem, value in read.items() if stem.endswith(_TOOLS)}
-        runs = [run for stem in read if stem not in tools for run in _runs_in(read[stem], stem, tools)]
+        runs = [run for stem in read if stem not in tools for run in _runs_in(read[stem], stem, tools, tell)]
         if not runs:
             raise UnreadableTrajectories(
-                f"{folder} has no recorded runs; expected *.json files, each a list of objects with 'traj'"
+                f"{folder} has no recorded runs; expected *.json files, each a list of messages or of objects with "
+                "'traj' or 'messages'"
             )
         return cls(runs)
 
@@ -110,29 +117,60 @@ class Trajectories:
         raise NoSuchTurn(404, f"There is no recorded run {key!r}; {known}.")
 
 
-def _read(path: Path) -> object:
+def _raise(sentence: str) -> None:
+    raise UnreadableTrajectories(sentence)
+
+
+def _read(path: Path, tell: Callable[[str], None]) -> list[object]:
+    """The file's JSON as the only item; no item when it could not be read, and that was told."""
     try:
-        return orjson.loads(path.read_bytes())
+        return [orjson.loads(path.read_bytes())]
     except (OSError, orjson.JSONDecodeError) as error:
-        raise UnreadableTrajectories(f"{path}: {error}") from error
+        tell(f"{path}: {error}")
+        return []
 
 
-def _runs_in(value: object, stem: str, tools: dict[str, list[JsonObject]]) -> Iterator[Trajectory]:
-    if not _has_runs(value):
-        return
+def _runs_in(
+    value: object, stem: str, tools: dict[str, list[JsonObject]], tell: Callable[[str], None]
+) -> Iterator[Trajectory]:
     definitions = tuple(_tools_for(stem, tools))
-    for index, entry in enumerate(_objects(value, stem)):
+    for index, entry in enumerate(_entries(value)):
         try:
-            messages = check_messages(entry.get("traj"), f"[{index}].traj")
+            messages, rest = _messages_of(entry, index)
         except BadRequest as error:
-            raise UnreadableTrajectories(f"{stem}.json: {error}") from None
-        rest = {key: item for key, item in entry.items() if key != "traj"}
-        yield Trajectory(stem, index, tuple(messages), definitions, rest)
+            tell(f"{stem}.json: {error}")
+        else:
+            yield Trajectory(stem, index, tuple(messages), definitions, rest)
 
 
-def _has_runs(value: object) -> bool:
+def _entries(value: object) -> list[object]:
+    """The runs that a file's JSON holds; none when it is something else."""
+    if isinstance(value, dict):
+        return [cast("object", value)] if _holds_messages(cast("object", value)) else []
     entries = cast("list[object]", value) if isinstance(value, list) else []
-    return any(isinstance(entry, dict) and "traj" in entry for entry in entries)
+    if any(_holds_messages(entry) for entry in entries):
+        return entries
+    return [entries] if _holds_messages(entries) else []
+
+
+def _holds_messages(entry: object) -> bool:
+    """Whether this is meant as a run: an object with messages, or a list of objects of which one has a role."""
+    if isinstance(entry, dict):
+        return any(cast("JsonObject", entry).get(key) for key in _MESSAGE_KEYS)
+    items = cast("list[object]", entry) if isinstance(entry, list) else []
+    return any(isinstance(item, dict) and "role" in item for item in items)
+
+
+def _messages_of(entry: object, index: int) -> tuple[list[JsonObject], JsonObject]:
+    """The messages of a run, and what the file says beside them.  Raises BadRequest."""
+    if isinstance(entry, list):
+        return check_messages(cast("object", entry), f"[{index}]"), {}
+    if not isinstance(entry, dict):
+        raise BadRequest(f"'[{index}]' must be an object")
+    fields = cast("JsonObject", entry)
+    key = next((key for key in _MESSAGE_KEYS if key in fields), _MESSAGE_KEYS[0])
+    messages = check_messages(fields.get(key), f"[{index}].{key}")
+    return messages, {name: item for name, item in fields.items() if name != key}
 
 
 def _objects(value: object, stem: str) -> list[JsonObject]:

@@ -53,6 +53,23 @@ def test_runs_are_loaded_with_what_the_file_says_about_them(tmp_path: Path) -> N
     assert list(run.messages) == RUN
 
 
+@pytest.mark.parametrize(
+    "value",
+    [RUN, [RUN], [{"messages": RUN}], {"messages": RUN}, {"traj": RUN}],
+    ids=["a list of messages", "a list of lists", "a list of objects", "one object", "one with traj"],
+)
+def test_any_list_of_messages_is_a_run(tmp_path: Path, value: object) -> None:
+    write(tmp_path, "shop.json", value)
+    (run,) = Trajectories.load(tmp_path)
+    assert (run.key, list(run.messages)) == ("shop/0", RUN)
+
+
+def test_an_assistant_message_at_the_beginning_is_no_model_call(tmp_path: Path) -> None:
+    greeting: JsonObject = {"role": "assistant", "content": "How can I help?"}
+    (run,) = loaded(tmp_path, [greeting, RUN[1], RUN[4], RUN[4]])
+    assert run.turns == (2, 3)
+
+
 def test_tools_come_from_the_file_with_the_longest_matching_name_or_the_only_one(tmp_path: Path) -> None:
     write(tmp_path, "air-tools.json", [{"name": "short"}])
     assert loaded(tmp_path)["shop/0"].tools == ({"name": "short"},)
