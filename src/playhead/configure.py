@@ -25,6 +25,7 @@ from playhead.journal.journal import Journal
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.span import Attributes
 from playhead.refs.intake import Intake
+from playhead.refs.named_classes import declare
 from playhead.settings import Settings, load
 
 
@@ -145,6 +146,7 @@ def _start(settings: Settings) -> None:
         place.disabled = True
         return
     _import_http()
+    declare(settings.restorable)
     provider = _own_provider()
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)

@@ -41,6 +41,14 @@ def _values(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _names(text: str) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(part.isidentifier() for word in words for part in word.split(".")):
+        raise ValueError
+    return tuple(words)
+
+
+MODULES = s.Kind("names of modules or packages with commas between them", _names)
 VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.Kind("name=value pairs with commas between them", _headers)
 
@@ -86,6 +94,13 @@ class Settings:
     # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
     record_values: tuple[str, ...] = setting(
         "PLAYHEAD_RECORD_VALUES", (), VALUES, "what every run records besides its calls, to be given again on resume"
+    )
+    # None: a record is data, and importing what it names would let who wrote it choose code to be run.
+    restorable: tuple[str, ...] = setting(
+        "PLAYHEAD_RESTORABLE",
+        (),
+        MODULES,
+        "modules and packages that may be imported to restore recorded values of their classes on resume",
     )
     # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
     linger_seconds: float = setting(

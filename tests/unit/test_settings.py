@@ -32,6 +32,7 @@ def test_the_defaults_need_no_environment():
         ("PLAYHEAD_LEASE_SECONDS", "5", "lease_seconds", 5.0),
         ("PLAYHEAD_LINGER_SECONDS", "0.5", "linger_seconds", 0.5),
         ("PLAYHEAD_RECORD_VALUES", "uuid, clock", "record_values", ("uuid", "clock")),
+        ("PLAYHEAD_RESTORABLE", "shop.orders, crm", "restorable", ("shop.orders", "crm")),
         ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0", "exit_timeout_seconds", 0.0),
     ],
 )
@@ -56,6 +57,7 @@ def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
         "PLAYHEAD_MAX_CONTENT_BYTES",
         "PLAYHEAD_RECORD",
         "PLAYHEAD_RECORD_VALUES",
+        "PLAYHEAD_RESTORABLE",
     }
 
 
@@ -74,6 +76,7 @@ def test_options_win_over_the_environment():
         ("OTEL_EXPORTER_OTLP_HEADERS", "no equals sign"),
         ("PLAYHEAD_LINGER_SECONDS", "soon"),
         ("PLAYHEAD_RECORD_VALUES", "clock,weather"),
+        ("PLAYHEAD_RESTORABLE", "shop.orders:Order"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, text: str):

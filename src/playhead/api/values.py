@@ -5,10 +5,11 @@ kind of value and by the place of the call that reads it, in order, so that para
 Calls that are answered as a whole (models, tools) read as ever, and so does all that is not the program's own code:
 libraries ask the clock as often as they log, and draw numbers that must not come twice, as ids of spans are.
 
-Nothing is patched until the first run asks for it; then `time.time`, `time.time_ns` (and by them `date.today`),
-`datetime.now` (see `moments`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random` are.  A function that was bound
-before (`from time import time`) is not.  What is meant to be secret
-(`secrets`, `os.urandom`, `random.SystemRandom`) is never recorded, and `time.monotonic` has other uses than to be true.
+Nothing is patched until the first run asks for it; then `time.time`, `time.time_ns` (and by them `date.today` and
+`datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random` are.  A function that was bound before
+(`from time import time`) is not, nor are `datetime.now` and `datetime.utcnow`: they belong to an immutable type, and
+`now` takes their place.  What is meant to be secret (`secrets`, `os.urandom`, `random.SystemRandom`) is never recorded,
+and `time.monotonic` has other uses than to be true.
 """
 
 import functools
@@ -27,7 +28,6 @@ from types import FrameType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api import moments
 from playhead.api.begin import CONTEXTS, CURRENT
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.port import place
@@ -168,8 +168,6 @@ def _patch() -> None:
             return
         for name in _CLOCKS:
             _replace(time, name, _reading("clock", name, getattr(time, name)))
-        if not moments.patch(functools.partial(_reader, "clock"), _read):
-            warn_once("record datetime.now", "datetime.now cannot be recorded on this Python: use playhead.now")
         for name in _UUIDS:
             if hasattr(uuid, name):
                 _replace(uuid, name, _reading("uuid", name, getattr(uuid, name), str, uuid.UUID))
@@ -187,7 +185,6 @@ def unpatch() -> None:
             if getattr(owner, name) is ours:
                 setattr(owner, name, real)
         _patched.clear()
-        moments.unpatch()
 
 
 def _replace(owner: Any, name: str, ours: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.careful import safe_repr
-from playhead.refs.named_classes import class_named, is_built_in, name_of, solid_base
+from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
 from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.value_codecs import Inner, Tree, tagged
 
@@ -92,8 +92,9 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
     """The exception; a `ReplayedError` when its class is gone or cannot be made."""
     args = [inner(arg) for arg in tree["args"]]
     state = {name: inner(item) for name, item in tree["state"].items()}
+    kind = _class_of(tree)
     try:
-        raised = _rebuilt(tree, args, state)
+        raised = _rebuilt(kind, tree, args, state)
     except Exception:  # noqa: BLE001 - a metaclass, a changed base: whatever stands in the way
         raised = ReplayedError(f"{tree['class']}: {tree['message']}")
         raised.original = str(tree["class"])
@@ -106,8 +107,16 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
     return raised
 
 
-def _rebuilt(tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
-    kind: Any = class_named(tree["class"])
+def _class_of(tree: Tree) -> Any:
+    """None when it is gone.  Raises CannotRestore when it may be in a module that is not imported: another class in its
+    place would pass an `except` that is meant for it."""
+    try:
+        return class_named(tree["class"])
+    except ClassGone:
+        return None
+
+
+def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         raise CannotRestore(f"{tree['class']} is no exception")
     raised = _blank(kind, args)

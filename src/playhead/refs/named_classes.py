@@ -1,25 +1,36 @@
 """Classes by their names, `module:qualname`, so that a recorded value can say what it was.  See `faithful.py`.
 
 A name is given only when it leads back to the very same class now, and a class found by a name is only ever made an
-instance of without calling it.
+instance of without calling it.  A record is data that others may have written: reading one never imports a module that
+only the record names, and runs no code of a module or class to look a name up in it.
 """
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
+_NOTHING: Any = object()
+
+
+class _Declared:
+    """Packages and modules that the program has declared: they may be imported when a record names them."""
+
+    modules: tuple[str, ...] = ()
+
+
+def declare(modules: Iterable[str]) -> None:
+    """From now on these may be imported to restore a value, and what is below them; replaces those before."""
+    _Declared.modules = tuple(modules)
 
 
 def name_of(kind: Any) -> str:
     """The name that leads back to this class; raises NotFaithful for those that have none, such as local classes."""
     module, qualname = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None) or kind.__name__
-    found: Any = sys.modules.get(module) if isinstance(module, str) else None
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    if found is not kind:
+    if not isinstance(module, str) or _found(sys.modules.get(module), qualname) is not kind:
         raise NotFaithful(
             f"the class {module}.{qualname} cannot be found by its name; define it at the top of a module"
         )
@@ -31,16 +42,47 @@ def class_named(name: Any) -> Any:
     module, _, qualname = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not module or not qualname or module.startswith("."):
         raise CannotRestore(f"{name!r} does not name a class; the record is damaged")
-    try:
-        # The resumed script is `__main__` again, and importing that by name would run it a second time.
-        found: Any = sys.modules.get(module) or import_module(module)
-        for part in qualname.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    found = _found(_module_named(module, name), qualname)
+    if found is _NOTHING:
+        raise ClassGone(f"the class {name} of a recorded value is gone; bring it back or fork before it")
+    return found
+
+
+class ClassGone(CannotRestore):
+    """The module that a record names is here, and has no such class (any more)."""
+
+
+def _module_named(module: str, name: str) -> Any:
+    # The resumed script is `__main__` again, and importing that by name would run it a second time.
+    known = sys.modules.get(module)
+    if known is not None:
+        return known
+    if not any(module == declared or module.startswith(f"{declared}.") for declared in _Declared.modules):
         raise CannotRestore(
+            f"the class {name} of a recorded value is in a module that this program has not imported, and a record "
+            f"imports none: import {module} before the run goes on, or declare it, PLAYHEAD_RESTORABLE={module}"
+        )
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ClassGone(
             f"the class {name} of a recorded value is gone ({error}); bring it back or fork before it"
         ) from error
-    return found
+
+
+def _found(owner: Any, qualname: str) -> Any:
+    """What stands under a name in a module: no `__getattr__`, property or lazy loader of anybody's is asked."""
+    for part in qualname.split("."):
+        try:
+            own: Any = type.__dict__["__dict__"].__get__(owner) if isinstance(owner, type) else _namespace(owner)
+            owner = own.get(part, _NOTHING)
+        except AttributeError:
+            return _NOTHING
+    return owner
+
+
+def _namespace(module: Any) -> Any:
+    return object.__getattribute__(module, "__dict__")
 
 
 def model_reference(kind: Any) -> Any:

@@ -175,7 +175,7 @@ def _url(value: Any, kind: Any) -> Tree:
 def _to_url(tree: Tree, _: Inner) -> Any:
     from pydantic import networks  # noqa: PLC0415 - only for those who use it
 
-    kind = getattr(networks, tree["kind"])
+    kind = vars(networks).get(tree["kind"])
     if not (isinstance(kind, type) and hasattr(kind, "unicode_string")):
         raise CannotRestore(f"pydantic has no URL of the kind {tree['kind']!r}")
     return kind(tree["text"])

@@ -144,7 +144,9 @@ def _zone(value: Any, inner: Inner) -> Any:
 
 
 def _pydantic_zone(tree: Tree, _: Inner) -> Any:
-    return class_named("pydantic_core:TzInfo")(tree["seconds"])
+    from pydantic_core import TzInfo  # noqa: PLC0415 - only for those who use it
+
+    return TzInfo(tree["seconds"])
 
 
 def _timedelta(value: datetime.timedelta, _: Inner) -> Tree:

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import enum
+import importlib
 import math
 import pathlib
 import sys
@@ -12,9 +13,11 @@ import types
 import uuid
 import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
 
 import httpx
@@ -36,6 +39,7 @@ from playhead.refs.faithful import (
     given_back,
     is_plain,
 )
+from playhead.refs.named_classes import declare
 
 
 def through_bytes(value: Any) -> Any:
@@ -690,3 +694,82 @@ def test_no_error_is_made_of_what_is_none() -> None:
 def test_uuid_decimal_and_fraction_are_exact() -> None:
     value = [uuid.UUID(int=5), Decimal("1.10"), Fraction(1, 3), Decimal("sNaN")]
     assert repr(through_bytes(value)) == repr(value)
+
+
+# --- a record is data: reading it runs no code that it names ----------------------------------------------------------
+
+
+@pytest.fixture
+def not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module that leaves a file when it is imported, and an instance's class in it."""
+    ran = tmp_path / "ran"
+    (tmp_path / "side_effects.py").write_text(
+        f"import dataclasses\nopen({str(ran)!r}, 'w').close()\n"
+        "@dataclasses.dataclass\nclass Order:\n    id: int\n"
+        "class Refused(ValueError):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "side_effects", raising=False)
+    yield ran
+    declare(())
+    sys.modules.pop("side_effects", None)
+
+
+ORDER = {"$": "dataclass", "class": "side_effects:Order", "state": {"id": 5}, "unset": []}
+REFUSED = {"$": "error", "class": "side_effects:Refused", "args": ["no"], "message": "no", "state": {}, "left_out": []}
+NAMING = [
+    ORDER,
+    REFUSED,
+    {"$": "enum", "class": "side_effects:Colour", "member": "RED"},
+    {"$": "namedtuple", "class": "side_effects:Pair", "fields": [], "items": []},
+    {"$": "model", "class": "side_effects:Model", "state": {}, "unset": []},
+    {"$": "model", "class": {"origin": "side_effects:Model", "args": []}, "state": {}, "unset": []},
+    {"$": "defaultdict", "factory": "side_effects:Order", "keys": [], "values": []},
+    {**REFUSED, "class": "builtins:ValueError", "cause": REFUSED},
+    [{"deep": [{"$": "tuple", "items": [ORDER]}]}],
+]
+
+
+@pytest.mark.parametrize("tree", NAMING, ids=lambda tree: str(tree)[:60])
+def test_a_module_that_stands_in_a_record_is_not_imported(not_imported: Path, tree: Any) -> None:
+    with pytest.raises(CannotRestore, match=r"import side_effects .*, or declare it, PLAYHEAD_RESTORABLE=side_effects"):
+        decode(tree)
+    assert not not_imported.exists()
+    assert "side_effects" not in sys.modules
+
+
+def test_a_module_that_was_declared_is_imported(not_imported: Path) -> None:
+    declare(["side_effects"])
+    assert decode(ORDER).id == 5
+    assert not_imported.exists()
+    assert isinstance(decode_error(REFUSED), ValueError)
+
+
+def test_a_module_below_a_declared_package_is_imported_and_no_other(not_imported: Path) -> None:
+    declare(["side", "side_effects.orders"])
+    with pytest.raises(CannotRestore, match="declare it"):
+        decode(ORDER)
+    assert not not_imported.exists()
+
+
+def test_a_class_of_a_module_that_the_program_has_imported_is_restored(not_imported: Path) -> None:
+    importlib.import_module("side_effects")
+    assert decode(ORDER).id == 5
+
+
+def test_looking_for_a_name_asks_no_code_of_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    module = types.ModuleType("lazy_exports")
+    module.__dict__["__getattr__"] = asked.append
+    monkeypatch.setitem(sys.modules, "lazy_exports", module)
+    with pytest.raises(CannotRestore, match="gone"):
+        decode({**ORDER, "class": "lazy_exports:Order"})
+    assert asked == []
+
+
+@given(st.sampled_from(["antigravity", "this", "idlelib.run", "turtle", "test.support"]) | st.text(), st.text())
+def test_whatever_name_stands_in_a_record_nothing_is_imported(module: str, name: str) -> None:
+    before = set(sys.modules)
+    with contextlib.suppress(CannotRestore):
+        decode({**ORDER, "class": f"{module}:{name}"})
+    assert set(sys.modules) == before

@@ -1,11 +1,14 @@
 """Recorded results come back as what they were; what cannot come back is executed again, by the rules of doubt."""
 
 import asyncio
+import importlib
 import logging
+import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -353,3 +356,31 @@ def test_a_tool_that_runs_now_answers_what_a_recorded_answer_asked_for(
         look(id=1)
     assert len(server.requests) == 1
     assert recording.read().call("look").attributes[names.TOOL_CALL_ID] == "c9"
+
+
+def test_a_result_whose_module_is_not_imported_is_in_doubt_until_it_is_declared(
+    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "lazily_imported.py").write_text(
+        "import dataclasses\n@dataclasses.dataclass\nclass Order:\n    id: int\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    executed: list[int] = []
+
+    @observe(kind="tool")
+    def find(order: int) -> Any:
+        executed.append(order)
+        return importlib.import_module("lazily_imported").Order(order)
+
+    with playhead.run("p") as run:
+        find(5)
+    del sys.modules["lazily_imported"]
+    assert run.id is not None
+    with pytest.raises(InDoubt, match="PLAYHEAD_RESTORABLE=lazily_imported"), playhead.resume(run.id):  # noqa: SIM117
+        with playhead.run("p"):
+            find(5)
+    recording.configure(restorable=["lazily_imported"])
+    with playhead.resume(run.id), playhead.run("p"):
+        assert find(5).id == 5
+    assert executed == [5]
+    del sys.modules["lazily_imported"]
