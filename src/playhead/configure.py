@@ -15,6 +15,7 @@ from typing import Any
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
+from playhead.api import background
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.port import Redact, place
 from playhead.api.port import recorder as recorder_in_use
@@ -181,6 +182,12 @@ def _start(settings: Settings) -> None:
     journal.on_append = _on_first_append(recording)
     _Process.recording = recording
     place.recorder = recorder
+    _reach_into_libraries(settings)
+
+
+def _reach_into_libraries(settings: Settings) -> None:
+    """What is recorded beyond the calls themselves needs a hold on code that is not the program's."""
+    background.follow()
     record_everywhere(frozenset(settings.record_values))
 
 

@@ -8,6 +8,7 @@ from playhead.model import event as ev
 from playhead.model.answers import Call as CallAnswer
 from playhead.model.answers import CallError, LlmCall, Page, ToolCall
 from playhead.model.ref import ContentRef
+from playhead.model.state import CANCELLED
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.times import rfc3339
 from playhead_collector.query.values import fetch
@@ -130,8 +131,9 @@ def tool_call(call: Call[ev.ToolCalled, ToolEnd]) -> ToolCall:
 def _common(
     begin: ev.LlmCalled | ev.ToolCalled, end: LlmEnd | ToolEnd | None, refs: Mapping[str, ContentRef | None]
 ) -> CallAnswer:
+    cancelled = end is not None and end.outcome == CANCELLED
     failed = isinstance(end, ev.LlmFailed | ev.ToolFailed)
-    error: CallError | None = {"type": end.error_type, "message": end.message} if failed else None
+    error: CallError | None = {"type": end.error_type, "message": end.message} if failed and not cancelled else None
     return {
         "seq": begin.seq,
         "event": begin.id,
@@ -139,7 +141,7 @@ def _common(
         "span": begin.span,
         "actor": begin.actor,
         "time": rfc3339(begin.time_ns),
-        "status": "open" if end is None else "failed" if failed else "completed",
+        "status": "open" if end is None else CANCELLED if cancelled else "failed" if failed else "completed",
         "outcome": end and end.outcome,
         "elapsed_ms": end and end.elapsed_ms,
         "error": error,

@@ -13,6 +13,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
+from playhead.model.state import CANCELLED
 from playhead_collector.query.align import Facets
 from playhead_collector.query.record import RunRecord
 
@@ -50,8 +51,10 @@ class ComparedCall:
 
     @property
     def status(self) -> str:
-        """`open`, `failed` or `completed`."""
-        return "open" if self.end is None else "failed" if self.error else "completed"
+        """`open`, `cancelled`, `failed` or `completed`."""
+        if self.end is None:
+            return "open"
+        return CANCELLED if self.end.outcome == CANCELLED else "failed" if self.error else "completed"
 
     @property
     def error(self) -> tuple[str, str] | None:

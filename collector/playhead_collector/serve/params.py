@@ -21,7 +21,7 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="Most items in the answ
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the page before.")]
 Hydrate = Annotated[bool, Query(description="Also answer the values that the refs name.")]
 Word = Annotated[str | None, _WORD]
-Status = Literal["running", "completed", "failed"]
+Status = Literal["running", "completed", "failed", "cancelled"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events; repeat it, or put commas between them.")]

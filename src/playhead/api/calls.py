@@ -1,10 +1,11 @@
 """The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises."""
 
 import asyncio
+import sys
 import time
 import traceback
 from contextvars import Token
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry import context as otel
 from opentelemetry import trace
@@ -229,15 +230,25 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
     kind = type(raised)
     error_type = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     span.attributes[names.ERROR_TYPE] = error_type
-    span.status = StatusCode.ERROR.value
-    span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
-    if isinstance(raised, asyncio.CancelledError):
+    if is_cancellation(raised):  # whoever asked went away: OpenTelemetry does not call that an error either
         span.attributes[names.OUTCOME] = "cancelled"
+    else:
+        span.status = StatusCode.ERROR.value
+        span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
     stack = "".join(traceback.format_exception(raised, limit=-50))[-_MOST_TRACE_TEXT:]
     described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
     if span.can_be_answered and (kept := span.recorder.faithful_error(raised, span.redact)) is not None:
         described["restore"] = kept
     set_payload(span, names.ERROR_REF, described)
+
+
+def is_cancellation(raised: BaseException) -> bool:
+    """Whether the task that made the call was cancelled: by asyncio, by anyio on top of it, or by Trio."""
+    if isinstance(raised, BaseExceptionGroup):
+        return all(map(is_cancellation, cast("BaseExceptionGroup[BaseException]", raised).exceptions))
+    trio: Any = sys.modules.get("trio")
+    kinds = (asyncio.CancelledError,) if trio is None else (asyncio.CancelledError, trio.Cancelled)
+    return isinstance(raised, kinds)
 
 
 def _text_of(raised: BaseException) -> str:

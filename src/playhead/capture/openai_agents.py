@@ -1,5 +1,6 @@
 """OpenAI Agents: its function tools, and runs that are started outside of one of ours."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -153,7 +154,7 @@ def _await_end(span: ObservedSpan, result: Any) -> None:
 
 
 def _ended(span: ObservedSpan, result: Any, task: Any) -> None:
-    raised = None if task.cancelled() else task.exception()
+    raised = asyncio.CancelledError() if task.cancelled() else task.exception()
     if raised is not None:
         fail(span, raised)
     else:

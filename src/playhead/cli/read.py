@@ -32,7 +32,9 @@ def register(app: typer.Typer) -> None:
 def runs(
     ctx: typer.Context,
     agent: Word = None,
-    status: Annotated[Literal["running", "completed", "failed"] | None, typer.Option(show_default=False)] = None,
+    status: Annotated[
+        Literal["running", "completed", "failed", "cancelled"] | None, typer.Option(show_default=False)
+    ] = None,
     session: Word = None,
     user: Word = None,
     tag: Word = None,

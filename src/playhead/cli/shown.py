@@ -17,7 +17,7 @@ from playhead.model.message import Message, message_text
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _COLOURS = {
-    "completed": "green", "failed": "red", "running": "yellow", "critical": "bold",
+    "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "critical": "bold",
     "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease)
         self,
         *,
         agent: str | None = None,
-        status: Literal["running", "completed", "failed"] | None = None,
+        status: Literal["running", "completed", "failed", "cancelled"] | None = None,
         session: str | None = None,
         user: str | None = None,
         tag: str | None = None,

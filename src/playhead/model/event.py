@@ -75,7 +75,7 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailed(Event):
-    """The outermost call raised."""
+    """The outermost call raised.  `outcome`: None, or `cancelled` for a task that was cancelled: that is no error."""
 
     kind: ClassVar[str] = "run_failed"
     priority: ClassVar[str] = CRITICAL

@@ -11,7 +11,9 @@ from typing import Any, assert_never, cast
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 
-RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
+RUNNING, COMPLETED, FAILED, CANCELLED = "running", "completed", "failed", "cancelled"
+
+_Ended = ev.RunFailed | ev.LlmFailed | ev.ToolFailed | ev.StepCompleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ class _Folding:
             case ev.RunCompleted():
                 changes["status"] = COMPLETED
             case ev.RunFailed():
-                changes["status"] = FAILED
+                changes["status"] = CANCELLED if event.outcome == CANCELLED else FAILED
                 self._error(event, event.error_type, event.message)
             case ev.RunResumed():
                 # What the dead process left open is not open in the new attempt: it is called again, or answered.
@@ -215,8 +217,9 @@ class _Folding:
     def _close(self, event: ev.RunEvent) -> None:
         self.open_calls.pop(event.span or "", None)
 
-    def _error(self, event: ev.RunEvent, error_type: str, message: str) -> None:
-        self.errors.append(ErrorNote(event.seq, error_type, message))
+    def _error(self, event: _Ended, error_type: str, message: str) -> None:
+        if event.outcome != CANCELLED:  # whoever asked went away: nothing went wrong
+            self.errors.append(ErrorNote(event.seq, error_type, message))
 
     def _count(self, name: str, more: int) -> None:
         self.changes[name] = self.changes.get(name, getattr(self.start, name)) + more

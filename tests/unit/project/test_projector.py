@@ -60,11 +60,12 @@ def test_a_root_that_raised_fails_the_run():
     assert r.project().row.status == "failed"
 
 
-def test_a_run_that_was_cancelled_has_failed_and_one_that_was_closed_early_has_not():
-    for outcome, kind in (("cancelled", ev.RunFailed), ("aborted", ev.RunCompleted)):
+def test_a_run_that_was_cancelled_is_that_and_one_that_was_closed_early_is_complete():
+    for outcome, kind, status in (("cancelled", ev.RunFailed, "cancelled"), ("aborted", ev.RunCompleted, "completed")):
         r = Recording()
         r.end(r.begin("agent", "support", playhead__run__root=True), playhead__outcome=outcome)
         assert only(r, kind)[0].outcome == outcome
+        assert (r.project().row.status, r.project().row.errors) == (status, 0)
 
 
 def test_a_run_whose_root_has_not_ended_is_running():
