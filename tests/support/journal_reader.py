@@ -24,7 +24,7 @@ from playhead.journal.frame import (
 )
 from playhead.journal.lane import LaneReader, Position, lanes
 from playhead.model import names
-from playhead.model.canonical import Content, value_of
+from playhead.model.canonical import Content, content_as, value_of
 from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
@@ -55,7 +55,9 @@ class Journaled:
 
     def value(self, span: Span | LogEvent, attribute: str) -> Any:
         """The payload that this attribute refers to."""
-        return value_of(self.contents[span.attributes[attribute]])
+        ref = ContentRef(span.attributes[attribute])
+        found = self.contents[ref.plain]
+        return value_of(content_as(found.data, found.media_type, ref))
 
     def input(self, name: str) -> Any:
         """The arguments of the one call of this name."""
@@ -132,8 +134,8 @@ def _add(journaled: Journaled, frame_kind: bytes, payload: bytes) -> None:
             journaled.logs.append(read_log(payload))
         case _ if frame_kind == CONTENT:
             digest, content = read_content(payload)
-            assert content.ref == ContentRef.from_digest(digest)
-            journaled.contents[content.ref] = content
+            assert content.ref.plain == ContentRef.from_digest(digest)
+            journaled.contents[content.ref.plain] = content
         case _ if frame_kind == THREAD:
             journaled.threads.append(read_thread(payload))
         case _:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.model.canonical import Content, canonical_json, parse_json, value_of
+from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import ContentMissing
@@ -106,12 +106,7 @@ def plain_value(content: Content) -> str | orjson.Fragment | None:
     """JSON as it stands, text as text; None for anything else."""
     if content.media_type.startswith("text/"):
         return content.data.decode("utf-8", "replace")
-    return _fragment(content.data) if is_json(content.media_type) else None
-
-
-def is_json(media_type: str) -> bool:
-    """`application/json`, or a type built on it."""
-    return media_type.partition(";")[0].strip().endswith("json")
+    return _fragment(content.data) if is_json_type(content.media_type) else None
 
 
 def _fragment(data: bytes) -> orjson.Fragment | None:

@@ -11,6 +11,7 @@ import orjson
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
+from playhead.model.media_type import is_media_type
 from playhead.model.pack import PACK, BadPack, Pack, decode_pack
 from playhead.model.ref import ContentRef, NotARef
 from playhead_collector.errors import Refused
@@ -31,10 +32,19 @@ class MissingAnswer(BaseModel):
     epoch: str = Field(description="What is not missing stays stored for as long as this does not change.")
 
 
-class StoredAnswer(BaseModel):
-    """All of the pack is stored."""
+class RefusedContent(BaseModel):
+    """One content of a pack that is not stored."""
 
-    stored: int = Field(description="How many contents the pack had.")
+    content: int = Field(description="Its place in the pack, from 0.")
+    ref: str
+    message: str = Field(description="Why, and what to do.")
+
+
+class StoredAnswer(BaseModel):
+    """The pack is stored, but for the contents that are refused."""
+
+    stored: int = Field(description="How many contents of the pack are stored now.")
+    refused: list[RefusedContent] = Field(description="Contents that cannot be kept; the others are stored.")
     unknown_parents: list[str] = Field(description="Threads that the pack continues and that are not stored yet.")
     epoch: str
 
@@ -84,17 +94,19 @@ class ContentHttp:
             # Content of the largest size has to fit, whatever the limit of other requests is.
             limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
             body = await self._body(request, share, limit)
-            pack = await off_loop(len(body), partial(self._unpack, body))
+            pack, refused = await off_loop(len(body), partial(self._unpack, body))
             kept = await self.intake.put(pack)
         self.counts.content(len(pack.contents), sum(len(content.data) for content in pack.contents))
-        return StoredAnswer(stored=len(pack.contents), unknown_parents=[*kept.unknown_parents], epoch=kept.epoch)
+        self.counts.rejected("content", len(refused))
+        parents: list[str] = [*kept.unknown_parents]
+        return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=kept.epoch)
 
     async def _body(self, request: Request, share: Share, limit: int) -> bytes:
         body, sent_bytes = await read(request, share, limit)
         self.counts.body(sent_bytes, len(body))
         return body
 
-    def _unpack(self, body: bytes) -> Pack:
+    def _unpack(self, body: bytes) -> tuple[Pack, list[RefusedContent]]:
         try:
             pack = decode_pack(body)
         except BadPack as error:
@@ -107,7 +119,20 @@ class ContentHttp:
                     f"{content.ref} has {len(content.data)} bytes and the limit is {self.max_content_bytes}: send a "
                     "marker in its place, or raise PLAYHEAD_MAX_CONTENT_BYTES",
                 )
-        return pack
+        refused = [
+            RefusedContent(content=place, ref=content.ref.plain, message=_not_a_type(content.media_type))
+            for place, content in enumerate(pack.contents)
+            if not is_media_type(content.media_type)
+        ]
+        if not refused:
+            return pack, []
+        kept = tuple(content for content in pack.contents if is_media_type(content.media_type))
+        return Pack(kept, pack.threads), refused
+
+
+def _not_a_type(media_type: str) -> str:
+    shown = f"{media_type[:50]!r}" if media_type else "an empty text"
+    return f"its media type is {shown}: send one such as application/json or text/plain; charset=utf-8"
 
 
 def _require_type(request: Request, expected: str) -> None:

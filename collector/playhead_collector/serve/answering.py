@@ -10,12 +10,12 @@ import orjson
 from fastapi import Response
 
 from playhead.model.canonical import Content
+from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 
 # What a browser shows without running anything in it.  SVG and HTML are programs: they are only ever downloaded.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.-]+)*", re.ASCII)
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _NEVER_RUN = {
     "content-security-policy": "default-src 'none'; sandbox",
@@ -41,7 +41,7 @@ def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) 
     headers = {**_NEVER_RUN, "etag": f'"{ref}"', "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
     if _has_it(asked.get("if-none-match"), ref):
         return Response(status_code=304, headers=headers)
-    media_type = content.media_type if _MEDIA_TYPE.fullmatch(content.media_type) else "application/octet-stream"
+    media_type = content.media_type if is_media_type(content.media_type) else "application/octet-stream"
     headers |= {"content-disposition": _disposition(ref, media_type), "content-type": media_type}
     size = len(content.data)
     part = _range(asked, ref, size)

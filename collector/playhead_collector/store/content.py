@@ -14,7 +14,7 @@ from typing import NamedTuple
 import zstandard
 from asyncpg import Record
 
-from playhead.model.canonical import BYTES, JSON, TEXT, Content
+from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
@@ -121,18 +121,20 @@ async def put(
 
 
 async def read(conn: Conn, known: Dictionaries, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
-    """Those that are stored, thread nodes among them; raises ContentCorrupt."""
-    wanted = [ref.digest for ref in set(refs)]
+    """Those that are stored, thread nodes among them, each as its ref says to read it; raises ContentCorrupt."""
+    wanted: dict[bytes, set[ContentRef]] = {}
+    for ref in refs:
+        wanted.setdefault(ref.digest, set()).add(ref)
     found: dict[ContentRef, Content] = {}
-    for row in await sql.rows(conn, "read_contents", project=project, refs=wanted):
+    for row in await sql.rows(conn, "read_contents", project=project, refs=list(wanted)):
         ref = ContentRef.from_digest(row["ref"])
         try:
             content = await _content(conn, known, project, row)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
-        if content.ref != ref:
+        if content.ref.digest != row["ref"]:
             raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
-        found[ref] = content
+        found |= {asked: content_as(content.data, content.media_type, asked) for asked in wanted[row["ref"]]}
     return found
 
 
@@ -173,7 +175,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
     rows: list[_Row] = []
     for ref, content in new.items():
         number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
-        role = _ROLE_AT_END.search(content.data) if content.media_type == JSON else None
+        role = _ROLE_AT_END.search(content.data)  # whatever the type: it is what the first sender says, of many
         body = zstd.compress(content.data)
         smaller = len(body) < len(content.data)
         rows.append(
@@ -193,4 +195,6 @@ async def _content(conn: Conn, known: Dictionaries, project: int, row: Record) -
     if row["encoding"] is None:
         parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
         return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)
-    return Content(await known.plain(conn, project, row["encoding"], body), row["name"] or _MEDIA[row["media"]])
+    return Content(
+        await known.plain(conn, project, row["encoding"], body), _MEDIA.get(row["media"], row["name"]) or BYTES
+    )

@@ -104,7 +104,7 @@ async def put(
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
-    grown.stored.update(each.ref for each in contents)
+    grown.stored.update(each.ref.plain for each in contents)
     return Put(len(new), grown.stored, grown.unknown_parents, set(waiting))
 
 

@@ -126,7 +126,7 @@ def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRe
     for item in (*spans, *noted, *logs):
         for name, value in item.attributes.items():
             if name.endswith(REF_SUFFIX) and is_ref(value):
-                found.add(ContentRef(value))
+                found.add(ContentRef(value).plain)
     return found
 
 

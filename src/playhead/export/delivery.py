@@ -116,14 +116,14 @@ class Delivery:
     def _wanted(self, shipment: Shipment) -> list[Content]:
         known = self._known
         unknown = {d: content for d, content in shipment.contents.items() if not (d in known or known.older(d))}
-        large = [content.ref for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
+        large = [content.ref.plain for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
         if not large:
             return list(unknown.values())
         missing = self._ask_again(large)
         for ref in large:
             if ref not in missing:
-                self._known.add(ref.digest, ref)
-        return [c for c in unknown.values() if len(c.data) < _WORTH_ASKING_BYTES or c.ref in missing]
+                self._known.add(ref.digest, ref.plain)
+        return [c for c in unknown.values() if len(c.data) < _WORTH_ASKING_BYTES or c.ref.plain in missing]
 
     def _ask_again(self, refs: Sequence[ContentRef]) -> set[str]:
         try:
@@ -146,7 +146,7 @@ class Delivery:
             self._takes_content = None
             raise Unavailable("content", f"{self._endpoint.shown} takes no content any more ({error})") from error
         for content in contents:
-            self._known.add(content.ref.digest, content.ref)
+            self._known.add(content.ref.digest, content.ref.plain)
         self._counters.contents += len(contents)
         self._counters.content_bytes_raw += sum(len(content.data) for content in contents)
         self._counters.threads += len(threads)

@@ -79,7 +79,7 @@ def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> b
     """Messages appended to a thread."""
     # All digests in one go: a property of a ref for each takes longer than all else here.
     refs = messages if parent is None else (parent, *messages)
-    digests = bytes.fromhex("".join([ref[7:] for ref in refs]))
+    digests = bytes.fromhex("".join([ref[7:71] for ref in refs]))
     return frame(THREAD, (b"\x00" if parent is None else b"\x01") + digests)
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.model.careful import careful_json, has_non_finite
-from playhead.model.ref import ContentRef
+from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
 CANONICAL_VERSION = 1
 
@@ -31,11 +31,17 @@ _BEFORE_NUMBER = b" \t\r\n:,[-"
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _ZEROS = b"0" * 19
 _NEW_EXPONENT = re.compile(rb"\de\+\d")
+_WHITE = b" \t\r\n"
+_DIGITS = b"0123456789"
+_CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
+_CONSTANTS = (b"true", b"false", b"null")
+AS_JSON = "json"
+_TYPES = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
 
 
 @dataclass(frozen=True)
 class Content:
-    """Immutable bytes and their media type.  The ref is computed when first asked for."""
+    """Immutable bytes and their media type.  The ref, which says how to read them, is computed when first asked for."""
 
     data: bytes
     media_type: str
@@ -47,7 +53,7 @@ class Content:
         memory = self.__dict__
         ref = memory.get("_ref")
         if ref is None:
-            ref = memory["_ref"] = ContentRef.of(self.data)
+            ref = memory["_ref"] = ContentRef.of(self.data).reading(read_as(self.data, self.media_type))
         return ref
 
 
@@ -106,13 +112,67 @@ def _may_have_big_integer(raw: bytes) -> bool:
     return False
 
 
+def may_be_json(data: bytes) -> bool:
+    """Whether text with these bytes has to be told from JSON: False only where they cannot be JSON.
+
+    Part of what a ref is: two writers that differ in this would give one text two refs.  It looks at both ends only, so
+    it costs the same for any length.
+    """
+    first, last = data[:1], data[-1:]
+    if first in _WHITE or last in _WHITE:
+        data = data.strip(_WHITE)
+        first, last = data[:1], data[-1:]
+    if not first:
+        return False
+    if first in _CLOSING:
+        return last == _CLOSING[first]
+    return data in _CONSTANTS or ((first == b"-" or first in _DIGITS) and last in _DIGITS)
+
+
+def read_as(data: bytes, media_type: str) -> str | None:
+    """What a ref to this content has to say: AS_TEXT, AS_BYTES, or None where the bytes say it themselves."""
+    kind = _kind_of(media_type)
+    if kind == AS_TEXT:
+        return AS_TEXT if may_be_json(data) or not _is_utf8(data) else None
+    return AS_BYTES if kind == AS_BYTES and _is_utf8(data) else None
+
+
+def is_json_type(media_type: str) -> bool:
+    """`application/json`, or a type built on it."""
+    return media_type.partition(";")[0].strip().endswith("json")
+
+
+def content_as(data: bytes, media_type: str, ref: ContentRef) -> Content:
+    """Stored bytes as the ref says to read them: of another media type than they are stored with, where that disagrees.
+
+    Equal bytes are stored once, with the type that came first, which may be anybody's.
+    """
+    kind = ref.read_as
+    if kind is None:
+        kind = AS_JSON if may_be_json(data) else AS_TEXT if _is_utf8(data) else AS_BYTES
+    return Content(data, media_type if _kind_of(media_type) == kind else _TYPES[kind])
+
+
 def value_of(content: Content) -> Any:
     """The value that was put in: text for text, the parsed value for JSON, bytes for all else."""
-    if content.media_type.startswith("text/"):
+    kind = _kind_of(content.media_type)
+    if kind == AS_TEXT:
         return content.data.decode("utf-8", "replace")
-    if content.media_type.partition(";")[0].strip().endswith("json"):
-        return parse_json(content.data)
-    return content.data
+    return parse_json(content.data) if kind == AS_JSON else content.data
+
+
+def _kind_of(media_type: str) -> str:
+    if media_type.startswith("text/"):
+        return AS_TEXT
+    return AS_JSON if is_json_type(media_type) else AS_BYTES
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _refuse(name: str) -> Any:

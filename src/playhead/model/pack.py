@@ -58,7 +58,7 @@ class Pack:
 def encode_pack(pack: Pack) -> bytes:
     """The bytes to send (compress them)."""
     media: dict[str, int] = {}
-    index = {content.ref: n for n, content in enumerate(pack.contents)}
+    index = {content.ref.plain: n for n, content in enumerate(pack.contents)}
     contents = [[media.setdefault(content.media_type, len(media)), len(content.data)] for content in pack.contents]
     tips: dict[ContentRef, int] = {}
     threads: list[list[Any]] = []
@@ -114,9 +114,11 @@ def _threads(
     threads: list[ThreadExtension] = []
     tips: list[ContentRef | None] = []
     for parent, messages in header["threads"]:
-        refs = tuple(ContentRef.parse(m) if isinstance(m, str) else contents[_index(m)].ref for m in messages)
+        refs = tuple(
+            ContentRef.parse(m).plain if isinstance(m, str) else contents[_index(m)].ref.plain for m in messages
+        )
         if parent is not None:
-            parent = ContentRef.parse(parent) if isinstance(parent, str) else tips[_index(parent)]  # noqa: PLW2901
+            parent = ContentRef.parse(parent).plain if isinstance(parent, str) else tips[_index(parent)]  # noqa: PLW2901
         threads.append(ThreadExtension(parent, refs))
         tips.append(threads[-1].ref)
     return threads, tips

@@ -1,10 +1,19 @@
-"""Refs: the names of content.  A leaf of the vocabulary; what would carry a payload carries one of these instead."""
+"""Refs: the names of content.  A leaf of the vocabulary; what would carry a payload carries one of these instead.
+
+A ref names bytes, and says how to read them where the bytes alone do not: the text `5` and the number 5 are the same
+bytes.  Read without a suffix, bytes are JSON if they look like JSON (`canonical.may_be_json`), else text if they are
+UTF-8, else bytes.  What is otherwise has a suffix: `sha256:<hex>:text` or `sha256:<hex>:bytes`.  So what a value is
+shown as depends on the record that names it, and never on who stored equal bytes first.
+"""
 
 import hashlib
 import re
 from typing import Self
 
-_SHAPE = re.compile(r"sha256:[0-9a-f]{64}")
+AS_TEXT, AS_BYTES = "text", "bytes"
+
+_SHAPE = re.compile(r"sha256:[0-9a-f]{64}(:text|:bytes)?")
+_PLAIN = len("sha256:") + 64
 
 
 class NotARef(ValueError):
@@ -12,7 +21,9 @@ class NotARef(ValueError):
 
 
 class ContentRef(str):
-    """Names some bytes by what they are: `sha256:` and 64 lower-case hex digits.  Equal bytes, equal ref.
+    """Names some bytes: `sha256:` and 64 lower-case hex digits, and how to read them where they do not say it.
+
+    Equal values have equal refs.  Equal bytes have an equal `digest`, under which they are stored once.
 
     It is a `str`, so that it is an OpenTelemetry attribute value, a JSON value and a dictionary key as it stands.
     Make one with `of`, `parse` or `from_digest`, which are the only ways that check.
@@ -42,7 +53,21 @@ class ContentRef(str):
     @property
     def digest(self) -> bytes:
         """The 32 bytes that the database keeps."""
-        return bytes.fromhex(self[7:])
+        return bytes.fromhex(self[7:_PLAIN])
+
+    @property
+    def plain(self) -> "ContentRef":
+        """The ref without its suffix: under this one the bytes are stored."""
+        return self if len(self) == _PLAIN else ContentRef(self[:_PLAIN])
+
+    @property
+    def read_as(self) -> str | None:
+        """AS_TEXT or AS_BYTES where the ref says so; None: the bytes say it themselves."""
+        return None if len(self) == _PLAIN else self[_PLAIN + 1 :]
+
+    def reading(self, read_as: str | None) -> "ContentRef":
+        """The ref of the same bytes, to be read so."""
+        return self.plain if read_as is None else ContentRef(f"{self.plain}:{read_as}")
 
 
 def is_ref(value: object) -> bool:

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import orjson
 
-from playhead.model.canonical import JSON, TEXT, canonical_json, content_of
+from playhead.model.canonical import JSON, TEXT, canonical_json, content_of, may_be_json, read_as
 from playhead.model.careful import careful_json
-from playhead.model.ref import ContentRef
+from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
 
 Redact = Callable[[Any], Any]
@@ -63,12 +63,13 @@ class Intake:
             value = self.redacted(value, redact)
         if type(value) is str:
             try:
-                return self.content(value.encode(), TEXT, keep)
+                data = value.encode()
+                return self.content(data, TEXT, keep, AS_TEXT if may_be_json(data) else None)
             except UnicodeEncodeError:
                 return self.content(careful_json(value), JSON, keep)
         if issubclass(type(value), bytes | bytearray | memoryview):  # isinstance would ask the value
             content = content_of(value)
-            return self.content(content.data, content.media_type, keep)
+            return self.content(content.data, content.media_type, keep, read_as(content.data, content.media_type))
         return self.content(canonical_json(value), JSON, keep)
 
     def repeated(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
@@ -89,8 +90,8 @@ class Intake:
             self._repeated[raw] = (ref.digest, ref)
         return ref
 
-    def content(self, data: bytes, media_type: str, keep: Keep) -> ContentRef:
-        """The ref of canonical bytes, or of the marker that takes their place."""
+    def content(self, data: bytes, media_type: str, keep: Keep, read_as: str | None = None) -> ContentRef:
+        """The ref of canonical bytes, which says to read them so, or of the marker that takes their place."""
         if len(data) > self._max_bytes:
             self.oversize += 1
             return self._marker(_oversize(data, media_type, self._max_bytes), keep)
@@ -98,14 +99,14 @@ class Intake:
         known = self.known
         ref = known.get(digest) or keep.new.get(digest) or (known.older(digest) if known.old else None)
         if ref is not None:
-            return ref
+            return ref if read_as is None else ref.reading(read_as)
         if self.full:
             self.dropped += 1
             marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
             return self._marker(canonical_json(marker), keep)
         ref = ContentRef("sha256:" + digest.hex())
         keep.content(digest, ref, data, media_type)
-        return ref
+        return ref if read_as is None else ref.reading(read_as)
 
     def redacted(self, value: Any, redact: Redact | None = None) -> Any:
         """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker."""

@@ -27,7 +27,7 @@ from playhead.journal.frame import (
 )
 from playhead.journal.lane import LaneReader, adopt, lanes
 from playhead.model import names
-from playhead.model.canonical import Content
+from playhead.model.canonical import Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import extend
@@ -97,7 +97,8 @@ class LocalRecord:
         place = self._where.get(ref.digest)
         if place is not None:
             try:
-                return read_content(self._read(*place))[1]
+                found = read_content(self._read(*place))[1]
+                return content_as(found.data, found.media_type, ref)
             except OSError:
                 pass  # the space was given back meanwhile
         try:

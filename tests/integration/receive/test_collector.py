@@ -66,7 +66,7 @@ async def test_content_is_asked_for_uploaded_and_no_longer_pending(client: httpx
     stored = await client.post(
         "/v1/content", content=encode_pack(Pack((hello, message), (thread,))), headers={"content-type": PACK}
     )
-    assert stored.json() == {"stored": 2, "unknown_parents": [], "epoch": before["epoch"]}
+    assert stored.json() == {"stored": 2, "refused": [], "unknown_parents": [], "epoch": before["epoch"]}
     assert (await client.post("/v1/content/missing", json={"refs": refs})).json()["missing"] == []
     assert (
         await client.post("/v1/traces", content=batch(range(2, 3), input_ref=hello.ref), headers=PROTOBUF)

@@ -20,7 +20,7 @@ refs = st.integers(0, 3).map(lambda n: ContentRef.of(b"%d" % n))
 @st.composite
 def packs(draw: st.DrawFn) -> Pack:
     several = draw(st.lists(contents, max_size=5))
-    messages = st.sampled_from([content.ref for content in several]) | refs if several else refs
+    messages = st.sampled_from([content.ref.plain for content in several]) | refs if several else refs
     threads: list[ThreadExtension] = []
     for _ in range(draw(st.integers(0, 4))):
         above = st.sampled_from([thread.ref for thread in threads]) | refs if threads else refs

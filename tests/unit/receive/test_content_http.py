@@ -44,7 +44,7 @@ async def test_a_pack_is_stored_whatever_its_encoding(encoding: str, compress: C
     memory = Memory()
     answer = await post(memory, "/v1/content", compress(encode_pack(UPLOAD)), {**TYPE, "content-encoding": encoding})
     assert answer.status_code == 200
-    assert answer.json() == {"stored": 2, "unknown_parents": [PARENT], "epoch": "e1"}
+    assert answer.json() == {"stored": 2, "refused": [], "unknown_parents": [PARENT], "epoch": "e1"}
     assert memory.packs == [UPLOAD]
 
 

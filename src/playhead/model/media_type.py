@@ -1,0 +1,11 @@
+"""Media types: what may be said to be one.  `type/subtype`, then parameters, as HTTP writes them."""
+
+import re
+
+MOST_CHARACTERS = 200  # RFC 6838 allows 127 for each half; nothing in use comes near
+_SHAPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.-]+)*", re.ASCII)
+
+
+def is_media_type(text: str) -> bool:
+    """Whether this can stand in a Content-Type header, and is of a length that one has."""
+    return len(text) <= MOST_CHARACTERS and _SHAPE.fullmatch(text) is not None
