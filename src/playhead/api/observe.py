@@ -1,10 +1,13 @@
 """`@observe`: a decorator for any callable, and a context manager for a block."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 from playhead.api.begin import begin
-from playhead.api.calls import current_span, enter, fail, finish, set_payload
+from playhead.api.calls import enter, fail, finish, set_payload
+from playhead.api.entered import Entered
 from playhead.api.functions import observed
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.port import Redact
@@ -101,7 +104,7 @@ class Observation:
         self.metadata = metadata
         self.attributes: dict[str, Any] = {}
         self.record: frozenset[str] | None = None
-        self._open: list[ObservedSpan | None] = []
+        self._entered = Entered()
 
     def __call__(self, function: F) -> F:
         """The same function, observed."""
@@ -113,35 +116,40 @@ class Observation:
 
     def __enter__(self) -> Self:
         """Begins a block."""
-        span = self.begin(self.name or "block", None, {})
-        self._open.append(span)
-        if span is not None:
-            enter(span)
+        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """Ends the block, with the exception that left it, which goes on."""
-        span = self._mine()
-        if span is not None:
-            self._open.remove(span)
-            if raised is not None:
-                fail(span, raised)
-            else:
-                finish(span)
-        elif None in self._open:
-            self._open.remove(None)
+        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     async def __aenter__(self) -> Self:
         """As `__enter__`."""
-        return self.__enter__()
+        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """As `__exit__`."""
-        self.__exit__(kind, raised, trace)
+        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+
+    def _enter(self, frame: FrameType) -> None:
+        span = self.begin(self.name or "block", None, {})
+        self._entered.enter(frame, span)
+        if span is not None:
+            enter(span)
+
+    def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
+        span = self._entered.leave(frame)
+        if span is None:
+            return
+        if raised is not None:
+            fail(span, raised)
+        else:
+            finish(span)
 
     def output(self, value: Any) -> None:
         """What the block gave, for the record."""
-        span = self._mine()
+        span = self._entered.here(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if span is not None and self.capture_output and span.run.recorded:
             set_payload(span, self.output_name(span.kind), value)
 
@@ -168,11 +176,6 @@ class Observation:
                 _match_request(span, name, arguments)
             if self.capture_input:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
-
-    def _mine(self) -> ObservedSpan | None:
-        """The open block around here: threads and tasks may be in blocks of one observation at the same time."""
-        here = current_span()
-        return here if here in self._open else next((span for span in reversed(self._open) if span is not None), None)
 
     def output_name(self, kind: str) -> str:
         """The attribute for what a call of this kind returned."""

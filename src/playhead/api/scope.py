@@ -6,8 +6,10 @@ Outside a run these do nothing: a library may call them whether or not somebody 
 import functools
 import hashlib
 import inspect
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
@@ -15,6 +17,7 @@ from opentelemetry import context as otel
 from playhead.api.begin import begin
 from playhead.api.calls import current_span, enter, fail, finish, is_announced, set_payload
 from playhead.api.compressing import threads_of
+from playhead.api.entered import Entered
 from playhead.api.guard import swallowed
 from playhead.api.port import Frames, Recorder, Redact, recorder
 from playhead.api.replaying import equal_call
@@ -82,25 +85,44 @@ class run:  # noqa: N801 - it is used like a function
         self._metadata = metadata
         self._redact = redact
         self._record = kinds_of(record) if record is not None else None
-        self._span: ObservedSpan | None = None
+        self._entered = Entered()
 
     def __enter__(self) -> Self:
         """Begins the run."""
-        span = begin("agent", self.name, root=self._root, redact=self._redact)
-        self._span = self.state.inside = span
-        if span is not None:
-            if span.run.recorded:
-                self.id = span.run.id
-                if self._metadata is not None and names.RUN_ROOT in span.attributes:
-                    set_payload(span, names.RUN_METADATA_REF, self._metadata)
-                if self._record is not None:
-                    record_values(span, self._record)
-            enter(span)
+        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """Ends the run, with the exception that left the block, which goes on."""
-        span, self._span, self.state.inside = self._span, None, None
+        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+
+    async def __aenter__(self) -> Self:
+        """As `__enter__`."""
+        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        return self
+
+    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+        """As `__exit__`."""
+        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+
+    def _enter(self, frame: FrameType) -> None:
+        span = begin("agent", self.name, root=self._root, redact=self._redact)
+        self._entered.enter(frame, span)
+        self.state.inside = span
+        if span is None:
+            return
+        if span.run.recorded:
+            self.id = span.run.id
+            if self._metadata is not None and names.RUN_ROOT in span.attributes:
+                set_payload(span, names.RUN_METADATA_REF, self._metadata)
+            if self._record is not None:
+                record_values(span, self._record)
+        enter(span)
+
+    def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
+        span = self._entered.leave(frame)
+        if self.state.inside is span:
+            self.state.inside = None
         if span is None:
             return
         if raised is not None:
@@ -108,23 +130,18 @@ class run:  # noqa: N801 - it is used like a function
         else:
             finish(span)
 
-    async def __aenter__(self) -> Self:
-        """As `__enter__`."""
-        return self.__enter__()
-
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """As `__exit__`."""
-        self.__exit__(kind, raised, trace)
-
     def input(self, value: Any) -> None:
         """What the run was asked to do, for the record."""
-        if self._span is not None and self._span.run.recorded:
-            set_payload(self._span, names.INPUT_REF, value)
+        self._say(names.INPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     def output(self, value: Any) -> None:
         """What the run came to, for the record."""
-        if self._span is not None and self._span.run.recorded:
-            set_payload(self._span, names.OUTPUT_REF, value)
+        self._say(names.OUTPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
+    def _say(self, name: str, value: Any, frame: FrameType) -> None:
+        span = self._entered.here(frame)
+        if span is not None and span.run.recorded:
+            set_payload(span, name, value)
 
 
 def current_run_id() -> str | None:

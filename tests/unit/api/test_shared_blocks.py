@@ -1,0 +1,216 @@
+"""One block object used by several threads, tasks and generators at once: each entering has a call of its own."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead import observe
+from playhead.model import names
+from tests.support.journal_reader import Recording
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+MAKERS: dict[str, Callable[[], Any]] = {"observe": lambda: observe("shared"), "run": lambda: playhead.run("shared")}
+
+
+@pytest.fixture(params=MAKERS)
+def block(request: pytest.FixtureRequest) -> Any:
+    return MAKERS[request.param]()
+
+
+def in_steps(*steps: Callable[[Callable[[], None]], None]) -> None:
+    """Runs each in a thread of its own; each gives its turn to the next with the function that it is given, and goes
+    on when all others have had theirs."""
+    turns = [threading.Semaphore(0) for _ in steps]
+
+    def work(place: int) -> None:
+        def give() -> None:
+            turns[(place + 1) % len(steps)].release()
+            assert turns[place].acquire(timeout=10)
+
+        assert turns[place].acquire(timeout=10)
+        steps[place](give)
+        turns[(place + 1) % len(steps)].release()
+
+    with ThreadPoolExecutor(len(steps)) as pool:
+        done = [pool.submit(work, place) for place in range(len(steps))]
+        turns[0].release()
+        for one in done:
+            one.result(20)
+
+
+@pytest.mark.parametrize("sampled_first", [True, False])
+@pytest.mark.parametrize("stacked", [False, True], ids=["with", "ExitStack"])
+def test_a_run_that_is_not_sampled_ends_no_other_run_s_block(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, block: Any, sampled_first: bool, stacked: bool
+):
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    recording.configure()
+    ids = iter([2**128 - 1, 1] if not sampled_first else [1, 2**128 - 1])  # the ratio looks at the low 64 bits
+    monkeypatch.setattr("playhead.api.begin.new_trace_id", lambda: next(ids))
+
+    def work(give: Callable[[], None]) -> None:
+        with playhead.run("outer") as outer:
+            if stacked:
+                with ExitStack() as stack:
+                    stack.enter_context(block)
+                    say(outer, give)
+            else:
+                with block:
+                    say(outer, give)
+            give()
+
+    def say(outer: Any, give: Callable[[], None]) -> None:
+        give()
+        block.output("sampled" if outer.id else "dropped")
+        give()
+
+    in_steps(work, work)
+    seen = recording.read()
+    assert len(seen.calls("outer")) == 1
+    shared = seen.call("shared")
+    assert seen.value(shared, names.OUTPUT_REF) == "sampled"
+    assert shared.parent_id == seen.call("outer").span_id
+    assert not any(b"dropped" in content.data for content in seen.contents.values())
+
+
+@pytest.mark.parametrize("sampled_first", [True, False])
+@pytest.mark.parametrize("stacked", [False, True], ids=["with", "ExitStack"])
+def test_a_block_that_begins_a_run_that_is_not_sampled_ends_no_other_run(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, block: Any, sampled_first: bool, stacked: bool
+):
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    recording.configure()
+    ids = iter([2**128 - 1, 1] if not sampled_first else [1, 2**128 - 1])
+    monkeypatch.setattr("playhead.api.begin.new_trace_id", lambda: next(ids))
+    ended: list[int] = []
+
+    def work(give: Callable[[], None]) -> None:
+        with ExitStack() as stack:
+            if stacked:
+                stack.enter_context(block)
+                give()
+            else:
+                with block:
+                    give()
+        ended.append(len(recording.read().calls("shared")))
+
+    in_steps(work, work)
+    assert ended == ([1, 1] if sampled_first else [0, 1])
+
+
+def test_threads_that_overlap_end_their_own(recording: Recording, block: Any):
+    def work(n: int) -> Callable[[Callable[[], None]], None]:
+        def steps(give: Callable[[], None]) -> None:
+            with playhead.run(f"outer {n}"):
+                give()
+                with block:
+                    give()
+                    block.output(n)
+                    give()
+
+        return steps
+
+    in_steps(*map(work, range(4)))
+    seen = recording.read()
+    parents = {
+        span.span_id: span.attributes[names.RUN_NAME] for span in seen.spans if names.RUN_NAME in span.attributes
+    }
+    said = {parents[str(span.parent_id)]: seen.value(span, names.OUTPUT_REF) for span in seen.calls("shared")}
+    assert said == {f"outer {n}": n for n in range(4)}
+
+
+async def test_tasks_that_overlap_end_their_own(recording: Recording, block: Any):
+    entered = asyncio.Barrier(3)
+
+    async def work(n: int) -> None:
+        async with block:
+            await entered.wait()
+            with observe(f"inside {n}"):
+                await asyncio.sleep(0)
+                block.output(n)
+            await entered.wait()
+
+    async def main() -> None:
+        await asyncio.gather(*map(work, range(3)))
+
+    with playhead.run("outer"):
+        await main()
+    seen = recording.read()
+    by_id = {span.span_id: span for span in seen.spans}
+    assert len(seen.calls("shared")) == 3
+    for n in range(3):
+        [inside] = [span for span in seen.spans if span.name == f"inside {n}"]
+        assert seen.value(by_id[str(inside.parent_id)], names.OUTPUT_REF) == n
+
+
+def test_generators_in_one_thread_end_their_own_in_any_order(recording: Recording, block: Any):
+    def steps(n: int) -> Generator[None]:
+        with block:
+            yield
+            block.output(n)
+            yield
+
+    with playhead.run("outer"):
+        both = steps(1), steps(2)
+        for _ in range(2):
+            for one in both:
+                next(one)
+        both[0].close()
+        assert len(recording.read().calls("shared")) == 1
+        both[1].close()
+    seen = recording.read()
+    assert [seen.value(span, names.OUTPUT_REF) for span in seen.calls("shared")] == [1, 2]
+
+
+def test_a_block_may_be_entered_inside_itself(recording: Recording, block: Any):
+    def deeper(levels: int) -> None:
+        with block:
+            if levels:
+                deeper(levels - 1)
+            block.output(levels)
+
+    with block, block:
+        deeper(2)
+    seen = recording.read()
+    shared = seen.calls("shared")
+    assert [seen.value(span, names.OUTPUT_REF) for span in shared[:3]] == [0, 1, 2]
+    assert [span.parent_id for span in shared] == [span.span_id for span in shared[1:]] + [None]
+
+
+def test_an_error_in_one_thread_is_the_error_of_its_own_block(recording: Recording, block: Any):
+    def fails(give: Callable[[], None]) -> None:
+        with pytest.raises(ValueError, match="mine"), playhead.run("fails"), block:  # noqa: PT012
+            give()
+            raise ValueError("mine")
+
+    def works(give: Callable[[], None]) -> None:
+        with playhead.run("works"), block:
+            give()
+
+    in_steps(fails, works)
+    seen = recording.read()
+    runs = {
+        span.attributes[names.RUN_ID]: span.attributes[names.RUN_NAME]
+        for span in seen.spans
+        if names.RUN_NAME in span.attributes
+    }
+    assert {runs[span.attributes[names.RUN_ID]]: span.status for span in seen.calls("shared")} == {
+        "fails": 2,
+        "works": 0,
+    }
+
+
+def test_nothing_of_a_block_that_was_left_is_kept(recording: Recording, block: Any):
+    for _ in range(3):
+        with playhead.run("outer"), block:
+            pass
+    assert block._entered._open == []
