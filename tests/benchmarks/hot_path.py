@@ -130,7 +130,7 @@ def _c2_c3() -> Iterator[Row]:
         call = partial(_call, client, answers)
         found = _beside(lambda: call(history, 2, _CALLS))
         against = f"{found}; {len(orjson.dumps(history)):,} bytes, two messages new"
-        yield at_most("C2", "a model call, 32 messages", found.ratio, 4, unit="x", against=against)
+        yield at_most("C2", "a model call, 32 messages", found.ratio, 5, unit="x", against=against)
         found = _beside(lambda: call(history, 2, _CALLS, tools=tools))
         against = f"{found}; {len(tools)} tool definitions, {len(orjson.dumps(tools)):,} bytes"
         yield told("C2", "the same with tools", found.ratio, unit="x", against=against)

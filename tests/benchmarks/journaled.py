@@ -33,7 +33,7 @@ def measure() -> Iterator[Row]:
     frames = b"".join((*contents, span))
     against = f"three contents and a span, {len(frames):,} bytes"
     value = median(lambda: _p99(frames, "process", _APPENDS), ROUNDS)
-    yield at_most("J1", "journal append, p99, `process`", value, 0.3, unit="ms", against=against)
+    yield at_most("J1", "journal append, p99, `process`", value, 0.05, unit="ms", against=against)
     value = median(lambda: _p99(frames, "fsync", _FSYNCS), ROUNDS)
     yield told("J1", "the same, `fsync`", value, unit="ms", against="what the disk takes to say that it has it")
     yield from _j3()

@@ -105,7 +105,7 @@ def _exported(sink: Sink, spans: list[ReadableSpan], compression: Compression) -
 def _everything(journal: Path) -> Shipment:
     shipment = Shipment()
     for lane in lanes(journal):
-        for segment in sorted(lane.glob("*.log")):
+        for segment in sorted(lane.glob("*.segment")):
             for kind, payload, _ in frames_in(segment.read_bytes()):
                 shipment.add(kind, payload)
     return shipment

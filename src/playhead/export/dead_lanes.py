@@ -1,6 +1,5 @@
 """What dead processes left in the journal, to be shipped by whoever finds it first."""
 
-import os
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, is_delivered
 from playhead.export.shipment import Shipment
-from playhead.journal.lane import LaneReader, adopt, lanes
+from playhead.journal.lane import AdoptedLane, LaneReader, adopt, lanes
 
 
 class DeadLanes:
@@ -22,7 +21,7 @@ class DeadLanes:
         """Looks once; `own` is left out."""
         self._waiting = deque(path for path in lanes(journal_dir) if path != own and not is_delivered(path))
         self._cursor: LaneCursor | None = None
-        self._lock = -1
+        self._adopted: AdoptedLane | None = None
         self._counters = counters
         self.shipped = 0
 
@@ -48,17 +47,17 @@ class DeadLanes:
     def release(self) -> None:
         """Gives the lane back that is being shipped; what was not acknowledged is still there for others."""
         self._cursor = None
-        lock, self._lock = self._lock, -1
-        if lock >= 0:
-            os.close(lock)
+        adopted, self._adopted = self._adopted, None
+        if adopted is not None:
+            adopted.close()
 
     def _open_next(self) -> LaneCursor | None:
         while self._waiting:
             path = self._waiting.popleft()
-            lock = adopt(path)
-            if lock is None:
+            adopted = adopt(path)
+            if adopted is None:
                 continue
-            self._lock = lock
+            self._adopted = adopted
             # Another may have delivered it between our look and our lock.
             if not is_delivered(path):
                 self._cursor = LaneCursor(LaneReader(path), complete=True)
@@ -71,7 +70,7 @@ def undelivered(journal_dir: Path) -> list[Path]:
     """Lanes of dead processes that are not delivered, and that nobody is delivering."""
     left: list[Path] = []
     for path in lanes(journal_dir):
-        if not is_delivered(path) and (lock := adopt(path)) is not None:
-            os.close(lock)
+        if not is_delivered(path) and (adopted := adopt(path)) is not None:
+            adopted.close()
             left.append(path)
     return left

@@ -1,26 +1,41 @@
 """refs → [journal] → export.  Lanes: each process appends to files of its own, so no process ever waits for another.
 
-A journal is a folder of lanes; a lane is a folder with numbered segment files, a file `acked` that says up to where
-the collector has acknowledged, and a file `lock` that its owner holds locked: the kernel gives the lock back when the
-process dies, however it dies, and whoever takes it then may deliver and delete what is left.
+A journal is a folder of lanes. A lane is a folder with
+
+| file | holds |
+|---|---|
+| `00000001.segment`, ... | frames, in the order in which they were appended |
+| `acked` | up to where the collector has acknowledged |
+| `lock` | locked by the lane's owner for as long as it lives; shared by those who look after a dead owner's lane |
+| `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
+
+The kernel gives a lock back when its process dies, however it dies. It alone says whether an owner lives: the process
+id in a lane's name is for people, and means nothing in another container.
 
 Once an append returns, the data survive the end of the process: see `segment`.
 """
 
+import errno
 import os
 import secrets
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
-from playhead.journal.locking import lock_file
-from playhead.journal.segment import WINDOW_BYTES, Segment, can_be_mapped, written_bytes
+from playhead.journal.files import OwnFile, make_private_folder, open_private
+from playhead.journal.locking import lock_file, share_lock
+from playhead.journal.segment import Segment
 
 # Space is given back segment by segment: small enough to fit a limit closely, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
-_NUMBER = "{:08d}.log"
+# Not `.log`: files of this name are what log rotation truncates.
+_SUFFIX = ".segment"
+# What the first edition called them.
+_OLD_SUFFIX = ".log"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +47,7 @@ class Position:
 
 
 class LaneWriter:
-    """Appends to one lane; owned by this process.  Safe for threads."""
+    """Appends to one lane; owned by this process.  Safe for threads, signal handlers and finalizers."""
 
     def __init__(self, journal_dir: Path, *, fsync: bool, resource_frame: bytes, segment_bytes: int = SEGMENT_BYTES):
         """Makes the lane's folder and locks it; raises JournalUnusable."""
@@ -40,112 +55,123 @@ class LaneWriter:
         self._fsync = fsync
         self._resource_frame = resource_frame
         self._segment_bytes = segment_bytes
-        # Re-entrant only for `close`: an append within an append waits in `_late`.
+        # Re-entrant: a signal's handler or a finalizer that appends while this thread is in here does not wait.
         self._mutex = threading.RLock()
-        self._holder = 0
-        self._late: list[bytes] = []
         self._number = 0
+        self._size = 0
         self._segment: Segment | None = None
-        self._mapped = False
-        self._lock_fd: int | None = None
+        self._is_rotating = False
+        self._lock: OwnFile | None = None
         try:
             # Payloads can be private: for the user alone.
-            self.path.mkdir(parents=True, mode=0o700)
+            make_private_folder(self.path)
+            # Made now: when the disk is full there is no room for a new file, and without this one none is freed.
+            LaneReader(self.path).ack(Position(1, 0))
             # Locked before it has its name: nobody must take it for the lane of a dead process meanwhile.
-            self._lock_fd = lock_file(self.path / "lock.new")
+            self._lock = lock_file(self.path / "lock.new")
             (self.path / "lock.new").rename(self.path / "lock")
-            # A small journal has no room for what is allocated in advance.
-            self._mapped = not fsync and segment_bytes >= 4 * WINDOW_BYTES and can_be_mapped(self.path)
-            self._open_segment()
+            self._rotate()
         except OSError as error:
-            if self._lock_fd is not None:
-                os.close(self._lock_fd)
+            self.close()
+            with suppress(OSError):
+                LaneReader(self.path).delete()
             raise JournalUnusable(
                 f"the journal cannot be kept in {journal_dir} ({error.strerror}): "
                 "set PLAYHEAD_JOURNAL_DIR to a folder that this program may write to"
             ) from error
+        _own.add(self)
 
     @property
     def position(self) -> Position:
         """Where the next frame goes."""
-        return Position(self._number, self._segment.offset if self._segment is not None else 0)
+        return Position(self._number, self._segment.size() if self._segment is not None else self._size)
 
     def append(self, frames: bytes) -> None:
-        """Durable (see the module) once this returns.  Raises OSError, and then nothing of it is in the file."""
-        me = threading.get_ident()
-        if self._holder == me:
-            # The garbage collector or a signal has ended a call while this thread is in here: it is written after.
-            self._late.append(frames)
-            return
+        """Durable (see the module) once this returns.  Raises OSError, and then nothing of it is in the file.
+
+        An append within an append is written at once, before or after the outer one.
+        """
         with self._mutex:
-            try:
-                self._holder = me
-                segment = self._segment
-                if segment is None or segment.offset >= self._segment_bytes:
-                    segment = self._open_segment()
-                segment.append(frames)
-                while self._late:
-                    segment.append(self._late.pop(0))
-                if self._fsync:
-                    os.fsync(segment.fd)
-            finally:
-                self._holder = 0
+            if self._size >= self._segment_bytes and not self._is_rotating:
+                self._rotate()
+            segment = self._segment
+            if segment is None:
+                raise OSError(errno.EBADF, "the lane is closed")
+            self._size = segment.append(frames)
+            if self._fsync:
+                segment.sync()
+
+    def owns(self, lane: Path) -> bool:
+        """Whether this writer holds the lock of that lane."""
+        return self._lock is not None and self._lock.is_at(lane / "lock")
 
     def close(self) -> None:
         """Gives the lane up: from now on others may deliver and delete it.  A second call does nothing."""
-        self._close(cut=True)
+        with self._mutex:
+            segment, self._segment = self._segment, None
+            if segment is not None:
+                segment.close()
+            if self._lock is not None:
+                self._lock.close()
 
     def abandon(self) -> None:
         """In a forked child: closes the files without touching the lane, which stays the parent's."""
         self._mutex = threading.RLock()  # the parent's threads, which may have held it, are not here
-        self._holder = 0
-        self._close(cut=False)
+        self.close()
 
-    def _close(self, *, cut: bool) -> None:
-        with self._mutex:
-            segment = self._segment
-            if segment is not None and segment.fd >= 0:
-                try:
-                    segment.close(cut=cut)
-                finally:
-                    if self._lock_fd is not None:
-                        os.close(self._lock_fd)
+    def _rotate(self) -> None:
+        """Begins the next segment; if that fails, all is as it was.  Raises OSError."""
+        path = self.path / f"{self._number + 1:08d}{_SUFFIX}"
+        # Readers take a segment that has a successor for complete. An append within this goes to the segment before
+        # until that is given up; only then the new one gets the name by which it is found.
+        unnamed = path.with_suffix(".new")
+        self._is_rotating = True
+        try:
+            segment = self._begun(unnamed)
+            before, self._segment = self._segment, segment
+            self._number, self._size = self._number + 1, len(self._resource_frame)
+            if before is not None:
+                before.close()
+            segment.rename(path)
+        finally:
+            self._is_rotating = False
 
-    def _open_segment(self) -> Segment:
-        """The next one; if that fails, all is as it was."""
-        number = self._number + 1
-        path = self.path / _NUMBER.format(number)
-        segment = Segment(path, mapped=self._mapped)
+    def _begun(self, path: Path) -> Segment:
+        path.unlink(missing_ok=True)  # of an attempt that failed
+        segment = Segment(path)
         try:
             segment.append(self._resource_frame)
-        except OSError:
+        except BaseException:
             segment.close()
             path.unlink(missing_ok=True)
             raise
-        before, self._segment, self._number = self._segment, segment, number
-        if before is not None:
-            before.close()
         return segment
 
 
 class LaneReader:
-    """Reads a lane, its own process's or a dead one's, and keeps how far it was acknowledged."""
+    """Reads a lane, its own process's or a dead one's, and keeps how far it was acknowledged.
+
+    What is gone is empty; any other problem with the disk raises OSError, and is never taken for the end.
+    """
 
     def __init__(self, path: Path):
         """Does not touch the disk."""
         self.path = path
 
     def acked(self) -> Position:
-        """Up to where the collector has acknowledged."""
+        """Up to where the collector has acknowledged.  Raises OSError."""
         try:
-            segment, offset = (self.path / "acked").read_text().split()
+            segment, offset = (self.path / "acked").read_text(errors="replace").split()
             return Position(int(segment), int(offset))
-        except (OSError, ValueError):
+        except (FileNotFoundError, ValueError):
             return Position(1, 0)
 
     def ack(self, position: Position) -> None:
-        """Remembers that all before `position` was acknowledged.  One small write: whole, or not at all."""
-        fd = os.open(self.path / "acked", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Remembers that all before `position` was acknowledged.  One small write: whole, or not at all.
+
+        Raises OSError.
+        """
+        fd = open_private(self.path / "acked", os.O_WRONLY)
         try:
             os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
         finally:
@@ -155,13 +181,13 @@ class LaneReader:
         """Up to `max_bytes` from there, and where they begin: the start of the next segment if this one is used up.
 
         Empty when there is no more.  The last frame may be cut: read on from after the last whole one, with more
-        bytes if there was none.
+        bytes if there was none.  Raises OSError.
         """
         while True:
             # Asked before reading: a segment with a successor is complete, so what is read after this is all of it.
             later = [n for n in self.segments() if n > at.segment]
             try:
-                with (self.path / _NUMBER.format(at.segment)).open("rb") as file:
+                with self.segment_path(at.segment).open("rb") as file:
                     file.seek(at.offset)
                     data = file.read(max_bytes)
             except FileNotFoundError:
@@ -171,46 +197,105 @@ class LaneReader:
             at = Position(later[0], 0)
 
     def segments(self) -> list[int]:
-        """Numbers of the segment files, oldest first."""
+        """Numbers of the segment files, oldest first.  Raises OSError."""
         try:
             names = os.listdir(self.path)  # noqa: PTH208 - asked before each read; objects for paths take ten times as long
-            return sorted(int(name[:-4]) for name in names if name.endswith(".log"))
-        except OSError:
+        except FileNotFoundError:
             return []
+        return sorted({int(name[:8]) for name in names if name[8:] in {_SUFFIX, _OLD_SUFFIX} and name[:8].isdecimal()})
+
+    def segment_path(self, number: int) -> Path:
+        """The file of a segment."""
+        path = self.path / f"{number:08d}{_SUFFIX}"
+        if not path.exists() and (old := path.with_suffix(_OLD_SUFFIX)).exists():
+            return old
+        return path
 
     def segment_bytes(self, number: int) -> int:
-        """How much of a segment was written (see `segment.written_bytes`); 0 when it is gone."""
-        return written_bytes(self.path / _NUMBER.format(number))
-
-    def disk_bytes(self, number: int) -> int:
-        """What a segment takes on disk, with what was allocated in advance; 0 when it is gone."""
+        """The size of a segment; 0 when it is gone.  Raises OSError."""
         try:
-            return (self.path / _NUMBER.format(number)).stat().st_size
-        except OSError:
+            return self.segment_path(number).stat().st_size
+        except FileNotFoundError:
             return 0
 
     def delete_segment(self, number: int) -> None:
-        """Gives its space back.  Gone already is fine."""
-        (self.path / _NUMBER.format(number)).unlink(missing_ok=True)
+        """Gives its space back.  Gone already is fine.  Raises OSError."""
+        self.segment_path(number).unlink(missing_ok=True)
 
     def delete(self) -> None:
-        """Removes the whole lane; only for whoever holds its lock."""
-        for entry in list(self.path.iterdir()):
+        """Removes the whole lane; only for whoever has adopted it.  Raises OSError.
+
+        The lock goes last: a lane that is only half deleted is still found.
+        """
+        for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == "lock"):
             entry.unlink(missing_ok=True)
         self.path.rmdir()
 
 
+class AdoptedLane:
+    """A dead owner's lane that this process alone delivers or deletes, until `close`."""
+
+    def __init__(self, lock: OwnFile, delivering: OwnFile):
+        """Takes over both locks."""
+        self._locks = (delivering, lock)
+
+    def close(self) -> None:
+        """Gives it back.  A second call does nothing."""
+        for lock in self._locks:
+            lock.close()
+
+
+_own: WeakSet[LaneWriter] = WeakSet()
+
+
 def lanes(journal_dir: Path) -> list[Path]:
-    """All lanes, oldest first."""
+    """All lanes, oldest first, but those of other users.  Raises OSError."""
     try:
-        return sorted(entry for entry in journal_dir.iterdir() if entry.is_dir() and (entry / "lock").exists())
-    except OSError:
+        names = sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
+    except FileNotFoundError:
         return []
+    return [path for path in map(journal_dir.joinpath, names) if _is_lane(path)]
 
 
-def adopt(lane: Path) -> int | None:
-    """Takes over the lane of a dead process: a file descriptor to close when done; None while its owner lives."""
+def _is_lane(path: Path) -> bool:
     try:
-        return lock_file(lane / "lock")
-    except OSError:
+        return (path / "lock").exists()
+    except PermissionError:
+        return False
+
+
+def adopt(lane: Path) -> AdoptedLane | None:
+    """Takes over the lane of a dead owner; None while that lives, or while another process has adopted it.
+
+    Raises OSError.
+    """
+    lock = share_lock(lane / "lock")
+    if lock is None:
         return None
+    delivering: OwnFile | None = None
+    try:
+        with suppress(FileNotFoundError):
+            delivering = lock_file(lane / "delivering")
+        if delivering is not None and lock.is_at(lane / "lock"):
+            return AdoptedLane(lock, delivering)
+    except BaseException:
+        lock.close()
+        raise
+    lock.close()
+    if delivering is not None:
+        delivering.close()
+    return None
+
+
+def is_own(lane: Path) -> bool:
+    """Whether this process is the lane's owner."""
+    return any(writer.owns(lane) for writer in tuple(_own))
+
+
+def is_owned(lane: Path) -> bool:
+    """Whether the lane's owner lives, be it this process or another.  Raises OSError."""
+    lock = share_lock(lane / "lock")
+    if lock is None:
+        return (lane / "lock").exists()
+    lock.close()
+    return False

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakSet
 
+from playhead.journal.files import OwnFile, make_private_folder, open_private
 from playhead.journal.locking import lock_file
 
 _FOLDER = "leases"
@@ -22,32 +23,27 @@ _ATTEMPTS = 100
 class LocalLease:
     """A run that this process alone may go on with, among those that share the journal."""
 
-    def __init__(self, path: Path, fd: int):
-        """`fd` holds the lock; use `take_local`."""
+    def __init__(self, path: Path, lock: OwnFile):
+        """`lock` is held; use `take_local`."""
         self._path = path
-        self._fd = fd
+        self._lock = lock
         _held.add(self)
 
     @property
     def is_mine(self) -> bool:
         """Whether it still is: a process that was told to force its way makes a file of its own."""
-        return self._fd >= 0 and _is_at(self._path, self._fd)
+        return self._lock.is_at(self._path)
 
     def release(self) -> None:
         """Others may take it.  A second call does nothing; nor does any in a forked child, whose parent has it."""
-        fd, self._fd = self._fd, -1
-        if fd < 0:
-            return
-        if _is_at(self._path, fd):
+        if self.is_mine:
             with suppress(OSError):  # Windows keeps a file that is open
                 self._path.unlink()
-        os.close(fd)
+        self._lock.close()
 
     def leave(self) -> None:
         """In a forked child: it is the parent's."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        self._lock.close()
 
 
 _held: WeakSet[LocalLease] = WeakSet()
@@ -59,18 +55,18 @@ def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalL
     With `force` it is taken from whoever has it, who can tell by `is_mine`.  Raises OSError.
     """
     path = _path(journal_dir, run_id)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     if force:
         path.unlink(missing_ok=True)
     for _ in range(_ATTEMPTS):
-        fd = lock_file(path)
-        if fd is None:
+        lock = lock_file(path)
+        if lock is None:
             return None
-        if _is_at(path, fd):
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode(), 0)
-            return LocalLease(path, fd)
-        os.close(fd)  # its holder gave it back, and the file with it, while we were at the door
+        if lock.is_at(path):
+            os.ftruncate(lock.fd, 0)
+            os.pwrite(lock.fd, f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode(), 0)
+            return LocalLease(path, lock)
+        lock.close()  # its holder gave it back, and the file with it, while we were at the door
     raise OSError(f"{path} does not stay where it is")
 
 
@@ -85,9 +81,13 @@ def holder_of(journal_dir: Path, run_id: str) -> str:
 def journal_name(journal_dir: Path) -> str:
     """Tells this journal from others, whatever paths they have.  Raises OSError."""
     path = journal_dir / _FOLDER / _JOURNAL
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     own = path.with_suffix(f".{secrets.token_hex(8)}")
-    own.write_text(secrets.token_hex(8))
+    fd = open_private(own, os.O_WRONLY | os.O_EXCL)
+    try:
+        os.write(fd, secrets.token_hex(8).encode())
+    finally:
+        os.close(fd)
     try:
         os.link(own, path)  # whole or not at all, for whoever reads it meanwhile
     except FileExistsError:
@@ -99,13 +99,6 @@ def journal_name(journal_dir: Path) -> str:
 
 def _path(journal_dir: Path, run_id: str) -> Path:
     return journal_dir / _FOLDER / run_id
-
-
-def _is_at(path: Path, fd: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(fd))
-    except OSError:
-        return False
 
 
 def _in_child() -> None:

@@ -1,141 +1,89 @@
-"""Segment files, as their one writer sees them.
+"""Segment files, as their one writer sees them: an append is one `write` at the end of the file.
 
-Where the file system keeps its word, the next stretch of the file is allocated, mapped into memory and touched in
-advance: an append is then a copy, and no call into the kernel, which between two calls of a program costs several times
-what it does in a loop.  Elsewhere, and for what does not fit, an append is one `write`.  Both survive the end of the
-process.  A file has zeros behind what was written until it is closed.
-
-Storing into a mapped file ends the process when there is no block behind it.  Blocks are therefore allocated first,
-only on file systems that do not go back on that, and touched by a call that reports an error instead.
+The kernel puts each `write` behind all others (O_APPEND), so an append from a signal's handler or from a finalizer
+that interrupts another one needs no lock and no queue: it is in the file when it returns, as any other.
 """
 
 import errno
-import mmap
 import os
-import sys
 from pathlib import Path
 
-# A crash leaves this much allocated at most, as does every living process; a new stretch costs tens of microseconds.
-WINDOW_BYTES = 128 * 1024
-_TOUCH_FOR_WRITING = 23  # MADV_POPULATE_WRITE, Linux 5.14; where it is unknown, pages are touched one by one
-# Not those that copy on write, nor `overlay`, which does not say what is beneath it.
-_KEEP_THEIR_WORD = frozenset({"ext4", "xfs", "tmpfs"})
+from playhead.journal.files import OwnFile, open_private
+
+
+class SegmentGone(OSError):
+    """The file was deleted, or somebody has closed its descriptor: what is appended would not be found again."""
+
+    def __init__(self, why: str):
+        super().__init__(errno.ESTALE, why)
 
 
 class Segment:
-    """One file, from its beginning to `offset`."""
+    """One file, open for appending."""
 
-    def __init__(self, path: Path, *, mapped: bool):
-        """Makes the file.  Raises OSError."""
-        self.offset = 0
-        self._mapped = mapped
-        self._window: mmap.mmap | None = None
-        self._begin = self._end = 0
-        # Payloads can be private: for the user alone.
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def __init__(self, path: Path):
+        """Makes the file; it must not be there yet.  Raises OSError."""
+        self.path = path
+        self._file = OwnFile(open_private(path, os.O_RDWR | os.O_APPEND | os.O_EXCL))
 
-    def append(self, data: bytes) -> None:
-        """There, whole, when this returns.  Raises OSError, and then nothing of it is."""
-        at, window = self.offset, self._window
-        end = at + len(data)
-        if window is not None and end <= self._end:
-            where = slice(at - self._begin, end - self._begin)
-            try:
-                window[where] = data
-                self.offset = end
-            except BaseException:  # a signal's: what nobody was told is there must not stand before the next
-                self.offset, window[where] = at, bytes(len(data))
-                raise
-        else:
-            self._write(data)
-            if self._mapped:
-                self._map()
+    def append(self, data: bytes) -> int:
+        """Writes the data, whole, and returns how many bytes the file has then.
 
-    def close(self, *, cut: bool = True) -> None:
-        """Gives back what was allocated in advance; with `cut=False` the file is another process's, and left alone."""
-        self._unmap()
-        if self.fd >= 0:
-            try:
-                if cut:
-                    os.ftruncate(self.fd, self.offset)
-            finally:
-                os.close(self.fd)
-                self.fd = -1
-
-    def _write(self, data: bytes) -> None:
-        self._unmap()
-        written = 0
+        Raises OSError, and then nothing of the data is in the file; SegmentGone when it is no use to try again.
+        """
+        fd = self._file.fd
         try:
-            written = os.pwrite(self.fd, data, self.offset)
-            while written < len(data):  # the disk is full, or the data are beyond what one write takes
-                written += os.pwrite(self.fd, memoryview(data)[written:], self.offset + written)
-        finally:
-            if written == len(data):
-                self.offset += written
-            elif self.fd >= 0:  # a torn frame would hide all that comes after it
-                os.ftruncate(self.fd, self.offset)
+            state = os.fstat(fd)  # half a microsecond
+        except OSError:
+            raise SegmentGone("its descriptor was closed") from None
+        if not self._file.is_same(state):
+            raise SegmentGone("its descriptor was closed, and stands for another file")
+        if state.st_nlink == 0:
+            raise SegmentGone("it was deleted")
+        before = state.st_size
+        written = os.write(fd, data)
+        return before + written if written == len(data) else self._write_rest(data, written, before)
 
-    def _map(self) -> None:
-        begin = self.offset - self.offset % mmap.ALLOCATIONGRANULARITY
-        window: mmap.mmap | None = None
+    def sync(self) -> None:
+        """Waits until the disk has all that was appended.  Raises OSError."""
+        os.fsync(self._file.fd)
+
+    def size(self) -> int:
+        """How many bytes the file has.  Raises OSError."""
+        return os.fstat(self._file.fd).st_size
+
+    def rename(self, path: Path) -> None:
+        """Gives the file another name.  Raises OSError."""
+        self.path.rename(path)
+        self.path = path
+
+    def is_there(self) -> bool:
+        """Whether appends still go to the file of this name."""
+        return self._file.is_at(self.path)
+
+    def read_from(self, start: int) -> bytes:
+        """What was appended after `start`, also when the file has been deleted; empty when the descriptor is gone."""
+        if not self._file.is_open():
+            return b""
+        pieces: list[bytes] = []
+        while piece := os.pread(self._file.fd, 2**20, start):
+            pieces.append(piece)
+            start += len(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Closes the file.  A second call does nothing."""
+        self._file.close()
+
+    def _write_rest(self, data: bytes, written: int, before: int) -> int:
+        """After a write that was cut short: the disk is full, or the data are beyond what one write takes."""
         try:
-            os.posix_fallocate(self.fd, begin, WINDOW_BYTES)
-            window = mmap.mmap(self.fd, WINDOW_BYTES, offset=begin)
-            _touch(window)
-        except (OSError, ValueError):
-            self._mapped = False  # little room, or a limit: appends are written from here on
-            if window is not None:
-                window.close()
-            os.ftruncate(self.fd, self.offset)
-            return
-        self._window, self._begin, self._end = window, begin, begin + WINDOW_BYTES
-
-    def _unmap(self) -> None:
-        window, self._window = self._window, None
-        if window is not None:
-            window.close()
-
-
-def _touch(window: mmap.mmap) -> None:
-    try:
-        window.madvise(_TOUCH_FOR_WRITING)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
+            while written < len(data):
+                written += os.write(self._file.fd, memoryview(data)[written:])
+        except BaseException:
+            if self.size() == before + written:
+                os.ftruncate(self._file.fd, before)
             raise
-
-
-def can_be_mapped(folder: Path) -> bool:
-    """Whether the folder is on a file system that keeps blocks once it has allocated them."""
-    if sys.platform != "linux":
-        return False
-    try:
-        device = folder.stat().st_dev
-        mine = f"{os.major(device)}:{os.minor(device)}"
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:  # noqa: PTH123 - is no path of ours
-            # Id, parent, device, root, mount point, options, any number of fields, a dash, type (proc(5)).
-            for fields in map(str.split, mounts):
-                if fields[2] == mine:
-                    return fields[fields.index("-") + 1] in _KEEP_THEIR_WORD
-    except (OSError, ValueError, IndexError):
-        pass
-    return False
-
-
-def written_bytes(path: Path) -> int:
-    """How much of the file was written: its size without zeros at its end, which no frame begins with.
-
-    0 when it is gone.  A frame that ends with zeros itself may be counted as a little shorter than it is.
-    """
-    try:
-        with path.open("rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            while end > 0:
-                start = max(0, end - WINDOW_BYTES // 4)
-                file.seek(start)
-                block = file.read(end - start).rstrip(b"\0")
-                if block:
-                    return start + len(block)
-                end = start
-    except OSError:
-        pass
-    return 0
+        if self.size() != before + written:  # an append of a signal's handler is in the middle: once more
+            return self.append(data)
+        return before + written

@@ -3,7 +3,6 @@
 What is not acknowledged is never deleted here.
 """
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from playhead.journal.lane import LaneReader, adopt, lanes
 def journal_bytes(journal_dir: Path) -> int:
     """What the journal takes on disk."""
     readers = [LaneReader(path) for path in lanes(journal_dir)]
-    return sum(reader.disk_bytes(number) for reader in readers for number in reader.segments())
+    return sum(reader.segment_bytes(number) for reader in readers for number in reader.segments())
 
 
 def reclaim(journal_dir: Path, own: Path, max_bytes: int) -> int:
@@ -36,7 +35,7 @@ def _shrink_own(path: Path, excess: int) -> int:
     for number in reader.segments():
         if number >= acked.segment or freed >= excess:
             break
-        freed += reader.disk_bytes(number)
+        freed += reader.segment_bytes(number)
         reader.delete_segment(number)
     return freed
 
@@ -49,10 +48,10 @@ def _shrink_dead(path: Path, excess: int) -> int:
         reader = LaneReader(path)
         numbers = reader.segments()
         acked = reader.acked()
-        size = sum(map(reader.disk_bytes, numbers))
+        size = sum(map(reader.segment_bytes, numbers))
         if not numbers or (acked.segment >= numbers[-1] and acked.offset >= reader.segment_bytes(numbers[-1])):
             reader.delete()
             return size
         return _shrink_own(path, excess)
     finally:
-        os.close(lock)
+        lock.close()

@@ -4,7 +4,6 @@
 collector.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from playhead.journal.frame import (
     read_span,
     read_thread,
 )
-from playhead.journal.lane import LaneReader, adopt, lanes
+from playhead.journal.lane import LaneReader, is_own, is_owned, lanes
 from playhead.model import names
 from playhead.model.canonical import Content, content_as
 from playhead.model.ref import ContentRef
@@ -217,8 +216,9 @@ class WithRecent:
 
 
 def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
-    for number in LaneReader(lane).segments():
-        path = lane / f"{number:08d}.log"
+    reader = LaneReader(lane)
+    for number in reader.segments():
+        path = reader.segment_path(number)
         try:
             yield path, path.read_bytes()
         except OSError:
@@ -226,28 +226,8 @@ def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def _is_alive(lane: Path) -> bool:
-    """Whether the lane's owner is another process, and lives.  Its lock alone does not say so: who delivers a dead
-    process's lane holds it, too."""
-    pid = int(owner) if (owner := lane.name.split("-")[1]).isdecimal() else 0
-    if pid == os.getpid():
-        return False
-    lock = adopt(lane)
-    if lock is not None:
-        os.close(lock)
-        return False
-    return _exists(pid)
-
-
-def _exists(pid: int) -> bool:
-    if os.name == "nt" or pid <= 0:  # there is no harmless way to ask
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
+    """Whether the lane's owner is another process, and lives."""
+    return is_owned(lane) and not is_own(lane)
 
 
 class WithParent:

@@ -137,7 +137,7 @@ def test_the_lock_of_a_lane_dies_with_its_process_and_with_nobody_elses(recordin
         [child] = theirs
         lock = adopt(child)
         assert lock is not None
-        os.close(lock)
+        lock.close()
 
 
 @needs_fork
@@ -163,7 +163,7 @@ with playhead.run("parent"):
     lock = adopt(lane)
     os.close(writing)
     assert lock is not None
-    os.close(lock)
+    lock.close()
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def names(cursor: LaneCursor) -> list[str]:
 def add_bytes(lane: LaneWriter, data: bytes) -> None:
     """What a crash may leave behind."""
     number = lane.position.segment
-    with (lane.path / f"{number:08d}.log").open("r+b") as file:
+    with (lane.path / f"{number:08d}.segment").open("r+b") as file:
         file.seek(LaneReader(lane.path).segment_bytes(number))
         file.write(data)
 
@@ -131,7 +131,7 @@ def test_segments_that_were_deleted_to_make_room_are_passed_over(tmp_path: Path)
 
 def test_a_dead_lane_that_ends_with_an_empty_segment_counts_as_delivered(lane: LaneWriter):
     lane.append(span(1))
-    (lane.path / "00000002.log").touch()
+    (lane.path / "00000002.segment").touch()
     cursor = cursor_of(lane, complete=True)
     assert names(cursor) == ["step 1"]
     assert cursor.at == Position(2, 0)

@@ -1,6 +1,10 @@
 """Lanes: appended to by their process, read by whoever ships them, and nobody else's while their owner lives."""
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,10 +13,9 @@ from typing import Any
 import pytest
 
 from playhead.errors import JournalUnusable
-from playhead.journal import lane as module
 from playhead.journal import segment as segments
 from playhead.journal.frame import RESOURCE, frame, frames_in
-from playhead.journal.lane import LaneReader, LaneWriter, Position, adopt, lanes
+from playhead.journal.lane import LaneReader, LaneWriter, Position, adopt, is_own, is_owned, lanes
 
 WHO = frame(RESOURCE, b"{}")
 
@@ -30,18 +33,11 @@ def payloads(path: Path) -> list[bytes]:
     return found
 
 
-@pytest.fixture(params=["mapped", "written"], autouse=True)
-def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way to append, wherever this runs: file systems that keep their word are what CI has."""
-    monkeypatch.setattr(module, "can_be_mapped", lambda folder: request.param == "mapped")
-    return request.param
-
-
 class FakeOs:
-    """`os`, with another `pwrite`."""
+    """`os`, with another `write`."""
 
-    def __init__(self, pwrite: Any):
-        self.pwrite = pwrite
+    def __init__(self, write: Any):
+        self.write = write
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -82,7 +78,7 @@ def test_a_reader_goes_on_to_the_next_segment(tmp_path: Path):
 def test_only_its_user_may_read_it(tmp_path: Path):
     lane = writer(tmp_path)
     assert lane.path.stat().st_mode & 0o777 == 0o700
-    assert (lane.path / "00000001.log").stat().st_mode & 0o777 == 0o600
+    assert (lane.path / "00000001.segment").stat().st_mode & 0o777 == 0o600
 
 
 def test_threads_never_tear_each_others_frames(tmp_path: Path):
@@ -100,7 +96,7 @@ def test_threads_never_tear_each_others_frames(tmp_path: Path):
 
 def test_a_write_in_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lane = writer(tmp_path)
-    monkeypatch.setattr(segments, "os", FakeOs(lambda fd, data, at: os.pwrite(fd, bytes(data)[:7], at)))
+    monkeypatch.setattr(segments, "os", FakeOs(lambda fd, data: os.write(fd, bytes(data)[:7])))
     lane.append(frame(b"S", b"x" * 100))
     assert payloads(lane.path) == [b"x" * 100]
 
@@ -113,11 +109,11 @@ def test_a_write_that_fails_halfway_leaves_nothing_behind(
     lane.append(frame(b"S", b"before"))
     calls: list[int] = []
 
-    def write(fd: int, data: bytes, at: int) -> int:
+    def write(fd: int, data: bytes) -> int:
         calls.append(fd)
         if len(calls) == 2:
             raise problem
-        return os.pwrite(fd, bytes(data)[:7], at)
+        return os.write(fd, bytes(data)[:7])
 
     with monkeypatch.context() as patch:
         patch.setattr(segments, "os", FakeOs(write))
@@ -127,7 +123,7 @@ def test_a_write_that_fails_halfway_leaves_nothing_behind(
     assert payloads(lane.path) == [b"before", b"after"]
 
 
-def no_room(fd: int, data: bytes, at: int) -> int:
+def no_room(fd: int, data: bytes) -> int:
     raise OSError(28, "No space left on device")
 
 
@@ -162,7 +158,7 @@ def test_a_lane_is_its_owners_until_that_closes_it(tmp_path: Path):
     lock = adopt(lane.path)
     assert lock is not None
     assert adopt(lane.path) is None
-    os.close(lock)
+    lock.close()
 
 
 def test_lanes_are_listed_oldest_first_and_only_when_they_are_locked(tmp_path: Path):
@@ -207,36 +203,193 @@ def test_fsync_is_asked_for_after_each_append(tmp_path: Path, monkeypatch: pytes
     assert len(synced) == 1
 
 
-def test_an_append_within_an_append_is_synced_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_append_within_an_append_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lane = LaneWriter(tmp_path, fsync=True, resource_frame=WHO)
     inside: list[bytes] = [frame(b"S", b"inner")]
     synced: list[bool] = []
 
-    def write(fd: int, data: bytes, at: int) -> int:
+    def write(fd: int, data: bytes) -> int:
         if inside:
             lane.append(inside.pop())
-        return os.pwrite(fd, bytes(data), at)
+        return os.write(fd, bytes(data))
 
     monkeypatch.setattr(segments, "os", FakeOs(write))
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(b"inner" in (lane.path / "00000001.log").read_bytes()))
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: synced.append(b"inner" in (lane.path / "00000001.segment").read_bytes())
+    )
     lane.append(frame(b"S", b"outer"))
-    assert synced == [True]
+    assert synced == [True, True]
 
 
-def test_an_append_within_an_append_waits_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_what_a_signal_s_handler_appends_during_a_sync_is_there_when_the_lane_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lane = LaneWriter(tmp_path, fsync=True, resource_frame=WHO)
+    in_the_file: list[bool] = []
+    synced: list[int] = []
+
+    def slow_sync(fd: int) -> None:
+        synced.append(fd)
+        if len(synced) == 1:
+            signal.raise_signal(signal.SIGUSR1)  # its handler runs before the next line
+
+    def handler(*_: object) -> None:
+        lane.append(frame(b"S", b"from the handler"))
+        in_the_file.append(b"from the handler" in (lane.path / "00000001.segment").read_bytes())
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        monkeypatch.setattr(os, "fsync", slow_sync)
+        lane.append(frame(b"S", b"outer"))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    lane.close()
+    assert in_the_file == [True], "durable when the append returned, not when the lane is closed"
+    assert payloads(lane.path) == [b"outer", b"from the handler"]
+    assert len(synced) == 2
+
+
+def test_an_append_while_a_segment_is_begun_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a finalizer or a signal's handler would, between any two steps."""
+    lane = writer(tmp_path, segment_bytes=1)
+    lane.append(frame(b"S", b"one"))
+    inner = [b"inner %d" % number for number in range(4)]
+    left = list(inner)
+
+    def write(fd: int, data: bytes) -> int:
+        if left:
+            lane.append(frame(b"S", left.pop(0)))
+        return os.write(fd, bytes(data))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(segments, "os", FakeOs(write))
+        lane.append(frame(b"S", b"two"))
+    lane.append(frame(b"S", b"three"))
+    assert sorted(payloads(lane.path)) == sorted([b"one", b"two", b"three", *inner])
+
+
+def test_an_append_within_an_append_is_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lane = writer(tmp_path, segment_bytes=100_000)
     inside: list[bytes] = [frame(b"S", b"inner")]
 
-    def write(fd: int, data: bytes, at: int) -> int:
+    def write(fd: int, data: bytes) -> int:
         if inside:
             thread = threading.Thread(target=lane.append, args=(frame(b"S", b"other thread"),))
             lane.append(inside.pop())  # as the garbage collector or a signal would
             thread.start()
             others.append(thread)
-        return os.pwrite(fd, bytes(data), at)
+        return os.write(fd, bytes(data))
 
     others: list[threading.Thread] = []
     monkeypatch.setattr(segments, "os", FakeOs(write))
     lane.append(frame(b"S", b"outer"))
     others[0].join(10)
-    assert payloads(lane.path) == [b"outer", b"inner", b"other thread"]
+    assert payloads(lane.path) == [b"inner", b"outer", b"other thread"]
+
+
+# --- whose it is ------------------------------------------------------------------------------------------------------
+
+OWNER = """
+import os, sys
+from pathlib import Path
+from playhead.journal.frame import RESOURCE, frame
+from playhead.journal.lane import LaneWriter
+lane = LaneWriter(Path(sys.argv[1]), fsync=False, resource_frame=frame(RESOURCE, b"{}"))
+print(os.getpid(), lane.path, flush=True)
+sys.stdin.read()
+"""
+
+
+def owner_elsewhere(folder: Path, *before: str) -> "subprocess.Popen[str]":
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [*before, sys.executable, "-c", OWNER, str(folder)]
+    return subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_an_owner_lives_for_as_long_as_it_holds_the_lock_whatever_process_id_it_has(tmp_path: Path):
+    """In a container of its own if that can be had here; else the id in the lane's name is one that nobody has."""
+    unshare = ["unshare", "--pid", "--fork", "--kill-child"]
+    can = shutil.which("unshare") is not None and subprocess.run([*unshare, "true"], check=False).returncode == 0
+    with owner_elsewhere(tmp_path, *(unshare if can else [])) as owner:
+        assert owner.stdin is not None
+        assert owner.stdout is not None
+        pid, path = owner.stdout.readline().split()
+        lane = Path(path)
+        assert pid == "1" or not can
+        for name in (lane.name, f"0-{os.getpid()}-0", "0-999999999-0"):  # as if another process had that id here
+            lane = lane.rename(tmp_path / name)
+            assert (is_owned(lane), is_own(lane), adopt(lane)) == (True, False, None)
+    assert not is_owned(lane)
+    adopted = adopt(lane)
+    assert adopted is not None
+    adopted.close()
+
+
+def test_who_delivers_a_dead_owner_s_lane_is_not_taken_for_its_owner(tmp_path: Path):
+    lane = writer(tmp_path)
+    assert (is_owned(lane.path), is_own(lane.path)) == (True, True)
+    lane.close()
+    adopted = adopt(lane.path)
+    assert adopted is not None
+    assert (is_owned(lane.path), is_own(lane.path), adopt(lane.path)) == (False, False, None)
+    adopted.close()
+    again = adopt(lane.path)
+    assert again is not None
+    again.close()
+
+
+def test_files_of_the_first_edition_are_still_read(tmp_path: Path):
+    lane = writer(tmp_path, segment_bytes=1)
+    lane.append(frame(b"S", b"one"))
+    lane.append(frame(b"S", b"two"))
+    lane.close()
+    (lane.path / "00000002.segment").rename(lane.path / "00000002.log")
+    reader = LaneReader(lane.path)
+    assert reader.segments() == [1, 2, 3]
+    assert payloads(lane.path) == [b"one", b"two"]
+    assert reader.segment_bytes(2) == (lane.path / "00000002.log").stat().st_size
+    reader.delete_segment(2)
+    assert reader.segments() == [1, 3]
+
+
+def test_a_problem_with_the_disk_is_not_taken_for_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lane = writer(tmp_path)
+    lane.append(frame(b"S", b"one"))
+
+    def too_many(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    reader = LaneReader(lane.path)
+    with monkeypatch.context() as patch:
+        for name in ("listdir", "open", "stat"):
+            patch.setattr(os, name, too_many)
+        patch.setattr("io.open", too_many)
+        for read in (
+            reader.segments,
+            reader.acked,
+            lambda: reader.read(Position(1, 0), 10),
+            lambda: reader.segment_bytes(1),
+            lambda: lanes(tmp_path),
+            lambda: adopt(lane.path),
+            lambda: is_owned(lane.path),
+        ):
+            with pytest.raises(OSError, match="Too many open files"):
+                read()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes as POSIX has them")
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_the_folders_above_are_its_users_too_whatever_the_umask(tmp_path: Path, umask: int):
+    before = os.umask(umask)
+    try:
+        lane = writer(tmp_path / "state" / "playhead" / "journal")
+    finally:
+        os.umask(before)
+    folder = lane.path
+    while folder != tmp_path:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder = folder.parent
+    for file in lane.path.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600
+    lane.close()

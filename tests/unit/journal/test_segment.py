@@ -1,7 +1,5 @@
-"""Segment files: copied into or written to, with zeros behind until they are closed, and the same bytes either way."""
+"""Segment files: one `write` per append, whole or not at all, and never into a file that is somebody else's."""
 
-import errno
-import mmap
 import os
 import signal
 import subprocess
@@ -15,151 +13,137 @@ from hypothesis import strategies as st
 
 from playhead.journal import segment as module
 from playhead.journal.frame import frame, frames_in
-from playhead.journal.segment import WINDOW_BYTES, Segment, can_be_mapped, written_bytes
+from playhead.journal.segment import Segment, SegmentGone
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="nowhere else files are mapped")
-
-
-def is_mapped(segment: Segment) -> bool:
-    return segment._window is not None
+posix = pytest.mark.skipif(os.name != "posix", reason="forks, signals and descriptors as POSIX has them")
 
 
-@linux
+class FakeOs:
+    """`os`, with another `write`."""
+
+    def __init__(self, write: Any):
+        self.write = write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(1, 2 * WINDOW_BYTES), max_size=8))
-def test_what_was_appended_is_in_the_file_however_it_fits(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]):
-    path = tmp_path_factory.mktemp("segment") / "1.log"
-    segment = Segment(path, mapped=True)
+@given(st.lists(st.integers(1, 300_000), max_size=8))
+def test_what_was_appended_is_in_the_file(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]):
+    path = tmp_path_factory.mktemp("segment") / "1"
+    segment = Segment(path)
     expected = b""
     for number, size in enumerate(sizes, 1):
         data = bytes([number]) * size
-        segment.append(data)
         expected += data
-        assert path.read_bytes().rstrip(b"\0") == expected
-        assert written_bytes(path) == segment.offset == len(expected)
-        assert len(expected) <= path.stat().st_size <= len(expected) + WINDOW_BYTES
-        assert is_mapped(segment)
+        assert segment.append(data) == len(expected)
+        assert path.read_bytes() == expected
+        assert segment.read_from(0) == expected
     segment.close()
-    assert path.read_bytes() == expected
+    segment.close()
 
 
-@linux
-def test_most_appends_are_no_call_into_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    segment = Segment(tmp_path / "1.log", mapped=True)
-    segment.append(b"first")
-    calls: list[Any] = []
-    monkeypatch.setattr(os, "pwrite", lambda *args: calls.append(args))
+def test_an_append_is_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls: list[int] = []
+
+    def write(fd: int, data: bytes) -> int:
+        calls.append(len(data))
+        return os.write(fd, data)
+
+    segment = Segment(tmp_path / "1")
+    monkeypatch.setattr(module, "os", FakeOs(write))
     for _ in range(100):
         segment.append(b"x" * 1_000)
-    assert calls == []
-    monkeypatch.undo()
-    segment.close()
-    assert (tmp_path / "1.log").stat().st_size == 100_005
-
-
-@linux
-def test_without_room_for_the_next_stretch_appends_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def full(fd: int, begin: int, size: int) -> None:
-        os.pwrite(fd, b"\0", begin + size // 2)  # some of it was there
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    segment = Segment(tmp_path / "1.log", mapped=True)
-    segment.append(b"one")
-    segment.append(b"two")
-    assert not is_mapped(segment)
-    assert (tmp_path / "1.log").read_bytes() == b"onetwo"
+    assert calls == [1_000] * 100
     segment.close()
 
 
-@linux
-@pytest.mark.parametrize(("code", "mapped"), [(errno.EINVAL, True), (errno.EFAULT, False)])
-def test_pages_that_cannot_be_had_are_not_mapped_and_a_kernel_that_cannot_tell_does_no_harm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, mapped: bool
-):
-    class Window(mmap.mmap):
-        def madvise(self, *args: Any) -> None:
-            raise OSError(code, os.strerror(code))
+def test_an_append_that_interrupts_another_one_s_pieces_costs_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a signal's handler does while a large write is cut into pieces."""
+    inside = [frame(b"S", b"inner")]
 
-    monkeypatch.setattr(module.mmap, "mmap", Window)
-    segment = Segment(tmp_path / "1.log", mapped=True)
-    segment.append(b"one")
-    assert is_mapped(segment) is mapped
-    segment.append(b"two")
+    def write(fd: int, data: bytes) -> int:
+        written = os.write(fd, bytes(data)[:10])
+        if inside and written == 10:
+            os.write(fd, inside.pop())
+        return written
+
+    segment = Segment(tmp_path / "1")
+    outer = frame(b"S", b"x" * 25)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "os", FakeOs(write))
+        size = segment.append(outer)
+    data = (tmp_path / "1").read_bytes()
+    assert size == len(data)
+    assert frame(b"S", b"inner") in data
+    assert data.endswith(outer)
     segment.close()
-    assert (tmp_path / "1.log").read_bytes() == b"onetwo"
 
 
-@linux
-def test_an_append_that_a_signal_breaks_off_leaves_nothing_behind(tmp_path: Path):
-    class Broken:
-        """A window in which a signal's handler raises right after the copy."""
-
-        def __init__(self, window: Any):
-            self.window = window
-            self.breaks = True
-
-        def __setitem__(self, where: slice, data: bytes) -> None:
-            self.window[where] = data
-            if self.breaks:
-                self.breaks = False
-                raise KeyboardInterrupt
-
-    segment = Segment(tmp_path / "1.log", mapped=True)
-    segment.append(b"before")
-    window: Any = segment._window
-    segment._window = Broken(window)  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(KeyboardInterrupt):
-        segment.append(b"a long one that is lost")
-    segment.append(b"after")
-    segment._window = window
-    segment.close()
-    assert (tmp_path / "1.log").read_bytes() == b"beforeafter"
-
-
-@linux
+@posix
 def test_what_was_appended_survives_kill_9(tmp_path: Path):
     program = f"""
 import os, signal
 from pathlib import Path
 from playhead.journal.frame import frame
 from playhead.journal.segment import Segment
-segment = Segment(Path({str(tmp_path)!r}) / "1.log", mapped=True)
+segment = Segment(Path({str(tmp_path)!r}) / "1")
 for number in range(1_000):
     segment.append(frame(b"S", b"%d" % number * 100))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     assert subprocess.run([sys.executable, "-c", program], env=environ, check=False).returncode == -signal.SIGKILL
-    data = (tmp_path / "1.log").read_bytes()
+    data = (tmp_path / "1").read_bytes()
     assert [payload for _, payload, _ in frames_in(data)] == [b"%d" % number * 100 for number in range(1_000)]
-    assert len(data) > written_bytes(tmp_path / "1.log") == sum(len(frame(b"S", b"%d" % n * 100)) for n in range(1_000))
 
 
-@linux
-def test_a_forked_child_leaves_the_file_as_it_is(tmp_path: Path):
-    segment = Segment(tmp_path / "1.log", mapped=True)
-    segment.append(b"one")
-    size = (tmp_path / "1.log").stat().st_size
-    child = os.fork()
-    if child == 0:
-        segment.close(cut=False)
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert (tmp_path / "1.log").stat().st_size == size
-    segment.append(b"two")
+@posix
+def test_a_descriptor_that_somebody_closed_is_noticed(tmp_path: Path):
+    segment = Segment(tmp_path / "1")
+    os.close(segment._file.fd)
+    with pytest.raises(SegmentGone, match="descriptor was closed"):
+        segment.append(b"late")
+    assert not segment.is_there()
+    assert segment.read_from(0) == b""
     segment.close()
-    assert (tmp_path / "1.log").read_bytes() == b"onetwo"
 
 
-def test_a_file_that_is_only_zeros_or_gone_has_nothing_written(tmp_path: Path):
-    (tmp_path / "zeros").write_bytes(bytes(WINDOW_BYTES))
-    assert (written_bytes(tmp_path / "zeros"), written_bytes(tmp_path / "gone")) == (0, 0)
+@posix
+def test_a_file_of_the_program_that_got_the_descriptor_is_left_alone(tmp_path: Path):
+    segment = Segment(tmp_path / "1")
+    number = segment._file.fd
+    os.close(number)
+    theirs = os.open(tmp_path / "theirs", os.O_RDWR | os.O_CREAT)
+    assert theirs == number, "the lowest that is free"
+    with pytest.raises(SegmentGone, match="stands for another file"):
+        segment.append(b"late")
+    segment.close()
+    os.write(theirs, b"theirs")  # still open
+    os.close(theirs)
+    assert (tmp_path / "theirs").read_bytes() == b"theirs"
 
 
-def test_only_file_systems_that_keep_their_word_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_KEEP_THEIR_WORD", frozenset[str]())
-    assert not can_be_mapped(tmp_path)
-    assert not can_be_mapped(tmp_path / "gone")
-    monkeypatch.setattr(module.sys, "platform", "darwin")
-    assert not can_be_mapped(tmp_path)
+@posix
+def test_a_file_that_was_deleted_is_noticed_and_can_still_be_read(tmp_path: Path):
+    segment = Segment(tmp_path / "1")
+    segment.append(b"kept")
+    (tmp_path / "1").unlink()
+    with pytest.raises(SegmentGone, match="deleted"):
+        segment.append(b"late")
+    assert not segment.is_there()
+    assert segment.read_from(1) == b"ept"
+    segment.close()
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o077, 0o777])
+def test_the_file_is_its_users_whatever_the_umask(tmp_path: Path, umask: int):
+    before = os.umask(umask)
+    try:
+        segment = Segment(tmp_path / "1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "1").stat().st_mode & 0o777 == 0o600
+    segment.close()

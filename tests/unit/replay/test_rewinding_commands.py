@@ -62,7 +62,7 @@ class Shell:
     def killed_run(self) -> str:
         assert self.agent(DIE_AT="2").returncode == -9
         return (
-            next(path for path in (self.folder / "j").rglob("*.log"))
+            next(path for path in (self.folder / "j").rglob("*.segment"))
             .read_bytes()
             .split(b'playhead.run.id":"')[1][:32]
             .decode()
