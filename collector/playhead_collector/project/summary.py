@@ -1,13 +1,14 @@
 """store → [project]: a run's row in lists, and states to start folds from, out of one fold of its events."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead_collector.project.forking import Shared
 from playhead_collector.project.tree import Tree
-from playhead_collector.store.ports import RunRow
+from playhead_collector.store.ports import ModelUsage, RunRow
 
 E = TypeVar("E", bound=ev.Event)
 _ByType = dict[type[ev.Event], list[ev.RunEvent]]
@@ -56,11 +57,33 @@ def row_of(
         output_tokens=state.output_tokens,
         context_peak=max(sizes, default=None),
         compressions=len(state.compressions),
+        usage=usage_by_model(events),
         spans_missing=spans_missing,
         sealed=sealed,
         shared=shared.upto if shared else None,
         **own,
     )
+
+
+def usage_by_model(events: Iterable[ev.RunEvent]) -> tuple[ModelUsage, ...]:
+    """What each model was used for, by calls that reported input and output tokens; in the order of first use."""
+    asked: dict[str | None, str | None] = {}
+    sums: dict[tuple[str | None, str | None], ModelUsage] = {}
+    for event in events:
+        match event:
+            case ev.LlmCalled():
+                asked[event.span] = event.model
+            case ev.LlmCompleted(usage=usage) if usage.input_tokens is not None and usage.output_tokens is not None:
+                names = event.model, asked.get(event.span)
+                sums[names] = _added(sums.get(names) or ModelUsage(*names, 0, 0), usage)
+            case _:
+                pass
+    return tuple(sums.values())
+
+
+def _added(so_far: ModelUsage, usage: ev.Usage) -> ModelUsage:
+    numbers = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    return replace(so_far, **{name: getattr(so_far, name) + (getattr(usage, name) or 0) for name in numbers})
 
 
 def _own(tree: Tree, events: Sequence[ev.RunEvent], state: RunState) -> dict[str, Any]:

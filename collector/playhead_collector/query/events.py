@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from playhead.model.answers import Page, RecordedEvent
 from playhead.model.event import NORMAL, RunEvent, UnknownEvent, event_to_json
+from playhead_collector.query.previews import event_previews, previews_of
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.times import rfc3339
 
@@ -32,8 +33,13 @@ class EventFilter:
         )
 
 
-async def list_events(record: RunRecord, where: EventFilter, limit: int, after: int) -> Page[RecordedEvent]:
-    """Events behind seq `after`.  A page may hold fewer than `limit` although more follow: `next_cursor` says so."""
+async def list_events(
+    record: RunRecord, where: EventFilter, limit: int, after: int, preview: int = 0
+) -> Page[RecordedEvent]:
+    """Events behind seq `after`.  A page may hold fewer than `limit` although more follow: `next_cursor` says so.
+
+    `preview`: how many characters of each value that an event names are answered with it; 0: none.
+    """
     found: list[RunEvent] = []
     read_upto = after
     async for block in record.onwards(after):
@@ -44,7 +50,12 @@ async def list_events(record: RunRecord, where: EventFilter, limit: int, after: 
         if len(found) == limit or read_upto - after >= _MOST_READ:
             break
     more = read_upto < record.last
-    return {"items": [recorded_event(event) for event in found], "next_cursor": str(read_upto) if more else None}
+    items = [recorded_event(event) for event in found]
+    if preview:
+        known = await previews_of(record.store, record.project, found, preview)
+        for item in items:
+            item["previews"] = event_previews(item["refs"], known)
+    return {"items": items, "next_cursor": str(read_upto) if more else None}
 
 
 def recorded_event(event: RunEvent) -> RecordedEvent:

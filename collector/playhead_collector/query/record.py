@@ -7,6 +7,7 @@ from typing import Protocol
 
 from playhead.model.event import RunEvent
 from playhead_collector.errors import Refused
+from playhead_collector.query.run_names import run_named
 from playhead_collector.store.ports import RunRow, Store
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
@@ -97,10 +98,13 @@ class RunRecord:
 
 
 async def open_record(store: Store, runner: Runner, project: int, run: str) -> RunRecord:
-    """The run with all that has arrived for it projected.  Raises Refused: 404."""
+    """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
+    if not _RUN_ID.fullmatch(run):
+        await runner.catch_up()
+        run = await run_named(store, project, run)
     row = await _projected(store, runner, project, run, frozenset())
     if row is None:
-        raise Refused(404, "no_such_run", f"there is no run {run[:40]!r}: GET /api/v1/runs lists those that there are")
+        raise Refused(404, "no_such_run", f"there is no run {run!r}: the list of runs has those that there are")
     return RunRecord(store, project, row)
 
 

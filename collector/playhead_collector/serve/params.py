@@ -12,10 +12,10 @@ from playhead_collector.query.times import parse_time
 _NO_NUL = r"^[^\x00]*$"
 _WORD = Query(max_length=300, pattern=_NO_NUL)
 
-RunId = Annotated[str, Path(description="A run: 32 hex digits.")]
 Ref = Annotated[
     str, Path(description="`sha256:` and 64 lower-case hex digits; `:text` or `:bytes` at the end: to be read as that.")
 ]
+RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of one that no other has, or `last`.")]
 At = Annotated[
     str | None, Query(max_length=300, pattern=_NO_NUL, description="A seq or an event id; default: the last.")
 ]

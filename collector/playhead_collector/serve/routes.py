@@ -62,13 +62,14 @@ _HELD = "Another process goes on with the run; the message says which, and since
 def router(store: Store, runner: Runner, project: int = 1, configured: Configured | None = None) -> APIRouter:
     """The query API on this store; the runner is asked to project a run before anything is said about it."""
     api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
-    runs, contents = RunRoutes(store, runner, project), ContentRoutes(store, project)
+    configured = configured or Configured()
+    runs, contents = RunRoutes(store, runner, project, configured.prices), ContentRoutes(store, project)
     _get(api, "runs", "/runs", runs.runs, a.Page[a.RunSummary])
     _get(api, "runs", "/runs/{run}", runs.run, a.RunDetail)
     _get(api, "runs", "/runs/{run}/events", runs.events, a.Page[a.RecordedEvent])
     _get(api, "moments", "/runs/{run}/state", runs.state, a.StateAt)
     _get(api, "moments", "/runs/{run}/context", runs.context, a.ContextAt)
-    _add_thoughts(api, ThoughtRoutes(store, runner, project, configured or Configured()))
+    _add_thoughts(api, ThoughtRoutes(store, runner, project, configured))
     _get(api, "calls", "/runs/{run}/messages", runs.messages, a.Page[a.HistoryEntry])
     _get(api, "calls", "/runs/{run}/llm-calls", runs.llm_calls, a.Page[a.LlmCall])
     _get(api, "calls", "/runs/{run}/tool-calls", runs.tool_calls, a.Page[a.ToolCall])

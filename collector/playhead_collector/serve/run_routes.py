@@ -10,6 +10,7 @@ from playhead_collector.query.events import EventFilter, list_events
 from playhead_collector.query.history import list_history
 from playhead_collector.query.moment import answer_state
 from playhead_collector.query.paging import read_seq
+from playhead_collector.query.prices import Prices
 from playhead_collector.query.record import Runner, RunRecord, open_record
 from playhead_collector.query.runs import list_runs, run_detail
 from playhead_collector.query.trace import list_logs, list_spans
@@ -21,8 +22,8 @@ from playhead_collector.store.ports import RunFilter, Store
 class RunRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, store: Store, runner: Runner, project: int) -> None:
-        self._store, self._runner, self._project = store, runner, project
+    def __init__(self, store: Store, runner: Runner, project: int, prices: Prices) -> None:
+        self._store, self._runner, self._project, self._prices = store, runner, project, prices
 
     async def _open(self, run: str) -> RunRecord:
         return await open_record(self._store, self._runner, self._project, run)
@@ -38,6 +39,7 @@ class RunRoutes:
         tool: p.Word = None,
         fork_of: p.Word = None,
         text: p.Word = None,
+        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="A part of the run's id.")] = None,  # noqa: A002 - its name in the URL
         since: p.Time = None,
         until: p.Time = None,
         limit: p.Limit = 50,
@@ -50,15 +52,18 @@ class RunRoutes:
         """
         where = RunFilter(
             agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, fork_of=fork_of,
-            text=text,
+            text=text, id_part=id,
             since_ns=p.read_time(since), until_ns=p.read_time(until),
         )  # fmt: skip
         await self._runner.catch_up()
-        return json_answer(await list_runs(self._store, self._project, where, limit, cursor))
+        return json_answer(await list_runs(self._store, self._project, where, limit, cursor, self._prices))
 
     async def run(self, run: p.RunId) -> Response:
-        """One run in a few words: status, agents, models, usage, forks, how complete its record is, where to ask on."""
-        return json_answer(await run_detail(await self._open(run)))
+        """One run in a few words: status, agents, models, usage, cost, metadata, error, forks.
+
+        `completeness` says how whole its record is, `links` where to ask on.
+        """
+        return json_answer(await run_detail(await self._open(run), self._prices))
 
     async def events(
         self,
@@ -67,6 +72,9 @@ class RunRoutes:
         kinds: p.Kinds = None,
         priority: p.Priority | None = None,
         since: p.Time = None,
+        preview: Annotated[
+            int, Query(ge=0, le=10_000, description="So many characters of each value that an event names; 0: none.")
+        ] = 0,
         limit: p.Limit = 100,
         cursor: p.Cursor = None,
     ) -> Response:
@@ -76,7 +84,7 @@ class RunRoutes:
         """
         where = EventFilter(p.read_kinds(kinds), priority, p.read_time(since))
         start = read_seq(cursor) if cursor else after
-        return json_answer(await list_events(await self._open(run), where, limit, start))
+        return json_answer(await list_events(await self._open(run), where, limit, start, preview))
 
     async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
         """The state of the run right after an event: the fold of its events up to there."""

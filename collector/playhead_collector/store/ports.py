@@ -95,6 +95,18 @@ class SpanStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Tokens of a run's calls that `model` answered when `asked` was asked for; None where a name is not known."""
+
+    model: str | None
+    asked: str | None
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunRow:
     """A run as lists show it.  Times are ns since 1970; counts and sums are those of its state.
 
@@ -129,13 +141,18 @@ class RunRow:
     fork_at: int | None = None
     shared: int | None = None
     """Of a fork: how many events of its parent come before its own; None while that is not known."""
+    usage: tuple[ModelUsage, ...] | None = None
+    """By model, of calls that reported their tokens; None in a run that was projected before this was kept."""
     parent_missing: bool = False
     """The store's: whether a part of its record stands in a run that is not here."""
+    forks: int = 0
+    """The store's: how many runs were forked from this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """All conditions must hold; None means any.  `text` is looked for in name, session, user, agents and tags."""
+    """All conditions must hold; None means any.  `text` is looked for in name, session, user, agents and tags,
+    `id_part` (lower-case hex digits) in the run's id."""
 
     agent: str | None = None
     status: str | None = None
@@ -146,6 +163,7 @@ class RunFilter:
     tool: str | None = None
     fork_of: str | None = None
     text: str | None = None
+    id_part: str | None = None
     since_ns: int | None = None
     until_ns: int | None = None
 

@@ -1,14 +1,15 @@
 """store → query: a run's summary as a row, and lists of runs."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 from uuid import UUID
 
+import orjson
 from asyncpg import Record
 
 from playhead_collector.store import statements as sql
-from playhead_collector.store.ports import RunFilter, RunRow
+from playhead_collector.store.ports import ModelUsage, RunFilter, RunRow
 from playhead_collector.store.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
@@ -16,8 +17,10 @@ _NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
 # These stand in `labels` only.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
-_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", "parent_missing", *_MANY))
-_BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens"}
+# Read from elsewhere when the row is read.
+_THE_STORES = ("parent_missing", "forks")
+_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", *_THE_STORES, "usage", *_MANY))
+_BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
 
 def clean(text: str) -> str:
@@ -47,9 +50,8 @@ async def write(conn: Conn, project: int, row: RunRow) -> None:
     """Stores the summary of a run that is there."""
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
     values["shared_run"] = None if row.shared is None else id_of(row.fork_of or "")
-    await sql.run(
-        conn, "write_run", project=project, run=id_of(row.run), labels=_labels(row), search=_search(row), **values
-    )
+    values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
+    await sql.run(conn, "write_run", project=project, run=id_of(row.run), **values)
 
 
 async def read(conn: Conn, project: int, run: str) -> RunRow | None:
@@ -69,6 +71,7 @@ async def page(
         project=project,
         labels=[label(name, value) for name, value in asked.items() if value is not None],
         search=clean(where.text or "").lower(),
+        id_part=where.id_part or "",
         since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
         until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
         before_started=BIGINT if before is None else before[0],
@@ -101,4 +104,20 @@ def _row(found: Record) -> RunRow:
     for many, one in _MANY.items():
         start = label(one, "")
         values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
-    return RunRow(run=found["run_id"].hex, parent_missing=found["parent_missing"], **values)
+    values |= {name: found[name] for name in _THE_STORES}
+    return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), **values)
+
+
+def _usage_json(row: RunRow) -> str | None:
+    """Without fields that are zero or unknown: most runs use one model, and most calls no cache."""
+    if row.usage is None:
+        return None
+    lines = [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]
+    return orjson.dumps(lines).decode()
+
+
+def _usage(text: str | None) -> tuple[ModelUsage, ...] | None:
+    if text is None:
+        return None
+    nothing: dict[str, Any] = {"model": None, "asked": None, "input_tokens": 0, "output_tokens": 0}
+    return tuple(ModelUsage(**{**nothing, **line}) for line in orjson.loads(text))

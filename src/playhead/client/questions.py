@@ -32,18 +32,26 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease)
         tool: str | None = None,
         fork_of: str | None = None,
         text: str | None = None,
+        id: str | None = None,  # noqa: A002 - its name in the API
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> Listing[a.RunSummary]:
-        """Runs, newest first, at most `limit`; all conditions must hold."""
+        """Runs, newest first, at most `limit`; all conditions must hold.  `id` is a part of their id."""
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
-        words |= {"tool": tool, "fork_of": fork_of, "text": text, "since": _time(since), "until": _time(until)}
+        words |= {
+            "tool": tool,
+            "fork_of": fork_of,
+            "text": text,
+            "id": id,
+            "since": _time(since),
+            "until": _time(until),
+        }
         return Listing("runs", words, limit)
 
     @asked
     def run(self, run: str) -> Question[a.RunDetail]:
-        """One run in a few words."""
+        """One run in a few words.  Here and wherever a run is named: its id, a part that no other has, or `last`."""
         return Question(_of(run))
 
     @listed
@@ -55,10 +63,20 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease)
         kinds: Sequence[str] = (),
         priority: Literal["critical", "normal"] | None = None,
         since: str | datetime | None = None,
+        preview: int = 0,
         limit: int | None = None,
     ) -> Listing[a.RecordedEvent]:
-        """What happened behind seq `after`, in order."""
-        params = {"after": after, "kinds": ",".join(kinds) or None, "priority": priority, "since": _time(since)}
+        """What happened behind seq `after`, in order.
+
+        `preview`: so many characters (up to 10,000) of each value that an event names, in `previews`.
+        """
+        params = {
+            "preview": preview or None,
+            "after": after,
+            "kinds": ",".join(kinds) or None,
+            "priority": priority,
+            "since": _time(since),
+        }
         return Listing(_of(run, "events"), params, limit)
 
     @asked

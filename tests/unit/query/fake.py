@@ -109,6 +109,7 @@ class FakeStore:
         self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[RunRow]:
         rows = [row for row in self.rows.values() if where.fork_of in (None, row.fork_of)]
+        rows = [row for row in rows if (where.id_part or "") in row.run]
         newest = sorted(rows, key=lambda row: (row.started_ns, row.run), reverse=True)
         return [row for row in newest if before is None or (row.started_ns, row.run) < before][:limit]
 

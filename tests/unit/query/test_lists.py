@@ -16,6 +16,7 @@ from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.query.content import content_value, parse_ref, read_batch, read_thread
 from playhead_collector.query.events import EventFilter, list_events
 from playhead_collector.query.paging import read_row_cursor, read_seq, row_cursor
+from playhead_collector.query.prices import shipped
 from playhead_collector.query.runs import list_runs, run_detail
 from playhead_collector.query.times import parse_time, rfc3339
 from playhead_collector.query.trace import in_tree_order
@@ -82,7 +83,7 @@ async def test_pages_of_runs_join_to_the_whole_list_newest_first(store: FakeStor
         store.rows[run] = RunRow(run=run, name=None, status="running", started_ns=EPOCH_NS + n // 3, ended_ns=None)
     seen, cursor = [], None
     while True:
-        page = await list_runs(store, 1, RunFilter(), 5, cursor)  # pyright: ignore[reportArgumentType]
+        page = await list_runs(store, 1, RunFilter(), 5, cursor, shipped())  # pyright: ignore[reportArgumentType]
         seen += [row["run"] for row in page["items"]]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -105,12 +106,12 @@ def test_what_is_no_cursor_is_refused_and_nothing_else_happens(text: str):
 async def test_a_run_says_how_whole_its_record_is_and_where_to_ask_on(store: FakeStore):
     store.keep_run([], spans_missing=2, fork_of="f" * 32, fork_at=7, parent_missing=True)
     store.keep_run([], "e" * 32, fork_of=RUN, fork_at=3, attempt=2)
-    detail = await run_detail(record_of(store))
+    detail = await run_detail(record_of(store), shipped())
     whole = {"complete": False, "spans_missing": 2, "content_pending": 0, "parent_missing": True, "sealed": False}
     assert detail["completeness"] == whole
     assert [(fork["run"], fork["at"]) for fork in detail["forks"]] == [("e" * 32, 3)]
     assert detail["links"]["forks"] == f"/api/v1/runs?fork_of={RUN}"
-    assert (detail["attempts"], (await run_detail(record_of(store, "e" * 32)))["attempts"]) == (1, 3)
+    assert (detail["attempts"], (await run_detail(record_of(store, "e" * 32), shipped()))["attempts"]) == (1, 3)
     assert detail["links"]["tool_calls"] == f"/api/v1/runs/{RUN}/tool-calls"
     assert detail["links"]["fork_of"] == f"/api/v1/runs/{'f' * 32}"
 

@@ -1,6 +1,8 @@
 """Answers about runs, and the events in them."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
+
+from playhead.model.answers.calls import CallError
 
 
 class Completeness(TypedDict):
@@ -21,6 +23,7 @@ class Completeness(TypedDict):
 class RunSummary(TypedDict):
     """A run as lists show it.  Counts and sums are those of its state after the last event, whose seq is `events`.
 
+    `cost` is what the calls whose price is known cost, in the currency of the prices; null when none is known.
     A fork parts from `fork_of` at seq `fork_at`: the `shared` events before that are its parent's, and count."""
 
     run: str
@@ -42,12 +45,14 @@ class RunSummary(TypedDict):
     errors: int
     input_tokens: int
     output_tokens: int
+    cost: float | None
     context_peak: int | None
     compressions: int
     completeness: Completeness
     fork_of: str | None
     fork_at: int | None
     shared: int | None
+    fork_count: int
 
 
 class Fork(TypedDict):
@@ -61,16 +66,23 @@ class Fork(TypedDict):
 
 
 class RunDetail(RunSummary):
-    """A run, how many attempts there were at it, its forks (newest first), and the paths of what can be asked."""
+    """A run, how many attempts there were at it, its forks (newest first), and the paths of what can be asked.
+
+    `metadata` is what the program said about it, as JSON; `error` what a failed run failed with."""
 
     attempts: int
+    metadata: Any
+    error: CallError | None
     forks: list[Fork]
     more_forks: bool
     links: dict[str, str]
 
 
 class RecordedEvent(TypedDict):
-    """A fact about a run.  `id` is stable; `seq` may still shift while the run is open (see `completeness.sealed`)."""
+    """A fact about a run.  `id` is stable; `seq` may still shift while the run is open (see `completeness.sealed`).
+
+    `previews`, when asked for: the values of `refs` as text, each up to the length that was asked for; a longer one ends
+    with `…`.  A value that is not stored, or is no text, has none."""
 
     id: str
     run: str
@@ -83,3 +95,4 @@ class RecordedEvent(TypedDict):
     late: bool
     data: dict[str, Any]
     refs: dict[str, str]
+    previews: NotRequired[dict[str, str]]

@@ -1,0 +1,42 @@
+"""Which run a name means: an id, a part of one, or `last`."""
+
+import re
+
+from playhead_collector.errors import Refused
+from playhead_collector.store.ports import RunFilter, Store
+
+LAST = "last"
+_ID = re.compile("[0-9a-f]{32}")
+_PART = re.compile("[0-9a-f]{1,31}")
+_MOST_NAMED = 5
+
+
+async def run_named(store: Store, project: int, name: str) -> str:
+    """The id of the run: `name` is an id, a part of one that no other run has, or `last` for the newest run.
+
+    A whole id is returned without looking whether there is such a run.  Raises Refused (404): no run, or several.
+    """
+    wanted = name.strip().lower()
+    if _ID.fullmatch(wanted):
+        return wanted
+    if wanted == LAST:
+        newest = await store.runs(project, RunFilter(), limit=1)
+        if not newest:
+            raise Refused(404, "no_such_run", "no run has been recorded yet: run a program that uses playhead")
+        return newest[0].run
+    if not _PART.fullmatch(wanted):
+        raise _unknown(name)
+    found = await store.runs(project, RunFilter(id_part=wanted), limit=_MOST_NAMED + 1)
+    if not found:
+        raise _unknown(name)
+    if len(found) > 1:
+        some = ", ".join(row.run for row in found[:_MOST_NAMED])
+        more = " and more" if len(found) > _MOST_NAMED else ""
+        message = f"several runs have {wanted!r} in their id ({some}{more}): write more of the one that you mean"
+        raise Refused(404, "ambiguous_run", message)
+    return found[0].run
+
+
+def _unknown(name: str) -> Refused:
+    message = f"there is no run {name[:40]!r}: name one by its id, a part of it, or `last`; the list of runs has them"
+    return Refused(404, "no_such_run", message)
