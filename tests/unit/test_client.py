@@ -102,7 +102,7 @@ def test_every_question_is_documented_and_shows_its_parameters(client: Client):
 
 
 def test_what_is_not_there_is_not_found_with_a_hint(client: Client):
-    with pytest.raises(NotFound, match="GET /api/v1/runs lists"):
+    with pytest.raises(NotFound, match="`playhead runs` lists"):
         client.run("f" * 32)
     with pytest.raises(NotFound, match="its events are 1 to 1207"):
         client.state(RUN, at=9_999)

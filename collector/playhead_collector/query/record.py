@@ -104,7 +104,7 @@ async def open_record(store: Store, runner: Runner, project: int, run: str) -> R
         run = await run_named(store, project, run)
     row = await _projected(store, runner, project, run, frozenset())
     if row is None:
-        raise Refused(404, "no_such_run", f"there is no run {run!r}: the list of runs has those that there are")
+        raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
     return RunRecord(store, project, row)
 
 

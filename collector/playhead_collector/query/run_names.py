@@ -38,5 +38,5 @@ async def run_named(store: Store, project: int, name: str) -> str:
 
 
 def _unknown(name: str) -> Refused:
-    message = f"there is no run {name[:40]!r}: name one by its id, a part of it, or `last`; the list of runs has them"
+    message = f"there is no run {name[:40]!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
     return Refused(404, "no_such_run", message)

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from playhead_collector.store.ports import Batch, Projection, RunFilter, RunRow
+from playhead_collector.store.ports import Batch, ModelUsage, Projection, RunFilter, RunRow
 from playhead_collector.store.postgres import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
 
@@ -11,10 +11,13 @@ def made(number: int, **fields: Any) -> RunRow:
     return row(run_number(number), **{"started_ns": START_NS + number // 2} | fields)
 
 
+USAGE = (ModelUsage("gpt-4o", None, 2**40, 7, cache_read_tokens=5), ModelUsage(None, "m\ufffd", 0, 1))
 RUNS = [
     made(0, name="Order Bot", status="completed", agents=("support", "refunds"), tags=("beta",), ended_ns=START_NS + 9),
-    made(1, session="s-1", user="ann", models=("gpt-4o",), tools=("search",), input_tokens=2**40, errors=3),
-    made(2, session="s-1", status="failed", agents=("support",), tags=("beta", "eu:west"), context_peak=12),
+    made(1, forks=1, session="s-1", user="ann", models=("gpt-4o",), tools=("search",), input_tokens=2**40, errors=3),
+    made(
+        2, usage=USAGE, session="s-1", status="failed", agents=("support",), tags=("beta", "eu:west"), context_peak=12
+    ),
     made(3, name=None, user="a%_'\\", tools=("search", "pay"), fork_of=run_number(1), fork_at=9, parent_missing=True),
     made(4, name="STRASSE Ü", sealed=True, spans_missing=2, compressions=1, llm_calls=5, tool_calls=6, attempt=1),
 ]
@@ -57,6 +60,9 @@ async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
     [
         ({"agent": "support"}, [2, 0]),
         ({"agent": "support", "status": "failed"}, [2]),
+        ({"id_part": run_number(3)[-4:]}, [3]),
+        ({"id_part": run_number(3)}, [3]),
+        ({"id_part": "ff"}, []),
         ({"status": "running"}, [4, 3, 1]),
         ({"session": "s-1"}, [2, 1]),
         ({"user": "a%_'\\"}, [3]),

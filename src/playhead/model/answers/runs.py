@@ -81,8 +81,8 @@ class RunDetail(RunSummary):
 class RecordedEvent(TypedDict):
     """A fact about a run.  `id` is stable; `seq` may still shift while the run is open (see `completeness.sealed`).
 
-    `previews`, when asked for: the values of `refs` as text, each up to the length that was asked for; a longer one ends
-    with `…`.  A value that is not stored, or is no text, has none."""
+    `previews`, when asked for: the values of `refs` as text, up to the length asked for; a longer one ends with
+    `…`.  A value that is not stored, or is no text, has none."""
 
     id: str
     run: str
