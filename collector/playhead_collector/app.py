@@ -30,7 +30,7 @@ from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
-from playhead_collector.serve import errors, health, routes
+from playhead_collector.serve import errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.settings import Settings, without_password
@@ -107,12 +107,14 @@ def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = t
     app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
     app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock)))
     app.include_router(health.router(store))
+    app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store)))
     _observe(metrics, flow, runner)
     errors.install(app)
     if settings.api_key:
         app.add_middleware(RequireKey, key=settings.api_key)
-    app.add_middleware(CountRequests, metrics=metrics)  # added last, so it is outermost and counts refusals, too
+    app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
+    app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
     return app
 
 

@@ -27,7 +27,7 @@ from playhead.journal.recorder import JournalRecorder
 from playhead.model.span import Attributes
 from playhead.refs.intake import Intake
 from playhead.refs.named_classes import declare
-from playhead.settings import Settings, load
+from playhead.settings import Settings, load, table
 
 
 @dataclass(slots=True)
@@ -59,9 +59,10 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
     `journal_dir`, `durability`; they win over the environment.  Called again, it replaces what was set up before.
     Raises SettingInvalid.
     """
-    unknown = set(options) - set(Settings.__dataclass_fields__)
+    fields = {line.field for line in table()}
+    unknown = set(options) - fields
     if unknown:
-        known = ", ".join(sorted(Settings.__dataclass_fields__))
+        known = ", ".join(sorted(fields))
         raise TypeError(f"configure() has no option {', '.join(sorted(unknown))}; there are: redact, {known}")
     settings = load(**options)
     with _Process.mutex:
@@ -81,7 +82,8 @@ def settings_in_force() -> Settings:
 def flush(timeout: float = 10.0) -> bool:
     """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds.
 
-    What is not delivered stays in the journal, and is delivered later.
+    What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
+    delivered either, until `playhead ship --dead-letters` has sent it again.
     """
     recording = _Process.recording
     if recording is None:
@@ -180,8 +182,7 @@ def _start(settings: Settings) -> None:
     )
     recording = Recording(settings, intake, journal, recorder)
     journal.on_append = _on_first_append(recording)
-    _Process.recording = recording
-    place.recorder = recorder
+    _Process.recording, place.recorder = recording, recorder
     _reach_into_libraries(settings)
 
 

@@ -1,6 +1,7 @@
 """What a user of the SDK can set: one table, read once by `configure`.
 
-OpenTelemetry's own names come first; `PLAYHEAD_*` is for what is ours.
+Where spans go is said by `PLAYHEAD_ENDPOINT`.  Without it, OpenTelemetry's variables are read: programs often have
+them set for somebody else's collector, so they count only if a Playhead collector answers there (see `export.http`).
 """
 
 import os
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 from playhead.errors import SettingInvalid
 from playhead.model import setting as s
 from playhead.model.names import VALUE_KINDS
-from playhead.model.setting import MIB, BadSetting, InForce, Setting, in_force_of, setting, table_of
+from playhead.model.setting import MIB, BadSetting, InForce, Setting, default_of, in_force_of, setting, table_of
 
 
 def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
@@ -49,6 +50,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 MODULES = s.Kind("names of modules or packages with commas between them", _names)
+OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.Kind("name=value pairs with commas between them", _headers)
 
@@ -58,10 +60,19 @@ class Settings:
     """Everything that a user of the SDK can set, with the values in force."""
 
     endpoint: str = setting(
-        "OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318", s.HTTP_URL, "the collector: where spans and content go"
+        "PLAYHEAD_ENDPOINT",
+        "http://127.0.0.1:4318",
+        s.HTTP_URL,
+        "the Playhead collector: where spans and content go",
+        fallback=OTEL_ENDPOINT,
     )
     headers: tuple[tuple[str, str], ...] = setting(
-        "OTEL_EXPORTER_OTLP_HEADERS", (), HEADERS, "headers to send along, name=value,name=value", secret=True
+        "PLAYHEAD_HEADERS",
+        (),
+        HEADERS,
+        "headers to send along, name=value,name=value",
+        secret=True,
+        fallback=OTEL_HEADERS,
     )
     disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing")
     api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.TEXT, "the collector's key, if it has one", secret=True)
@@ -118,6 +129,8 @@ class Settings:
     exit_timeout_seconds: float = setting(
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"
     )
+    endpoint_is_otel: bool = False
+    """Whether `endpoint` is OpenTelemetry's variable's: whose collector is there has to be found out first."""
 
 
 def table() -> tuple[Setting, ...]:
@@ -128,11 +141,21 @@ def table() -> tuple[Setting, ...]:
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
     """Every setting with its value and where that comes from.  Raises SettingInvalid."""
     try:
-        return in_force_of(Settings, environ, options)
+        lines = in_force_of(Settings, environ, options)
     except BadSetting as error:
         raise SettingInvalid(str(error)) from None
+    if _source(lines, "endpoint") in {"environment", "option"}:
+        # OpenTelemetry's headers are the key to OpenTelemetry's endpoint, and nobody else's business.
+        return tuple(default_of(line.setting) if line.source == OTEL_HEADERS else line for line in lines)
+    return lines
 
 
 def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
     """The settings in force; `options` win over the environment.  Raises SettingInvalid."""
-    return Settings(**{line.setting.field: line.value for line in in_force(environ, **options)})
+    lines = in_force(environ, **options)
+    is_otel = _source(lines, "endpoint") == OTEL_ENDPOINT
+    return Settings(**{line.setting.field: line.value for line in lines}, endpoint_is_otel=is_otel)
+
+
+def _source(lines: tuple[InForce, ...], field: str) -> str:
+    return next(line.source for line in lines if line.setting.field == field)

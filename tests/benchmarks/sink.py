@@ -88,6 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes, media_type: str) -> None:
         self.send_response(200)
+        self.send_header("playhead-collector", "1")
         self.send_header("content-type", media_type)
         self.send_header("content-length", str(len(body)))
         self.end_headers()

@@ -13,8 +13,11 @@ from typer.testing import CliRunner, Result
 from playhead.cli import app, exit_code, start
 from playhead.cli.shown import visible
 from playhead.errors import BadRequest, CollectorUnreachable, NotAuthorized, NotFound, PlayheadError, SettingInvalid
+from playhead.export.dead_letters import DeadLetters
 from playhead.model import event as ev
 from playhead.model.message import text_message
+from playhead.model.span import LogEvent
+from tests.integration.export.fake_collector import FakeCollector
 from tests.unit.query.fake import RUN, FakeStore, Story
 from tests.unit.query.served import app_on, served
 
@@ -229,3 +232,16 @@ def test_ship_says_what_it_delivered(playhead, tmp_path):
     result = playhead("ship", "--journal-dir", str(tmp_path), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["left"] == 0
+
+
+def test_ship_and_doctor_tell_of_records_that_the_collector_refused(playhead, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    DeadLetters(tmp_path, 10_000).keep([(LogEvent("playhead.checkpoint", 1, None, None, {}), "400: bad")])
+    result = playhead("ship", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["dead_letters"]) == (3, 1)
+    assert "refused records\t1 (send them again with `playhead ship --dead-letters`)" in playhead("doctor").stdout
+    with FakeCollector() as collector:
+        monkeypatch.setenv("PLAYHEAD_ENDPOINT", collector.url)
+        result = playhead("ship", "--dead-letters", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["dead_letters"]) == (0, 0)
+    assert [log.event_name for log in collector.logs] == ["playhead.checkpoint"]

@@ -179,6 +179,7 @@ def test_the_key_goes_along(monkeypatch: pytest.MonkeyPatch):
     [
         ({}, "http://127.0.0.1:4318"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:1/"}, "http://a:1"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:1/", "PLAYHEAD_ENDPOINT": "http://c:1"}, "http://c:1"),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:1", "PLAYHEAD_COLLECTOR_URL": "https://b/x/"}, "https://b/x"),
         ({"PLAYHEAD_COLLECTOR_URL": " "}, "http://127.0.0.1:4318"),
     ],

@@ -22,6 +22,10 @@ def test_the_defaults_need_no_environment():
     [
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318", "endpoint", "https://collector:4318"),
         ("OTEL_EXPORTER_OTLP_HEADERS", "a=1, B=x%20y", "headers", (("a", "1"), ("b", "x y"))),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318", "endpoint_is_otel", True),
+        ("PLAYHEAD_ENDPOINT", "https://collector:4318", "endpoint", "https://collector:4318"),
+        ("PLAYHEAD_ENDPOINT", "https://collector:4318", "endpoint_is_otel", False),
+        ("PLAYHEAD_HEADERS", "a=1", "headers", (("a", "1"),)),
         ("OTEL_SDK_DISABLED", "true", "disabled", True),
         ("PLAYHEAD_API_KEY", "k", "api_key", "k"),
         ("PLAYHEAD_JOURNAL_DIR", "/x", "journal_dir", Path("/x")),
@@ -41,9 +45,11 @@ def test_the_environment_is_read(variable: str, text: str, field: str, value: An
 
 
 def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
-    assert {line.env for line in table()} == {
+    assert {name for line in table() for name in (line.env, line.fallback) if name} == {
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "OTEL_EXPORTER_OTLP_HEADERS",
+        "PLAYHEAD_ENDPOINT",
+        "PLAYHEAD_HEADERS",
         "OTEL_SDK_DISABLED",
         "PLAYHEAD_API_KEY",
         "PLAYHEAD_CAPTURE_CONTENT",
@@ -87,6 +93,22 @@ def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, t
 def test_an_option_that_is_none_of_ours_is_an_error_that_lists_them():
     with pytest.raises(TypeError, match="no option journal; there are: redact, .*journal_dir"):
         playhead.configure(journal="/x")
+
+
+def test_the_collector_s_own_variable_comes_before_opentelemetry_s():
+    both = {"PLAYHEAD_ENDPOINT": "http://ours:1", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://theirs:2"}
+    settings = load(both)
+    assert (settings.endpoint, settings.endpoint_is_otel) == ("http://ours:1", False)
+    lines = {line.setting.env: line.source for line in in_force({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://theirs:2"})}
+    assert lines["PLAYHEAD_ENDPOINT"] == "OTEL_EXPORTER_OTLP_ENDPOINT"
+
+
+def test_the_key_to_opentelemetry_s_endpoint_is_sent_nowhere_else():
+    theirs = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://theirs:2", "OTEL_EXPORTER_OTLP_HEADERS": "api-key=secret"}
+    assert load(theirs).headers == (("api-key", "secret"),)
+    assert load(theirs | {"PLAYHEAD_ENDPOINT": "http://ours:1"}).headers == ()
+    assert load(theirs, endpoint="http://ours:1").headers == ()
+    assert load(theirs | {"PLAYHEAD_ENDPOINT": "http://ours:1", "PLAYHEAD_HEADERS": "x=1"}).headers == (("x", "1"),)
 
 
 def test_where_values_come_from_is_told():

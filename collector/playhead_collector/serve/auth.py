@@ -16,10 +16,11 @@ from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from playhead.model.names import COLLECTOR_PATH
 from playhead_collector.serve.errors import answer
 
-# A load balancer that asks whether we are alive has no key.
-OPEN_PATHS = frozenset({"/healthz"})
+# A load balancer that asks whether we are alive has no key; nor shows a client its key before it knows who is here.
+OPEN_PATHS = frozenset({"/healthz", COLLECTOR_PATH})
 
 
 class RequireKey:

@@ -70,18 +70,21 @@ def ship(
     journal_dir: Annotated[
         Path | None, typer.Option(envvar="PLAYHEAD_JOURNAL_DIR", help="The journal's folder.", show_default=False)
     ] = None,
+    dead_letters: Annotated[
+        bool, typer.Option("--dead-letters", help="Send again, too, what the collector refused before.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Send what dead processes left in their journals."""
+    """Send what dead processes left in their journals.  Exits with 3 while anything is left or refused."""
     from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
-    report = ship_orphans(journal_dir)
+    report = ship_orphans(journal_dir, letters=dead_letters)
     facts = {name: getattr(report, name) for name in report.__slots__}
     if json:
         shown.as_json(facts)
     else:
         shown.facts(facts)
-    if report.left:
+    if report.left or report.dead_letters:
         raise typer.Exit(3)
 
 
@@ -92,6 +95,7 @@ def doctor(ctx: typer.Context, json: Json = False) -> None:
         *_in_force("SDK", settings.in_force()),
         *_in_force("collector", _theirs()),
     ]
+    lines.append(_refused_records())
     problem = _reach(ctx.ensure_object(Collector), lines)
     if json:
         shown.as_json({"settings": lines, "reachable": problem is None})
@@ -114,6 +118,16 @@ def _reach(collector: Collector, lines: list[dict[str, str]]) -> PlayheadError |
     said = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
     lines.append({"of": "collector", "setting": "reachable", "value": said, "from": url})
     return None
+
+
+def _refused_records() -> dict[str, str]:
+    """What the collector would not take, and how to send it again."""
+    from playhead.export.dead_letters import FOLDER, count_letters  # noqa: PLC0415 - `--help` does without
+
+    folder = settings.load().journal_dir
+    count = count_letters(folder)
+    value = f"{count} (send them again with `playhead ship --dead-letters`)" if count else "0"
+    return {"of": "SDK", "setting": "refused records", "value": value, "from": str(folder / FOLDER)}
 
 
 def _in_force(of: str, lines: Any) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ class ShipCounters:
     asked_refs: int = 0
     retries: int = 0
     rejected: int = 0
-    """Spans, log events, contents and threads that the collector will not take."""
+    """Spans, log events, contents and threads that the collector will not take: they are dead letters now."""
     unknown_parents: int = 0
     """Threads whose beginning the collector does not have."""
     skipped_frames: int = 0

@@ -9,9 +9,11 @@ from typing import Any, TypeVar, cast
 import orjson
 
 from playhead.export.counters import ShipCounters
-from playhead.export.http import Endpoint, NotThere, Refused, elsewhere, everything_refused
+from playhead.export.dead_letters import DeadLetters, Record
+from playhead.export.http import Endpoint, everything_refused
 from playhead.export.otlp import logs_request, rejected_logs, rejected_spans, traces_request
 from playhead.export.patience import Problems, Unavailable
+from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
 from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
@@ -20,14 +22,14 @@ from playhead.model.span import LogEvent, Span
 from playhead.refs.known import KnownRefs
 from playhead.settings import Settings
 
-T = TypeVar("T")
+T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
 
 _PROTOBUF = "application/x-protobuf"
 # 1 KiB: a question costs about 100 bytes and a round trip; a smaller content is sent for little more than that.
 _WORTH_ASKING_BYTES = 1024
-# 20 items in a row, and none taken: it is not the items.
-_MOST_REFUSED_IN_A_ROW = 20
 _MOST_EPOCHS = 3
+_SLOWLY_SECONDS = 60.0
+_NOTHING_LEFT_OUT = (0, "")
 
 
 class Delivery:
@@ -38,38 +40,32 @@ class Delivery:
         settings: Settings,
         counters: ShipCounters,
         problems: Problems,
+        letters: DeadLetters,
         on_epoch_change: Callable[[], None] = lambda: None,
     ):
-        """`on_epoch_change`: the collector may have let go of content that it had."""
+        """`letters` keeps what the collector will not take.  `on_epoch_change`: the collector may have let go of
+        content that it had."""
         self._endpoint = Endpoint(settings, counters)
+        self._sending = Sending(self._endpoint.shown)
         self._counters = counters
         self._problems = problems
+        self._letters = letters
         self._on_epoch_change = on_epoch_change
         self._known = KnownRefs()
         self._epoch: str | None = None
-        self._takes_content: bool | None = None
-        self._refused_in_a_row = 0
 
     def close(self) -> None:
         """Closes the connection."""
         self._endpoint.close()
 
-    def look_again(self) -> None:
-        """Finds out anew whether the endpoint takes content: a collector may have taken a plain one's place."""
-        if self._takes_content is False:
-            self._takes_content = None
-
     def deliver(self, shipment: Shipment) -> None:
-        """Returns when all of it was acknowledged; raises Unavailable.
+        """Returns when all of it was acknowledged, or is a dead letter; raises Unavailable.
 
         What was acknowledged leaves the shipment, so that delivering it again continues where it failed.
         """
         if not shipment:
             return
-        if self._takes_content is None:
-            self._greet()
-        if self._takes_content:
-            self._deliver_content(shipment)
+        self._deliver_content(shipment)
         shipment.contents.clear()
         shipment.threads.clear()
         # Before spans: what a log event belongs to is then announced before it ends.
@@ -82,34 +78,13 @@ class Delivery:
 
     # --- content ------------------------------------------------------------------------------------------------------
 
-    def _greet(self) -> None:
-        try:
-            self._ask([])
-        except Refused as refused:
-            if refused.status >= 500:
-                raise everything_refused(self._endpoint.shown, refused) from refused
-            self._speak_plainly()
-        except NotThere:
-            self._speak_plainly()
-        else:
-            self._takes_content = True
-            self._endpoint.encoding = "zstd"
-
-    def _speak_plainly(self) -> None:
-        self._takes_content = False
-        self._endpoint.encoding = "gzip"  # the one that OTLP receivers must understand
-        self._problems.tell(
-            "plain",
-            f"{self._endpoint.shown} is no Playhead collector: it is sent spans, and content stays in the "
-            "journal; set OTEL_EXPORTER_OTLP_ENDPOINT to a collector (`playhead serve`), which can forward spans",
-        )
-
     def _deliver_content(self, shipment: Shipment) -> None:
         for _ in range(_MOST_EPOCHS):
             epoch = self._epoch
             items: list[Content | ThreadExtension] = [*self._wanted(shipment), *shipment.threads]
+            epoch = epoch or self._epoch  # the first answer of all: nothing was left out on the word of an older one
             self._send(items, self._upload)
-            if self._epoch == epoch:
+            if epoch in {None, self._epoch}:
                 return
             # What was left out because the collector had it may be gone: once more, all of it.
 
@@ -119,39 +94,35 @@ class Delivery:
         large = [content.ref.plain for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
         if not large:
             return list(unknown.values())
-        missing = self._ask_again(large)
+        missing: set[str] = set()
+
+        def ask(refs: Sequence[ContentRef]) -> tuple[int, str]:
+            missing.update(self._ask(refs))
+            return _NOTHING_LEFT_OUT
+
+        _, unanswered = self._sending.send(large, ask)
+        missing.update(each.item for each in unanswered)
         for ref in large:
             if ref not in missing:
                 self._known.add(ref.digest, ref.plain)
         return [c for c in unknown.values() if len(c.data) < _WORTH_ASKING_BYTES or c.ref.plain in missing]
-
-    def _ask_again(self, refs: Sequence[ContentRef]) -> set[str]:
-        try:
-            return self._ask(refs)
-        except (Refused, NotThere) as error:
-            self._takes_content = None  # it answered before: find out what it is now
-            raise Unavailable("content", f"{self._endpoint.shown} takes no content any more ({error})") from error
 
     def _ask(self, refs: Sequence[ContentRef]) -> set[str]:
         answer = self._talk("/v1/content/missing", orjson.dumps({"refs": refs}), "application/json")
         self._counters.asked_refs += len(refs)
         return set(cast(list[str], answer["missing"]))
 
-    def _upload(self, items: Sequence[Content | ThreadExtension]) -> int:
+    def _upload(self, items: Sequence[Content | ThreadExtension]) -> tuple[int, str]:
         contents = tuple(item for item in items if isinstance(item, Content))
         threads = tuple(item for item in items if isinstance(item, ThreadExtension))
-        try:
-            answer = self._talk("/v1/content", encode_pack(Pack(contents, threads)), PACK)
-        except NotThere as error:
-            self._takes_content = None
-            raise Unavailable("content", f"{self._endpoint.shown} takes no content any more ({error})") from error
+        answer = self._talk("/v1/content", encode_pack(Pack(contents, threads)), PACK)
         for content in contents:
             self._known.add(content.ref.digest, content.ref.plain)
         self._counters.contents += len(contents)
         self._counters.content_bytes_raw += sum(len(content.data) for content in contents)
         self._counters.threads += len(threads)
         self._counters.unknown_parents += len(answer.get("unknown_parents", ()))
-        return 0
+        return _NOTHING_LEFT_OUT
 
     def _talk(self, path: str, body: bytes, media_type: str) -> dict[str, Any]:
         raw = self._endpoint.post(path, body, media_type)
@@ -159,7 +130,7 @@ class Delivery:
             answer = cast(dict[str, Any], orjson.loads(raw))
             epoch = str(answer["epoch"])
         except (ValueError, TypeError, KeyError) as error:
-            raise NotThere(f"{path} does not answer as a Playhead collector does") from error
+            raise everything_refused(self._endpoint.shown, f"{path} answers what this version cannot read") from error
         if self._epoch not in {None, epoch}:
             self._known.forget()
             self._on_epoch_change()
@@ -168,52 +139,40 @@ class Delivery:
 
     # --- OTLP ---------------------------------------------------------------------------------------------------------
 
-    def _send_spans(self, spans: Sequence[Span]) -> int:
+    def _send_spans(self, spans: Sequence[Span]) -> tuple[int, str]:
+        return self._left_out(*rejected_spans(self._endpoint.post("/v1/traces", traces_request(spans), _PROTOBUF)))
+
+    def _send_logs(self, logs: Sequence[LogEvent]) -> tuple[int, str]:
+        return self._left_out(*rejected_logs(self._endpoint.post("/v1/logs", logs_request(logs), _PROTOBUF)))
+
+    def _left_out(self, count: int, why: str) -> tuple[int, str]:
+        if why and not count:
+            self._problems.tell("remark", f"{self._endpoint.shown} says: {why}")
+        return count, why
+
+    def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
+        """How many were taken; the others are dead letters."""
+        taken, given_up = self._sending.send(items, send)
+        if given_up:
+            self._give_up(given_up)
+        return taken
+
+    def _give_up(self, given_up: Sequence[GivenUp[Any]]) -> None:
+        records: list[tuple[Record, str]] = [(each.item, each.why) for each in given_up]
         try:
-            answer = self._endpoint.post("/v1/traces", traces_request(spans), _PROTOBUF)
-        except NotThere as error:
-            raise elsewhere(self._endpoint.shown, error) from error
-        return self._told_of(*rejected_spans(answer))
-
-    def _send_logs(self, logs: Sequence[LogEvent]) -> int:
-        try:
-            answer = self._endpoint.post("/v1/logs", logs_request(logs), _PROTOBUF)
-        except NotThere as error:
-            if self._takes_content:
-                raise elsewhere(self._endpoint.shown, error) from error
-            self._problems.tell(
-                "no logs", f"{self._endpoint.shown} takes no OTLP logs ({error}): it is sent spans without their events"
-            )
-            return len(logs)
-        return self._told_of(*rejected_logs(answer))
-
-    def _told_of(self, rejected: int, message: str) -> int:
-        if rejected or message:
-            self._problems.tell("partial", f"{self._endpoint.shown} did not take {rejected} records: {message}")
-        return rejected
-
-    def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], int]) -> int:
-        """How many were taken.  What is refused is halved until those are found that cannot be taken, and left out."""
-        if not items:
-            return 0
-        try:
-            rejected = send(items)
-        except (Refused, ValueError, TypeError) as error:  # the latter two: OTLP cannot express it
-            if len(items) > 1:
-                half = len(items) // 2
-                return self._send(items[:half], send) + self._send(items[half:], send)
-            self._leave_out(error)
-            return 0
-        self._refused_in_a_row = 0
-        self._counters.rejected += rejected
-        return len(items) - rejected
-
-    def _leave_out(self, error: Exception) -> None:
-        self._refused_in_a_row += 1
-        if isinstance(error, Refused) and self._refused_in_a_row > _MOST_REFUSED_IN_A_ROW:
-            raise everything_refused(self._endpoint.shown, error)
-        self._counters.rejected += 1
+            self._letters.keep(records)
+        except OSError as error:
+            raise Unavailable(
+                "dead letters",
+                f"{self._endpoint.shown} refuses records ({given_up[0].why}), and they cannot be put aside ({error}): "
+                "all stays in the journal; send what was put aside again with `playhead ship --dead-letters`, or make "
+                "room on the disk",
+                retry_after=_SLOWLY_SECONDS,
+                hopeless=True,
+            ) from error
+        self._counters.rejected += len(given_up)
         self._problems.tell(
-            f"refused {error}"[:40],
-            f"{self._endpoint.shown} refused a record, which is left out ({error}); more of this kind are counted only",
+            f"refused {given_up[0].why}"[:40],
+            f"{self._endpoint.shown} refuses a record ({given_up[0].why}): it is kept in {self._letters.folder}, where "
+            "`playhead ship --dead-letters` sends it from again; more of this kind are counted only",
         )

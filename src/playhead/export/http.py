@@ -1,10 +1,18 @@
 """delivery → [http] ══▶ collector.  One POST, and what its answer means for what was sent.
 
-Three things can be wrong: the collector cannot take anything now (Unavailable: keep it, try later), it does not take
-these items (Refused: find out which, go on with the others), or it does not know the path at all (NotThere).
+A Playhead collector says that it is one, with a header on each of its answers.  That tells its own verdict on what it
+was sent from trouble on the way (a proxy's 413, a load balancer's 520, somebody else's server):
+
+| answer | meaning |
+|---|---|
+| 2xx with the header | delivered |
+| 4xx with the header | Refused: find out which items it is about, go on with the others |
+| 401, 403, 407 | Unavailable: another key is wanted |
+| 408, 429, 502, 503, 504 | Unavailable: try later |
+| any other 5xx, or 4xx without the header | Refused, but not `sure`: try again first |
+| 2xx, 3xx, 404, 405 without the header | Unavailable: this is no collector |
 """
 
-import gzip
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -20,8 +28,9 @@ from opentelemetry.instrumentation.utils import suppress_instrumentation
 from playhead.export.counters import ShipCounters
 from playhead.export.otlp import status_message
 from playhead.export.patience import Unavailable
+from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 from playhead.model.setting import without_password
-from playhead.settings import Settings
+from playhead.settings import OTEL_ENDPOINT, Settings
 
 # 30 s to answer: a collector that is catching up; 5 s to connect: it is there, or it is not.
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
@@ -32,20 +41,20 @@ _LIMITS = httpx.Limits(max_connections=1, keepalive_expiry=4.0)
 _ZSTD = zstandard.ZstdCompressionParameters.from_level(7, min_match=6)  # pyright: ignore[reportUnknownMemberType]
 _SLOWLY_SECONDS = 60.0
 _LONGEST_RETRY_AFTER_SECONDS = 300.0
+_DENIED, _BUSY = frozenset({401, 403, 407}), frozenset({408, 429, 502, 503, 504})
+_NOT_THERE = frozenset({404, 405, 501})
 
 _shipping: ContextVar[bool] = ContextVar("playhead_shipping", default=False)
 
 
 class Refused(Exception):
-    """The collector will never take this request as it is."""
+    """This request was not taken.  `sure`: by the collector itself, which will never take it as it is; otherwise it may
+    be trouble on the way, and pass."""
 
-    def __init__(self, status: int, reason: str):
+    def __init__(self, status: int, reason: str, *, sure: bool):
         super().__init__(f"{status}: {reason}" if reason else str(status))
         self.status = status
-
-
-class NotThere(Exception):
-    """The endpoint answers, and not as one that knows this path."""
+        self.sure = sure
 
 
 class Endpoint:
@@ -54,13 +63,13 @@ class Endpoint:
     def __init__(self, settings: Settings, counters: ShipCounters):
         """Does not connect yet."""
         self.shown = without_password(settings.endpoint)
-        self.encoding = "zstd"
+        self._is_otel = settings.endpoint_is_otel
         self._base = settings.endpoint.rstrip("/")
         self._counters = counters
         self._zstd = zstandard.ZstdCompressor(compression_params=_ZSTD)
+        self._is_known = False
+        self._key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers = {"user-agent": "playhead", **dict(settings.headers)}
-        if settings.api_key:
-            headers["authorization"] = f"Bearer {settings.api_key}"
         with _unnoticed():
             # Reading the certificates of all authorities takes 50 ms, for nothing where there is no TLS.
             tls = self._base.startswith("https:")
@@ -71,71 +80,105 @@ class Endpoint:
         self._client.close()
 
     def post(self, path: str, body: bytes, media_type: str) -> bytes:
-        """The body of a successful answer; raises Unavailable, Refused or NotThere."""
-        sent = self._zstd.compress(body) if self.encoding == "zstd" else gzip.compress(body, 6)
+        """The body of a successful answer; raises Unavailable or Refused.  Nothing is sent before a collector has said
+        that it is one: what an agent does is not for anybody else's server."""
+        if not self._is_known:
+            self._greet()
+        sent = self._zstd.compress(body)
         self._counters.wire_bytes += len(sent)
-        headers = {"content-type": media_type, "content-encoding": self.encoding}
-        try:
-            with _unnoticed():
-                answer = self._client.post(self._base + path, content=sent, headers=headers)
-        except httpx.TransportError as error:
-            raise self._unreachable(error) from error
-        if not answer.is_success:
+        headers = {"content-type": media_type, "content-encoding": "zstd", **self._key}
+        answer = self._exchange("POST", path, headers, sent)
+        if not (answer.is_success and COLLECTOR_HEADER in answer.headers):
             self._raise_for(answer)
         return answer.content
 
-    def _unreachable(self, error: httpx.TransportError) -> Unavailable:
+    def _greet(self) -> None:
+        # Our key is not for whoever OpenTelemetry's variable may name.
+        answer = self._exchange("GET", COLLECTOR_PATH, {} if self._is_otel else self._key)
+        if COLLECTOR_HEADER in answer.headers:
+            self._is_known = True
+            return
+        status = answer.status_code
+        if status in _DENIED:
+            raise self._denied(answer)
+        if (status >= 500 and status not in _NOT_THERE) or status in _BUSY:
+            raise self._busy(answer)
+        raise self._stranger(status)
+
+    def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> httpx.Response:
+        try:
+            with _unnoticed():
+                return self._client.request(method, self._base + path, content=body, headers=headers)
+        except httpx.RequestError as error:
+            raise self._unreachable(error) from error
+
+    def _raise_for(self, answer: httpx.Response) -> None:
+        status, is_ours = answer.status_code, COLLECTOR_HEADER in answer.headers
+        if status in _DENIED:
+            raise self._denied(answer)
+        if status in _BUSY:
+            raise self._busy(answer)
+        if status < 400 or status in _NOT_THERE:
+            self._is_known = False  # it answered before: find out what is there now
+            raise Unavailable(
+                "another answer",
+                f"{self.shown} does not answer as a Playhead collector any more ({_said(answer)}): what is recorded "
+                "stays in the journal and is sent later; see what is at that address",
+            )
+        raise Refused(status, _reason(answer), sure=is_ours and status < 500)
+
+    def _unreachable(self, error: httpx.RequestError) -> Unavailable:
         slow = isinstance(error, httpx.TimeoutException)
         return Unavailable(
             "timeout" if slow else "unreachable",
             f"the collector at {self.shown} {'does not answer in time' if slow else 'cannot be reached'} "
             f"({error or type(error).__name__}): what is recorded stays in the journal and is sent later; "
-            "start one with `playhead serve`, or set OTEL_EXPORTER_OTLP_ENDPOINT",
+            "start one with `playhead serve`, or set PLAYHEAD_ENDPOINT",
             hopeless=isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol),
         )
 
-    def _raise_for(self, answer: httpx.Response) -> None:
-        status, reason = answer.status_code, _reason(answer)
-        if status in {401, 403, 407}:
-            raise Unavailable(
-                "denied",
-                f"the collector at {self.shown} wants another key ({status} {reason}): set PLAYHEAD_API_KEY; "
-                "what is recorded stays in the journal until then",
-                retry_after=_SLOWLY_SECONDS,
-                hopeless=True,
-            )
-        if status in {408, 429, 502, 503, 504}:
-            raise Unavailable(
-                "busy",
-                f"the collector at {self.shown} cannot take more now ({status} {reason}): "
-                "what is recorded stays in the journal and is sent later",
-                retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
-            )
-        if status in {404, 405, 501} or answer.is_redirect:
-            raise NotThere(f"{answer.request.url.path} answers {status} {reason}".rstrip())
-        raise Refused(status, reason)
+    def _denied(self, answer: httpx.Response) -> Unavailable:
+        return Unavailable(
+            "denied",
+            f"the collector at {self.shown} wants another key ({_said(answer)}): set PLAYHEAD_API_KEY; "
+            "what is recorded stays in the journal until then",
+            retry_after=_SLOWLY_SECONDS,
+            hopeless=True,
+        )
+
+    def _busy(self, answer: httpx.Response) -> Unavailable:
+        return Unavailable(
+            "busy",
+            f"the collector at {self.shown} cannot take more now ({_said(answer)}): "
+            "what is recorded stays in the journal and is sent later",
+            retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
+        )
+
+    def _stranger(self, status: int) -> Unavailable:
+        named = f"{OTEL_ENDPOINT}, {self.shown}," if self._is_otel else self.shown
+        return Unavailable(
+            "stranger",
+            f"what answers at {named} is no Playhead collector ({COLLECTOR_PATH} answers {status}): nothing is sent "
+            "there, and what is recorded stays in the journal; start a collector with `playhead serve`, and set "
+            "PLAYHEAD_ENDPOINT to its address (without a path such as /v1/traces)",
+            retry_after=_SLOWLY_SECONDS,
+            hopeless=True,
+        )
 
 
-def elsewhere(shown: str, error: NotThere) -> Unavailable:
-    """For a path without which nothing works."""
-    return Unavailable(
-        "elsewhere",
-        f"there is no collector at {shown} ({error}): set OTEL_EXPORTER_OTLP_ENDPOINT to the collector's address "
-        "without /v1/traces; what is recorded stays in the journal until then",
-        retry_after=_SLOWLY_SECONDS,
-        hopeless=True,
-    )
-
-
-def everything_refused(shown: str, refused: Refused) -> Unavailable:
+def everything_refused(shown: str, why: str) -> Unavailable:
     """For a collector that takes nothing at all: losing everything helps nobody."""
     return Unavailable(
         "everything refused",
-        f"the collector at {shown} refuses everything ({refused}): what is recorded stays in the journal; "
-        "see the collector's log, and whether it and this program have versions that fit",
+        f"the collector at {shown} refuses everything ({why}): what is recorded stays in the journal; "
+        "see the collector's log, what is between it and this program, and whether the two have versions that fit",
         retry_after=_SLOWLY_SECONDS,
         hopeless=True,
     )
+
+
+def _said(answer: httpx.Response) -> str:
+    return f"{answer.status_code} {_reason(answer)}".rstrip()
 
 
 def _reason(answer: httpx.Response) -> str:

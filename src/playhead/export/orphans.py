@@ -1,4 +1,4 @@
-"""`playhead ship`: delivers, now, what dead processes left in the journal."""
+"""`playhead ship`: delivers, now, what dead processes left in the journal, and dead letters when that is asked for."""
 
 import threading
 from collections.abc import Callable
@@ -7,24 +7,30 @@ from pathlib import Path
 
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, undelivered
+from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
 from playhead.export.delivery import Delivery
 from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.shipment import Shipment
 from playhead.settings import Settings, load
 
-_TRIES = 5
+# More than `sending` waits out an odd answer, so that a record which alone is refused does not hold up the others.
+_TRIES = 8
 _LONGEST_WAIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ShipReport:
-    """What `ship_orphans` did.  `bytes` went over the wire; `left` lanes are still to be delivered: see `problem`."""
+    """What `ship_orphans` did.  `bytes` went over the wire; `left` lanes are still to be delivered: see `problem`.
+
+    `dead_letters`: records that the collector refused, this time or before, and that are kept in the journal's folder.
+    """
 
     lanes: int
     spans: int
     contents: int
     bytes: int
     left: int
+    dead_letters: int = 0
     problem: str = ""
 
 
@@ -32,26 +38,43 @@ def ship_orphans(
     journal_dir: Path | None = None,
     settings: Settings | None = None,
     *,
+    letters: bool = False,
     clock: Clock | None = None,
     on_problem: Callable[[str], None] | None = None,
 ) -> ShipReport:
-    """Delivers all that dead processes left; a collector that cannot be reached is a `problem` of the report."""
+    """Delivers all that dead processes left; a collector that cannot be reached is a `problem` of the report.
+
+    `letters`: sends dead letters again, too; those that are refused again stay.
+    """
     settings = settings or load()
     folder = journal_dir or settings.journal_dir
     counters = ShipCounters()
     dead = DeadLanes(folder, counters)
-    delivery = Delivery(settings, counters, Problems(on_problem))
+    again = dead_letters(folder) if letters else []  # not those of this time
+    aside = DeadLetters(folder, most_bytes(settings))
+    delivery = Delivery(settings, counters, Problems(on_problem), aside)
     deliver, problem = _patient(delivery.deliver, clock or SystemClock(), counters), ""
     try:
         while dead.step(deliver):
             pass
+        for path in again:
+            _send_again(path, deliver)
     except Unavailable as error:
         problem = str(error)
     finally:
         delivery.close()
-    return ShipReport(
-        dead.shipped, counters.spans, counters.contents, counters.wire_bytes, len(undelivered(folder)), problem
-    )
+    left = len(undelivered(folder))
+    sent = (dead.shipped, counters.spans, counters.contents, counters.wire_bytes)
+    return ShipReport(*sent, left, count_letters(folder), problem)
+
+
+def _send_again(path: Path, deliver: Callable[[Shipment], None]) -> None:
+    """What is refused again is in a new file by the time that this one goes."""
+    shipment = read_letters(path)
+    unreadable = shipment.unreadable
+    deliver(shipment)
+    if not unreadable:
+        path.unlink(missing_ok=True)
 
 
 def _patient(deliver: Callable[[Shipment], None], clock: Clock, counters: ShipCounters) -> Callable[[Shipment], None]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
+from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader, Position
@@ -71,6 +72,7 @@ class Shipper:
         self.counters = ShipCounters()
         self._process = os.getpid()
         self._lane = LaneReader(lane_path)
+        self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: Delivery | None = None
         self._dead: DeadLanes | None = None
@@ -113,14 +115,15 @@ class Shipper:
         self._bell.set()
 
     def flush(self, timeout_s: float) -> bool:
-        """Whether all that was appended before is acknowledged.  Gives up early when waiting is of no use."""
+        """Whether all that was appended before is acknowledged, and nothing was put aside as a dead letter.  Gives up
+        early when waiting is of no use."""
         if self._process != os.getpid():
             return True  # a child that has appended nothing; the locks here may be held by threads that it has not
         self.start()
         deadline = time.monotonic() + timeout_s
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
-                return is_delivered(self._lane.path)
+                return is_delivered(self._lane.path) and not self._letters.waiting()
             self._asked += 1
             mine = self._asked
             self._bell.set()
@@ -130,7 +133,7 @@ class Shipper:
                 if left <= 0 or (self._failed >= mine and self._hopeless_seconds > left):
                     return False
                 self._turn.wait(left)
-            return True
+        return not self._letters.waiting()
 
     def stop(self, timeout_s: float) -> bool:
         """Flushes, and ends the thread; what `flush` says.  What is left stays in the journal."""
@@ -251,7 +254,9 @@ class Shipper:
                 from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
 
                 "host".encode("idna")  # these two import more: the first look-up of an address, and the first client
-                self._delivery = Delivery(self._settings, self.counters, self._problems, self._on_epoch_change)
+                self._delivery = Delivery(
+                    self._settings, self.counters, self._problems, self._letters, self._on_epoch_change
+                )
         return self._delivery
 
     def _ship_dead(self) -> None:
@@ -261,8 +266,6 @@ class Shipper:
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
-            if self._delivery is not None:
-                self._delivery.look_again()
         try:
             if not self._dead.step(lambda shipment: self._to_deliver().deliver(shipment)):
                 self._dead = None

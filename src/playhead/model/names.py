@@ -129,3 +129,7 @@ KINDS: Final = ("agent", "llm", "tool", "retriever", "embedding", "guardrail", "
 VALUE_KINDS: Final = ("clock", "random", "uuid")  # what a run may record besides its calls
 REPLAYED_KINDS = frozenset({"llm", "tool", "retriever", "embedding"})  # answered from the record when a run goes on
 REF_SUFFIX: Final = "_ref"
+
+# --- HTTP ------------------------------------------------------------------------------------------------------------
+COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and of nobody else
+COLLECTOR_PATH: Final = "/v1/playhead"  # answers whoever asks whether a collector is there; needs no key

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -38,14 +38,16 @@ class Setting:
     kind: Kind
     help: str
     secret: bool
+    fallback: str | None = None
+    """Another program's variable, which is read where `env` is not set."""
 
-    def read(self, text: str) -> Any:
-        """The value that `text` stands for.  Raises BadSetting."""
+    def read(self, text: str, variable: str | None = None) -> Any:
+        """The value that `text`, found in `variable`, stands for.  Raises BadSetting."""
         try:
             return self.kind.read(text.strip())
         except ValueError:
             shown = "the value that it has" if self.secret else repr(text)
-            raise BadSetting(f"{self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
+            raise BadSetting(f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
 
     def shown(self, value: Any) -> str:
         """The value as a person may see it, in a terminal or a log: without secrets."""
@@ -60,21 +62,32 @@ class InForce:
 
     setting: Setting
     value: Any
-    source: Literal["default", "environment", "option"]
+    source: str
+    """`default`, `option` or `environment`; or the fallback's name, if the value is its."""
 
     def __str__(self) -> str:
         return f"{self.setting.env} = {self.setting.shown(self.value)} ({self.source})"
 
 
-def setting(env: str, default: Any, kind: Kind, help: str, *, secret: bool = False) -> Any:  # noqa: A002 - users' word
+def setting(
+    env: str,
+    default: Any,
+    kind: Kind,
+    help: str,  # noqa: A002 - users' word
+    *,
+    secret: bool = False,
+    fallback: str | None = None,
+) -> Any:
     """A field of a table; a callable default is called when it is needed."""
-    line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret}
+    line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret, "fallback": fallback}
     return dataclasses.field(default_factory=default if callable(default) else lambda: default, metadata=line)
 
 
 def table_of(settings: type[Any]) -> tuple[Setting, ...]:
-    """Every setting of a table, in the order in which to show them."""
-    return tuple(Setting(field=field.name, **field.metadata) for field in dataclasses.fields(settings))
+    """Every setting of a table, in the order in which to show them.  Fields made without `setting` are none."""
+    return tuple(
+        Setting(field=field.name, **field.metadata) for field in dataclasses.fields(settings) if field.metadata
+    )
 
 
 def in_force_of(
@@ -86,14 +99,21 @@ def in_force_of(
     variable is an unset one, as OpenTelemetry has it.  Raises BadSetting.
     """
     given = options or {}
-    return tuple(_settle(line, environ.get(line.env, ""), given.get(line.field)) for line in table_of(settings))
+    return tuple(_settle(line, environ, given.get(line.field)) for line in table_of(settings))
 
 
-def _settle(line: Setting, text: str, option: Any) -> InForce:
+def _settle(line: Setting, environ: Mapping[str, str], option: Any) -> InForce:
     if option is not None:
         return InForce(line, line.read(option) if isinstance(option, str) else option, "option")
-    if text.strip():
-        return InForce(line, line.read(text), "environment")
+    for variable, source in ((line.env, "environment"), (line.fallback, line.fallback)):
+        text = environ.get(variable, "") if variable else ""
+        if text.strip():
+            return InForce(line, line.read(text, variable), source or "")
+    return default_of(line)
+
+
+def default_of(line: Setting) -> InForce:
+    """The setting where nobody has said anything."""
     return InForce(line, line.default() if callable(line.default) else line.default, "default")
 
 

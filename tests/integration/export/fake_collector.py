@@ -22,6 +22,7 @@ from playhead.model.pack import Pack, decode_pack
 from playhead.model.thread import extend
 
 LOGS, TRACES, CONTENT, MISSING = "/v1/logs", "/v1/traces", "/v1/content", "/v1/content/missing"
+WHO = "/v1/playhead"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Answer:
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
+    by: str = "collector"
+    """`collector`: it says who it is; anything else is something in between, or another server."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class FakeCollector:
     key: str | None = None
     epoch: str = "1"
     plain: bool = False
+    """A server of somebody else's, that takes OTLP."""
     answers: deque[tuple[str, Answer]] = field(default_factory=deque)
     """(path, answer) to be given, in this order, to the next requests of that path."""
     refuse: Callable[[str, Any], Answer | None] = lambda path, decoded: None
@@ -110,16 +114,23 @@ class FakeCollector:
         self.arrived.set()
         if self.hang is not None:
             self.hang.wait(30)
+        if request.path == WHO:
+            return self._scripted(WHO) or (Answer(404) if self.plain else _json({"collector": "1"}))
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
             return Answer(401)
-        for scripted in list(self.answers):
-            if scripted[0] == request.path:
-                self.answers.remove(scripted)
-                return scripted[1]
+        if (scripted := self._scripted(request.path)) is not None:
+            return scripted
         if self.plain and request.path not in {TRACES, LOGS}:
             return Answer(404)
         decoded = _decode(request)
         return self.refuse(request.path, decoded) or self._keep(request.path, decoded)
+
+    def _scripted(self, path: str) -> Answer | None:
+        for scripted in list(self.answers):
+            if scripted[0] == path:
+                self.answers.remove(scripted)
+                return scripted[1]
+        return None
 
     def _keep(self, path: str, decoded: Any) -> Answer:
         if path == MISSING:
@@ -210,6 +221,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.collector.answer(Request(self.path, headers, sent, body))
         try:
             self.send_response(answer.status)
+            if answer.by == "collector" and not self.collector.plain:
+                self.send_header("playhead-collector", "1")
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(answer.body)))
@@ -217,6 +230,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer.body)
         except OSError:  # the client has gone
             self.close_connection = True
+
+    def do_GET(self) -> None:
+        self.do_POST()
 
     def log_message(self, *args: Any) -> None:
         pass

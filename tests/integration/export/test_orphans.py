@@ -15,7 +15,7 @@ from playhead.export.orphans import ShipReport, ship_orphans
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.settings import Settings
-from tests.integration.export.fake_collector import MISSING, TRACES, Answer, FakeCollector, closed_port
+from tests.integration.export.fake_collector import TRACES, Answer, FakeCollector, closed_port
 from tests.integration.export.test_ship_failures import wait_until
 from tests.unit.export.records import WHO, content, span
 
@@ -72,7 +72,7 @@ def test_a_busy_collector_is_waited_for_but_not_forever(journal: Path, collector
     assert ship(journal, collector.url, clock=clock).spans == 1
     assert clock.waits == [7]
     dead_lane(journal, span(2))
-    collector.answer_next(MISSING, *[Answer(503)] * 5)
+    collector.answer_next(TRACES, *[Answer(503)] * 8)
     assert ship(journal, collector.url, clock=clock).left == 1
 
 

@@ -1,26 +1,40 @@
 """The shipper against a collector that fails in every way we know."""
 
+import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, read_letters
+from playhead.export.orphans import ship_orphans
 from playhead.export.ship import Shipper
+from playhead.export.shipment import Shipment
+from playhead.journal.frame import frames_in
 from playhead.journal.lane import LaneReader, LaneWriter, Position
 from playhead.model.pack import Pack
+from playhead.settings import Settings
+from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import (
     CONTENT,
     LOGS,
     MISSING,
     TRACES,
+    WHO,
     Answer,
     FakeCollector,
+    attributes_of,
     closed_port,
 )
-from tests.unit.export.records import content, log, span
+from tests.unit.export.records import WHO as RESOURCE
+from tests.unit.export.records import content, log, span, thread
 
 
 def names_in(request: Any) -> list[str]:
@@ -33,7 +47,7 @@ def test_a_collector_that_is_busy_is_asked_again_until_it_takes_everything_once(
     shipper: Shipper, lane: LaneWriter, collector: FakeCollector, status: int, path: str
 ):
     collector.answer_next(path, Answer(status), Answer(status))
-    lane.append(content(b"x") + log("playhead.checkpoint", 1) + span(1))
+    lane.append(content(b"x" * 2000) + log("playhead.checkpoint", 1) + span(1))
     assert shipper.flush(10)
     assert shipper.counters.retries == 2
     assert (collector.span_names(), len(collector.logs), len(collector.content_deliveries)) == (["step 1"], 1, 1)
@@ -119,7 +133,8 @@ def test_one_span_that_the_collector_refuses_is_left_out_and_all_others_arrive(
 
     collector.refuse = poison
     lane.append(b"".join(span(number) for number in range(1, 201)))
-    assert shipper.flush(10)
+    assert not shipper.flush(10), "one of them has not been delivered"
+    assert LaneReader(lane.path).acked() == lane.position
     assert sorted(collector.span_names()) == sorted(f"step {n}" for n in range(1, 201) if n != 77)
     assert (shipper.counters.rejected, shipper.counters.spans) == (1, 199)
     assert len(collector.requests) < 25
@@ -137,7 +152,7 @@ def test_one_content_that_the_collector_refuses_is_left_out_and_its_span_arrives
 
     collector.refuse = poison
     lane.append(content(b"a") + content(b"poison") + content(b"b") + span(1))
-    assert shipper.flush(10)
+    assert not shipper.flush(10)
     assert sorted(collector.contents.values()) == [b"a", b"b"]
     assert collector.span_names() == ["step 1"]
     assert shipper.counters.rejected == 1
@@ -147,7 +162,7 @@ def test_one_content_that_the_collector_refuses_is_left_out_and_its_span_arrives
 
 def test_a_span_that_cannot_be_encoded_is_left_out(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     lane.append(span(1) + span(2, trace_id="no hex") + span(3))
-    assert shipper.flush(10)
+    assert not shipper.flush(10)
     assert collector.span_names() == ["step 1", "step 3"]
     assert shipper.counters.rejected == 1
 
@@ -180,66 +195,183 @@ def test_a_wrong_key_is_said_once_and_the_records_are_kept(
     assert collector.span_names() == ["step 1"]
 
 
-def test_an_endpoint_that_is_no_playhead_collector_is_sent_spans_with_gzip(
-    shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str]
+@pytest.mark.parametrize("path", [MISSING, CONTENT, LOGS, TRACES])
+@pytest.mark.parametrize(("status", "by"), [(400, "proxy"), (413, "proxy"), *[(s, "") for s in (418, 500, 507, 520)]])
+def test_a_while_of_odd_answers_loses_nothing(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector, status: int, by: str, path: str
 ):
-    collector.plain = True
-    lane.append(content(b"x") + log("playhead.checkpoint", 1) + span(1))
-    lane.append(content(b"y") + span(2))
+    collector.answer_next(path, *[Answer(status, by=by or "proxy")] * 4)
+    lane.append(content(b"x" * 2000) + b"".join(log("playhead.checkpoint", n) + span(n) for n in range(1, 6)))
     assert shipper.flush(10)
-    assert collector.span_names() == ["step 1", "step 2"]
-    assert collector.contents == {}
-    assert {r.headers["content-encoding"] for r in collector.requests if r.path == TRACES} == {"gzip"}
-    assert len(told) == 1
-    assert "no Playhead collector" in told[0]
+    assert {each.name for each in collector.spans} == {f"step {n}" for n in range(1, 6)}
+    assert (len(collector.logs), len(collector.content_deliveries)) == (5, 1)
+    assert shipper.counters.rejected == 0
 
 
-def test_an_endpoint_that_takes_no_logs_is_still_sent_spans(
-    shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str]
+def test_an_error_of_the_collector_itself_is_waited_out(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
+    collector.answer_next(TRACES, *[Answer(500)] * 4)
+    lane.append(span(1) + span(2))
+    assert shipper.flush(10)
+    assert (shipper.counters.retries, shipper.counters.rejected) == (4, 0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    outages=st.lists(
+        st.tuples(st.sampled_from([400, 413, 429, 500, 503, 520]), st.integers(1, 40), st.integers(0, 30)), max_size=3
+    ),
+    spans=st.integers(1, 40),
+)
+def test_outages_of_any_length_lose_nothing(outages: list[tuple[int, int, int]], spans: int):
+    """An outage is so many requests that something in between answers; then so many arrive.  What is put aside because
+    one outage ended and the next began at just that record is still there, and is sent again."""
+    script = [answer for status, bad, good in outages for answer in [Answer(status, by="proxy")] * bad + [None] * good]
+    with FakeCollector() as collector, tempfile.TemporaryDirectory() as folder:
+        collector.refuse = lambda path, decoded: script.pop(0) if script else None
+        writer = LaneWriter(Path(folder), fsync=False, resource_frame=RESOURCE)
+        writer.append(content(b"x") + b"".join(span(number) for number in range(1, spans + 1)))
+        mine = Settings(endpoint=collector.url, linger_seconds=0.0, journal_dir=Path(folder))
+        told: list[str] = []
+        shipper = Shipper(mine, writer.path, clock=ImpatientClock(), on_problem=told.append)
+        all_there = wait_until(lambda: shipper.flush(10) or shipper.counters.rejected, 30)
+        shipper.stop(10)
+        assert all_there, told
+        assert LaneReader(writer.path).acked() == writer.position
+        writer.close()
+        if len(outages) < 2:
+            assert shipper.counters.rejected == 0
+        else:
+            ship_orphans(Path(folder), mine, letters=True, clock=ImpatientClock())
+        assert {each.name for each in collector.spans} == {f"step {number}" for number in range(1, spans + 1)}
+        assert collector.content_deliveries
+        assert dead_letters(Path(folder)) == []
+
+
+@pytest.mark.parametrize("by", ["collector", "proxy"])
+def test_a_record_that_alone_is_refused_is_kept_and_can_be_sent_again(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str], by: str
 ):
-    collector.plain = True
-    collector.answer_next(LOGS, Answer(404))
-    lane.append(log("playhead.checkpoint", 1) + span(1))
-    assert shipper.flush(10)
-    assert collector.span_names() == ["step 1"]
-    assert len(told) == 2
+    def poison(path: str, decoded: Any) -> Answer | None:
+        bad = (path == TRACES and "step 7" in names_in(decoded)) or (
+            path == LOGS and b"poison" in decoded.SerializeToString()
+        )
+        return Answer(400, by=by) if bad else None
+
+    collector.refuse = poison
+    lane.append(b"".join(span(number, a=number) for number in range(1, 20)))
+    lane.append(log("poison", 1) + log("playhead.checkpoint", 2) + content(b"c"))
+    assert not shipper.flush(10)
+    assert wait_until(lambda: LaneReader(lane.path).acked() == lane.position)
+    assert (shipper.counters.rejected, len(collector.spans)) == (2, 18)
+    assert len([sentence for sentence in told if "--dead-letters" in sentence]) == 1
+    journal = lane.path.parent
+    assert count_letters(journal) == 2
+
+    mine = Settings(endpoint=collector.url, journal_dir=journal)
+    still = ship_orphans(journal, mine, letters=True, clock=ImpatientClock(), on_problem=told.append)
+    assert (still.dead_letters, still.left) == (2, 0)
+    collector.refuse = lambda path, decoded: None
+    assert ship_orphans(journal, mine).dead_letters == 2, "not asked for"
+    sent = ship_orphans(journal, mine, letters=True)
+    assert (sent.spans, sent.dead_letters, sent.problem) == (1, 0, "")
+    again = collector.spans[-1]
+    assert (again.name, attributes_of(again)) == ("step 7", {"a": 7})
+    assert [each.event_name for each in collector.logs] == ["playhead.checkpoint", "poison"]
+    assert collector.resources[-1] == {"service.name": "shop"}
+    assert shipper.flush(10), "now all of it is there"
 
 
-def test_an_address_that_takes_no_spans_keeps_them_in_the_journal(
+def test_every_kind_of_record_survives_being_put_aside(tmp_path: Path):
+    shipment = Shipment(resource={"service.name": "shop"})
+    for each in (span(1, ended=True, parent=2, a=[1, "x"]), log("l", 1, b=2.5), content(b"\xff"), thread(None, b"m")):
+        ((kind, payload, _),) = frames_in(each)
+        shipment.add(kind, payload)
+    items = [*shipment.spans, *shipment.log_events(), *shipment.contents.values(), *shipment.threads]
+    DeadLetters(tmp_path, 10_000).keep([(item, "no") for item in items])
+    (path,) = dead_letters(tmp_path)
+    kept = read_letters(path)
+    said = [*kept.spans, *kept.log_events(), *kept.contents.values(), *kept.threads]
+    for before, after in zip(items, said, strict=True):
+        assert orjson.dumps(before, default=repr) == orjson.dumps(after, default=repr)
+    assert kept.unreadable == 0
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_where_there_is_no_room_to_put_records_aside_they_stay_in_the_journal(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, told: list[str]
+):
+    collector.refuse = lambda path, decoded: Answer(400) if path == TRACES and "step 2" in names_in(decoded) else None
+    shipper = shipper_for(collector.url, journal_max_bytes=800)
+    lane.append(span(1) + span(2) + span(3))
+    assert not shipper.flush(30)
+    assert LaneReader(lane.path).acked() == Position(1, 0)
+    assert "cannot be put aside" in told[-1]
+
+
+def test_an_endpoint_that_is_no_playhead_collector_is_sent_nothing(
     shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, told: list[str]
 ):
     collector.plain = True
-    collector.refuse = lambda path, decoded: Answer(404)
-    shipper = shipper_for(collector.url)
-    lane.append(span(1))
+    shipper = shipper_for(collector.url, endpoint_is_otel=True, api_key="ours", headers=(("x-key", "theirs"),))
+    lane.append(content(b"x") + log("playhead.checkpoint", 1) + span(1))
     assert not shipper.flush(30)
-    assert any("there is no collector" in sentence for sentence in told)
-    collector.refuse = lambda path, decoded: None
+    assert not shipper.flush(30)
+    assert {(request.path, request.body) for request in collector.requests} == {(WHO, b"")}
+    assert {request.headers.get("authorization") for request in collector.requests} == {None}
+    assert {request.headers.get("x-key") for request in collector.requests} == {"theirs"}
+    assert LaneReader(lane.path).acked() == Position(1, 0)
+    assert len(told) == 1
+    for word in ("no Playhead collector", "OTEL_EXPORTER_OTLP_ENDPOINT", "PLAYHEAD_ENDPOINT", "playhead serve"):
+        assert word in told[0]
+    collector.plain = False
     assert shipper.flush(30)
     assert collector.span_names() == ["step 1"]
+    assert {r.headers.get("authorization") for r in collector.requests if r.path == TRACES} == {"Bearer ours"}
 
 
-def test_what_the_collector_rejects_in_part_is_counted_and_said_once(
+def test_a_server_that_took_the_collector_s_place_acknowledges_nothing(
     shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str]
 ):
-    answer = ExportTraceServiceResponse()
-    answer.partial_success.rejected_spans = 2
-    answer.partial_success.error_message = "no room"
-    for first in (1, 11):
-        collector.answer_next(TRACES, Answer(200, body=answer.SerializeToString()))
-        lane.append(b"".join(span(number) for number in range(first, first + 10)))
-        assert shipper.flush(10)
-    assert (shipper.counters.rejected, shipper.counters.spans) == (4, 16)
+    lane.append(span(1))
+    assert shipper.flush(10)
+    acked = LaneReader(lane.path).acked()
+    collector.plain = True
+    lane.append(span(2))
+    assert not shipper.flush(30)
+    assert LaneReader(lane.path).acked() == acked
+    assert "does not answer as a Playhead collector any more" in told[0]
+    collector.plain = False
+    assert shipper.flush(30)
+    assert "step 2" in collector.span_names()
+
+
+def test_what_the_collector_leaves_out_of_a_request_is_found_and_kept(
+    shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str]
+):
+    def leave_out(path: str, decoded: Any) -> Answer | None:
+        bad = {"step 3", "step 8"} & set(names_in(decoded)) if path == TRACES else set[str]()
+        if not bad:
+            return None
+        answer = ExportTraceServiceResponse()
+        answer.partial_success.rejected_spans = len(bad)
+        answer.partial_success.error_message = "no room"
+        return Answer(200, body=answer.SerializeToString())
+
+    collector.refuse = leave_out
+    lane.append(b"".join(span(number) for number in range(1, 11)))
+    assert not shipper.flush(10)
+    assert LaneReader(lane.path).acked() == lane.position
+    assert (shipper.counters.rejected, shipper.counters.spans) == (2, 8)
+    assert sorted(collector.span_names()) == sorted(f"step {n}" for n in range(1, 11) if n not in {3, 8})
+    assert count_letters(lane.path.parent) == 2
     assert len(told) == 1
     assert "no room" in told[0]
 
 
-def test_a_collector_that_forgets_how_to_take_content_is_greeted_anew(
-    shipper: Shipper, lane: LaneWriter, collector: FakeCollector
-):
+def test_a_path_that_is_gone_for_a_moment_is_tried_again(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     lane.append(content(b"x"))
     assert shipper.flush(10)
-    collector.answer_next(CONTENT, Answer(404))
+    collector.answer_next(CONTENT, Answer(404, by="proxy"))
     lane.append(content(b"y") + span(1))
     assert shipper.flush(10)
     assert sorted(collector.contents.values()) == [b"x", b"y"]

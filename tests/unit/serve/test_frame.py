@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI, Query
 
 from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
-from playhead_collector.serve import errors, health
+from playhead_collector.serve import errors, health, identity
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from tests.unit.receive.http_app import client_of
@@ -31,6 +31,7 @@ async def nothing() -> None:
 def make_app(*, key: str | None = None, failure: Exception | None = None) -> FastAPI:
     app, metrics = FastAPI(), Metrics()
     app.include_router(health.router(Database(failure)))
+    app.include_router(identity.router())
     app.include_router(metrics.router(nothing))
 
     @app.get("/fails")
@@ -46,6 +47,7 @@ def make_app(*, key: str | None = None, failure: Exception | None = None) -> Fas
     if key:
         app.add_middleware(RequireKey, key=key)
     app.add_middleware(CountRequests, metrics=metrics)
+    app.add_middleware(identity.SayWho)
     app.state.metrics = metrics
     return app
 
@@ -103,6 +105,32 @@ async def test_otlp_clients_without_the_key_get_a_status():
 async def test_whether_we_are_alive_may_be_asked_without_a_key():
     async with client_of(make_app(key=KEY)) as client:
         assert (await client.get("/healthz")).json() == {"status": "alive"}
+
+
+async def test_who_is_here_may_be_asked_without_a_key():
+    async with client_of(make_app(key=KEY)) as client:
+        answer = await client.get("/v1/playhead")
+    assert (answer.status_code, answer.json(), answer.headers["playhead-collector"]) == (200, {"collector": "1"}, "1")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/healthz", 200),
+        ("GET", "/nowhere", 404),
+        ("DELETE", "/healthz", 405),
+        ("GET", "/items/x", 422),
+        ("GET", "/fails", 500),
+        ("POST", "/v1/traces", 404),
+    ],
+)
+async def test_every_answer_says_that_it_is_a_collector_s(method: str, path: str, status: int):
+    async with client_of(make_app(failure=RuntimeError("a bug"))) as client:
+        answer = await client.request(method, path)
+    assert (answer.status_code, answer.headers["playhead-collector"]) == (status, "1")
+    async with client_of(make_app(key=KEY)) as client:
+        answer = await client.get("/nowhere")
+    assert (answer.status_code, answer.headers["playhead-collector"]) == (401, "1")
 
 
 # --- health ----------------------------------------------------------------------------------------------------------

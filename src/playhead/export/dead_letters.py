@@ -1,0 +1,147 @@
+"""delivery → [dead_letters].  Records that the collector will not take: kept in files of the journal's folder.
+
+One file for each time that something is given up, written whole or not at all: one line of JSON per record, with what
+was said about it.  `playhead ship --dead-letters` sends them again.
+
+    {"at": "2026-01-31T12:00:00+00:00", "why": "400: ...", "kind": "span", "record": {"trace_id": ...}}
+"""
+
+import base64
+import os
+import secrets
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from playhead.export.shipment import Shipment
+from playhead.model.canonical import Content
+from playhead.model.pack import ThreadExtension
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span, SpanEvent
+from playhead.settings import Settings
+
+Record = Span | LogEvent | Content | ThreadExtension
+
+FOLDER = "dead-letters"
+_SUFFIX = ".jsonl"
+
+
+# An eighth of the journal: what fills it is no longer a few odd records, and the rest is for those that can be sent.
+_SHARE = 8
+
+
+def most_bytes(settings: Settings) -> int:
+    """Most space that dead letters may take."""
+    return settings.journal_max_bytes // _SHARE
+
+
+class DeadLettersFull(OSError):
+    """There is no room for more of them."""
+
+
+class DeadLetters:
+    """Those of one process in one journal."""
+
+    def __init__(self, journal_dir: Path, max_bytes: int):
+        """Does not touch the disk.  `max_bytes`: most that all of the folder may take."""
+        self.folder = journal_dir / FOLDER
+        self._journal_dir = journal_dir
+        self._max_bytes = max_bytes
+        self._written: list[Path] = []
+
+    def keep(self, given_up: Sequence[tuple[Record, str]]) -> None:
+        """They are on disk when this returns.  Raises OSError, and then nothing of it is."""
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        data = b"".join(orjson.dumps({"at": at, "why": why, **_to_json(record)}) + b"\n" for record, why in given_up)
+        if len(data) + sum(_size(path) for path in dead_letters(self._journal_dir)) > self._max_bytes:
+            raise DeadLettersFull("the dead letters take as much space as they may")
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self.folder / f"{time.time_ns():x}-{secrets.token_hex(3)}{_SUFFIX}"
+        unfinished = path.with_suffix(".new")
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+            unfinished.rename(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        self._written.append(path)
+
+    def waiting(self) -> bool:
+        """Whether anything that this process gave up has not been sent again."""
+        self._written = [path for path in self._written if path.exists()]
+        return bool(self._written)
+
+
+def dead_letters(journal_dir: Path) -> list[Path]:
+    """The files, oldest first."""
+    try:
+        return sorted(path for path in (journal_dir / FOLDER).iterdir() if path.suffix == _SUFFIX)
+    except OSError:
+        return []
+
+
+def count_letters(journal_dir: Path) -> int:
+    """How many records were given up and are still here."""
+    return sum(len(_lines(path)) for path in dead_letters(journal_dir))
+
+
+def read_letters(path: Path) -> Shipment:
+    """The records of a file.  What cannot be read is counted as `unreadable`."""
+    shipment = Shipment()
+    for line in _lines(path):
+        try:
+            letter = orjson.loads(line)
+            _put(letter["kind"], letter["record"], shipment)
+        except (ValueError, TypeError, KeyError):
+            shipment.unreadable += 1
+    return shipment
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except OSError:
+        return []
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _to_json(record: Record) -> dict[str, Any]:
+    match record:
+        case Span():
+            return {"kind": "span", "record": record}
+        case LogEvent():
+            return {"kind": "log", "record": record}
+        case Content():
+            data = base64.b64encode(record.data).decode()
+            return {"kind": "content", "record": {"media_type": record.media_type, "data": data}}
+        case ThreadExtension():
+            return {"kind": "thread", "record": {"parent": record.parent, "messages": list(record.messages)}}
+
+
+def _put(kind: str, said: dict[str, Any], into: Shipment) -> None:
+    match kind:
+        case "span":
+            said["events"] = [SpanEvent(**event) for event in said["events"]]
+            into.spans.append(Span(**said))
+        case "log":
+            into.happenings.append(LogEvent(**said))
+        case "content":
+            content = Content(base64.b64decode(said["data"]), said["media_type"])
+            into.contents[content.ref.digest] = content
+        case "thread":
+            parent = None if said["parent"] is None else ContentRef(said["parent"])
+            into.threads.append(ThreadExtension(parent, tuple(map(ContentRef, said["messages"]))))
+        case _:
+            into.unreadable += 1

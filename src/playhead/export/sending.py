@@ -1,0 +1,119 @@
+"""delivery → [sending] → http.  Sends many items, and finds those few that the collector will not take.
+
+What is refused is halved until single items are left.  An item is given up only when it is refused alone, its
+neighbours were taken, and it is refused again after that.  An answer that may be trouble on the way (see `http`) is
+waited out before any of this: then, all of it is sent again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from playhead.export.http import Refused, everything_refused
+from playhead.export.patience import Unavailable
+
+T = TypeVar("T")
+
+# 20 items in a row, and none taken: it is not the items.
+_MOST_REFUSED_IN_A_ROW = 20
+# With the waits of `patience.delays`, 5 tries are 3 to 6 s; what takes longer is looked into, and waited out as well.
+_PATIENT_TRIES = 5
+_TOO_LARGE = 413
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp(Generic[T]):
+    """An item that will not be taken, and what was said about it."""
+
+    item: T
+    why: str
+
+
+@dataclass(slots=True)
+class _Search(Generic[T]):
+    taken: int = 0
+    suspects: list[T] = field(default_factory=list[T])
+    given_up: list[GivenUp[T]] = field(default_factory=list[GivenUp[T]])
+    in_a_row: int = 0
+
+
+class Sending:
+    """Sends to one endpoint.  Belongs to one thread."""
+
+    def __init__(self, shown: str):
+        """`shown`: the endpoint, as the user is told of it."""
+        self._shown = shown
+        self._doubts = 0
+
+    def send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> tuple[int, list[GivenUp[T]]]:
+        """How many were taken, and those that never will be.  Raises Unavailable.
+
+        `send` makes one request, which may be sent again, and returns how many of its items the collector has left out
+        of what it took, and why; it raises Refused or Unavailable, and ValueError or TypeError for an item that cannot
+        be expressed.  Of no items it makes a request, too: the collector's word that it takes requests of this kind.
+        """
+        if not items:
+            return 0, []
+        search: _Search[T] = _Search()
+        self._try(items, send, search)
+        if search.suspects:
+            self._confirm(send, search)
+        self._doubts = 0
+        return search.taken, search.given_up
+
+    def _try(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]], search: _Search[T]) -> None:
+        try:
+            left_out, why = send(items)
+        except Refused as refused:
+            self._wait_out(refused, len(items))
+            if len(items) == 1:
+                self._suspect(items[0], refused, search)
+                return
+        except (ValueError, TypeError) as error:
+            if len(items) == 1:
+                search.given_up.append(GivenUp(items[0], repr(error)))
+                return
+        else:
+            search.in_a_row = 0
+            if not left_out:
+                search.taken += len(items)
+                return
+            if left_out >= len(items):
+                search.given_up += [GivenUp(item, why or "left out, and not said why") for item in items]
+                return
+        half = len(items) // 2
+        self._try(items[:half], send, search)
+        self._try(items[half:], send, search)
+
+    def _wait_out(self, refused: Refused, count: int) -> None:
+        # Of what is too large for something on the way, smaller pieces may pass.
+        if refused.sure or (refused.status == _TOO_LARGE and count > 1) or self._doubts >= _PATIENT_TRIES:
+            return
+        self._doubts += 1
+        raise Unavailable(
+            "odd answer",
+            f"{self._shown} answers {refused}: what is recorded stays in the journal and is sent again; "
+            "see the log of the collector, and of what is between it and this program",
+        )
+
+    def _suspect(self, item: T, refused: Refused, search: _Search[T]) -> None:
+        search.suspects.append(item)
+        search.in_a_row += 1
+        if search.in_a_row > _MOST_REFUSED_IN_A_ROW:
+            raise everything_refused(self._shown, str(refused))
+
+    def _confirm(self, send: Callable[[Sequence[T]], tuple[int, str]], search: _Search[T]) -> None:
+        """Its neighbours were taken, or at least an empty request is: what is refused now is refused for what it is."""
+        if not search.taken:
+            try:
+                send([])
+            except Refused as refused:
+                raise everything_refused(self._shown, str(refused)) from refused
+        for item in search.suspects:
+            try:
+                left_out, why = send([item])
+            except Refused as refused:
+                search.given_up.append(GivenUp(item, str(refused)))
+            else:
+                search.taken += not left_out
+                search.given_up += [GivenUp(item, why)] if left_out else []
