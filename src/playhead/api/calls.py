@@ -143,7 +143,7 @@ def finish(
             elif lost is not None:
                 span.attributes[names.UNRESTORABLE] = lost
             else:
-                _keep_faithful(span, output if items is None else items, output_name, is_items=items is not None)
+                _keep_faithful(span, output, output_name, items)
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed(f"record the output of {span.name!r}", error)
     _end(span)
@@ -179,16 +179,21 @@ def abort(
     finish(span, output_name, output, items, lost)
 
 
-def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, *, is_items: bool) -> None:
+def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:
     """What a resumed run needs to give this result back as it was."""
-    if output_name is None or output_name not in span.attributes:
+    recorded = span.attributes.get(output_name) if output_name is not None else None
+    if recorded is None:
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
         return
-    kind: Any = type(output)  # pyright: ignore[reportUnknownVariableType]
+    if not span.recorder.is_as_given(output, recorded, span.redact):
+        span.attributes[names.UNRESTORABLE] = "its result is redacted in the record"
+        return
+    value: Any = output if items is None else items
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     span.attributes[names.OUTPUT_TYPE] = (
-        "items" if is_items else "text" if kind is str else "bytes" if kind is bytes else "json"
+        "items" if items is not None else "text" if kind is str else "bytes" if kind is bytes else "json"
     )
-    ref, why = span.recorder.faithful(output, span.frames, whole=is_items, redact=span.redact)
+    ref, why = span.recorder.faithful(value, span.frames, whole=items is not None, redact=span.redact)
     if ref is not None:
         span.attributes[names.RESTORE_REF] = ref
     elif why is not None:
@@ -237,9 +242,9 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
         span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
     stack = "".join(traceback.format_exception(raised, limit=-50))[-_MOST_TRACE_TEXT:]
     described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
-    if span.can_be_answered and (kept := span.recorder.faithful_error(raised, span.redact)) is not None:
-        described["restore"] = kept
-    set_payload(span, names.ERROR_REF, described)
+    ref = span.recorder.error(described, raised if span.can_be_answered else None, span.frames, span.redact)
+    if ref is not None:
+        span.attributes[names.ERROR_REF] = ref
 
 
 def is_cancellation(raised: BaseException) -> bool:

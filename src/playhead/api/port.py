@@ -49,7 +49,7 @@ class Recorder(Protocol):
     """Whether runs are recorded that the sampler drops."""
 
     redacts: bool
-    """Whether a hook changes every payload, so that the record does not hold what the program saw."""
+    """Whether there is a hook for all payloads, so that the record may not hold what the program saw."""
     provider: TracerProvider
     """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
 
@@ -103,8 +103,15 @@ class Recorder(Protocol):
         """
         ...
 
-    def faithful_error(self, raised: BaseException, redact: Redact | None = None) -> Any:
-        """An exception in a form that it can be rebuilt from; None when it must not be kept."""
+    def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
+        """Whether the content of this ref is the value itself: no hook has changed anything of it."""
+        ...
+
+    def error(
+        self, described: Mapping[str, Any], raised: BaseException | None, frames: Frames, redact: Redact | None = None
+    ) -> ContentRef | None:
+        """The ref of an exception as `described` (type, message, stacktrace); of `raised`, what it can be rebuilt from
+        joins it, where the hooks leave that alone."""
         ...
 
     def announce(self, fields: Sequence[Any], frames: Frames) -> None:

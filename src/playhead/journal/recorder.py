@@ -11,11 +11,13 @@ from playhead.api.port import Conversation, Frames, Redact
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
+from playhead.model.canonical import content_of
 from playhead.model.careful import careful_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import beside, encode, encode_error
-from playhead.refs.intake import Intake
+from playhead.refs.intake import Intake, expanded
+from playhead.refs.shown import shows_no_more
 from playhead.refs.threads import extend_thread, native_ref, thread_ref
 
 
@@ -115,11 +117,12 @@ class JournalRecorder:
         shown = self.intake.redacted(text, redact)
         return shown if isinstance(shown, str) else ""
 
+    def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
+        return (redact is None and not self.redacts) or content_of(value).ref == ref
+
     def faithful(
         self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None
     ) -> tuple[ContentRef | None, str | None]:
-        if self.redacts or redact is not None:
-            return None, "its result is redacted in the record"
         try:
             tree = encode(value) if whole else beside(value)
         except NotFaithful as error:
@@ -127,10 +130,40 @@ class JournalRecorder:
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("keep a result for resume", error)
             return None, "its result cannot be kept"
-        return (None, None) if tree is None else (self.payload(tree, frames), None)
+        if tree is None:
+            return None, None
+        if (redact is not None or self.redacts) and not (
+            shows_no_more(tree, expanded(value)) and self.intake.leaves_alone(tree, redact)
+        ):
+            return None, "its result has parts that a redaction hook does not see, or changes"
+        return self._recorded(tree, frames), None
 
-    def faithful_error(self, raised: BaseException, redact: Redact | None = None) -> Any:
-        return None if self.redacts or redact is not None else encode_error(raised)
+    def error(
+        self, described: Mapping[str, Any], raised: BaseException | None, frames: Any, redact: Redact | None = None
+    ) -> ContentRef | None:
+        if not self.content:
+            return None
+        try:
+            shown: Any = described
+            if self.redacts or redact is not None:
+                shown = self.intake.redacted(described, redact)
+                if not isinstance(shown, dict) or cast(Any, shown).get("message") != described["message"]:
+                    raised = None
+            if raised is not None and self._may_be_kept(raised, kept := encode_error(raised), redact):
+                shown = {**cast("dict[str, Any]", shown), "restore": kept}
+            return self.intake.recorded(shown, frames)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("record an error", error)
+            return None
+
+    def _may_be_kept(self, raised: BaseException, kept: Any, redact: Redact | None) -> bool:
+        """Hooks are asked about its parts as the program knows them, too: some look for keys and not for texts."""
+        if redact is None and not self.redacts:
+            return True
+        return all(self.intake.leaves_alone(part, redact) for part in (*raised.args, vars(raised), kept))
+
+    def _recorded(self, value: Any, frames: Any) -> ContentRef | None:
+        return self.intake.recorded(value, frames) if self.content else None
 
     def announce(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(ANNOUNCEMENT, fields, frames)

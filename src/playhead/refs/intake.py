@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from playhead.model.canonical import JSON, TEXT, canonical_json, content_of, may_be_json, read_as
+from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.careful import careful_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
@@ -58,9 +58,13 @@ class Intake:
         self.oversize = 0
 
     def payload(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
-        """The ref of any value."""
+        """The ref of any value, after the redaction hooks."""
         if self._redact is not None or redact is not None:
             value = self.redacted(value, redact)
+        return self.recorded(value, keep)
+
+    def recorded(self, value: Any, keep: Keep) -> ContentRef:
+        """The ref of a value that needs no redaction any more."""
         if type(value) is str:
             try:
                 data = value.encode()
@@ -109,13 +113,23 @@ class Intake:
         return ref if read_as is None else ref.reading(read_as)
 
     def redacted(self, value: Any, redact: Redact | None = None) -> Any:
-        """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker."""
+        """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker.
+
+        Hooks are given copies of what is recorded (see `expanded`): the program keeps its objects, whatever they edit.
+        """
         try:
-            if redact is not None:
-                value = redact(value)
-            return self._redact(value) if self._redact is not None else value
+            for hook in (redact, self._redact):
+                if hook is not None:
+                    value = hook(expanded(value))
+            return value
         except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             return {_MARKER: "redaction failed", "error": type(error).__name__}
+
+    def leaves_alone(self, value: Any, redact: Redact | None = None) -> bool:
+        """Whether the redaction hooks change nothing of this value."""
+        if redact is None and self._redact is None:
+            return True
+        return content_of(self.redacted(value, redact)) == content_of(value)
 
     def _marker(self, data: bytes, keep: Keep) -> ContentRef:
         digest = hashlib.sha256(data).digest()
@@ -130,6 +144,12 @@ class Intake:
         self.generation += 1
         self.known.forget()
         self._repeated.clear()
+
+
+def expanded(value: Any) -> Any:
+    """A copy of a value in the form in which it is recorded: text, bytes, or plain JSON values."""
+    content = content_of(value)
+    return content.data if content.media_type == BYTES else value_of(content)
 
 
 def _oversize(data: bytes, media_type: str, limit: int) -> bytes:

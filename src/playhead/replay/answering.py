@@ -154,8 +154,6 @@ class RecordReplay:
             return self._given(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None)
-        if span.redact is not None or span.recorder.redacts:
-            return self._in_doubt(span, call, restore, "what is recorded is redacted")
         try:
             answer = restored(self.record, call, restore)
         except CannotRestore as error:
