@@ -16,19 +16,22 @@ from importlib import metadata
 
 from fastapi import FastAPI
 
+from playhead.model.names import COLLECTOR_PATH
 from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead_collector import embedded
 from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.lift import lift, lift_log
+from playhead_collector.network.guard import Guard
+from playhead_collector.network.limits import limits_of
 from playhead_collector.project.runner import Runner
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.model_api import ModelApi
 from playhead_collector.query.prices import read_prices, shipped
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.flow import Flow
-from playhead_collector.receive.otlp_http import OtlpHttp
+from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.serve import errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
@@ -43,6 +46,8 @@ PROJECT = 1
 # Bodies in work take up to nine times their size in memory, as spans, messages and contents: half of the largest body
 # bounds that to 300 MB. A body that is larger than the bound is taken when it is the only one.
 IN_WORK_SHARE = 2
+# Where spans, logs and content are sent to.
+INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
 # Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
 _LIFT_ON_LOOP = 16
 # How many waiting runs are counted for /metrics; beyond, the figure would say nothing new and cost a scan.
@@ -55,6 +60,7 @@ class Collector:
 
     app: FastAPI
     database: str
+    guard: Guard
 
 
 @asynccontextmanager
@@ -73,13 +79,19 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
         await migrate.upgrade(dsn)
         store = await connect(dsn, pool_size=settings.pool_size)
         stack.push_async_callback(store.close)
-        collector = Collector(create_app(settings, store), without_password(dsn))
+        app, guard = assemble(settings, store)
+        collector = Collector(app, without_password(dsn), guard)
         _settle()
         yield collector
 
 
 def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
-    """The application on this store. Its lifespan runs the projector; `clock` gives ns since 1970."""
+    """The application on this store, without its network side. `clock` gives ns since 1970."""
+    return assemble(settings, store, clock=clock)[0]
+
+
+def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> tuple[FastAPI, Guard]:
+    """The application, whose lifespan runs the projector, and the guard of its connections."""
     runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds)
 
     @asynccontextmanager
@@ -100,7 +112,8 @@ def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = t
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    metrics, flow = Metrics(), Flow(settings.max_requests_in_work, settings.max_request_bytes // IN_WORK_SHARE)
+    metrics = Metrics()
+    flow, guard = _bounds(settings, metrics)
     intake = Intake(store, runner)
     sizes = {"max_request_bytes": settings.max_request_bytes, "max_content_bytes": settings.max_content_bytes}
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes).router())
@@ -115,7 +128,7 @@ def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = t
         app.add_middleware(RequireKey, key=settings.api_key)
     app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
     app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
-    return app
+    return app, guard
 
 
 def configured(settings: Settings, clock: Callable[[], int] = time.time_ns) -> Configured:
@@ -186,8 +199,26 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Batch:
     )
 
 
+def _bounds(settings: Settings, metrics: Metrics) -> tuple[Flow, Guard]:
+    flow = Flow(
+        settings.max_requests_in_work,
+        settings.max_request_bytes // IN_WORK_SHARE,
+        max_reading_bytes=settings.max_request_bytes,
+        body_seconds=settings.body_seconds,
+    )
+    guard = Guard(
+        limits_of(settings),
+        is_busy=lambda path: flow.is_full() and path.startswith(INTAKE_PATHS) and path != COLLECTOR_PATH,
+        on_answer=metrics.refused,
+    )
+    metrics.gauge("connections", "Open connections", lambda: len(guard))
+    return flow, guard
+
+
 def _observe(metrics: Metrics, flow: Flow, runner: Runner) -> None:
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
+    metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
+    metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
     for what in ("projected", "sealed", "failed"):
         metrics.gauge(f"runs_{what}", f"Times that a run was {what} by the projector", partial(_count, runner, what))

@@ -9,6 +9,7 @@ as one line of JSON, once they answer; everything else goes to the log on stderr
 import asyncio
 import errno
 import logging
+import math
 import os
 import signal
 import socket
@@ -25,6 +26,8 @@ import uvicorn
 
 from playhead_collector.app import Collector, open_collector, version
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
+from playhead_collector.network.descriptors import make_room
+from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import Settings, load
 
 log = logging.getLogger(__name__)
@@ -32,8 +35,6 @@ log = logging.getLogger(__name__)
 STOPPED, FAILED, MISUSED = 0, 1, 2
 # What is under way at the end may take as long as an exporter waits for it, which is 10 s.
 DRAIN_SECONDS = 10
-# Longer than the 5 s after which exporters send again, so that they do not meet a connection that is just closing.
-KEEP_ALIVE_SECONDS = 75
 
 
 def serve(*, as_json: bool = False, **options: Any) -> int:
@@ -55,6 +56,7 @@ async def _serve(settings: Settings, as_json: bool) -> None:
     stopping = _Stopping()
     with stopping.on_signals(), listen(settings) as listener:
         async with open_collector(settings) as collector:
+            make_room(collector.guard.limits)
             started = partial(announce, settings, collector.database, url_of(listener), as_json)
             stopping.server = _Server(_uvicorn_config(collector), started)
             await stopping.server.serve(sockets=[listener])
@@ -99,13 +101,13 @@ def _is_loopback(host: str) -> bool:
 def _uvicorn_config(collector: Collector) -> uvicorn.Config:
     return uvicorn.Config(
         collector.app,
-        http="httptools",
+        http=protocol_of(collector.guard),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=math.ceil(collector.guard.limits.idle_seconds),
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
 

@@ -25,6 +25,10 @@ def _tag(text: str) -> str:
     return text
 
 
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower() for name in text.split(",") if name.strip())
+
+
 def _postgres_url(text: str) -> str:
     if urlsplit(text).scheme not in {"postgres", "postgresql"}:
         raise ValueError
@@ -34,6 +38,8 @@ def _postgres_url(text: str) -> str:
 # Zero asks the operating system for any free port, which is what a test wants.
 PORT = s.Kind("a port number, 0 to 65535", s.whole(0, 65535))
 COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
+MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
+NAMES = s.Kind("names with commas between them", _names)
 FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
 POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
@@ -71,6 +77,32 @@ class Settings:
     # few kilobytes can unpack into gigabytes.
     max_request_bytes: int = setting(
         "PLAYHEAD_MAX_REQUEST_BYTES", 64 * MIB, s.BYTES, "largest request accepted, before and after decompression"
+    )
+    # 1,000: what common limits of descriptors (1,024) leave room for; an idle one takes 10 kB.
+    max_connections: int = setting(
+        "PLAYHEAD_MAX_CONNECTIONS", 1_000, MANY, "connections at a time; beyond, they are answered with 503"
+    )
+    # 400: a program has one or two, so this is some 200 of them on a machine, and three machines to take all. Raise it
+    # where a proxy stands in front, since all connections come from its address then.
+    max_connections_per_client: int = setting(
+        "PLAYHEAD_MAX_CONNECTIONS_PER_CLIENT", 400, MANY, "connections from one address at a time"
+    )
+    # 32 KiB: four times what browsers and proxies send at most.
+    max_head_bytes: int = setting(
+        "PLAYHEAD_MAX_HEAD_BYTES", 32 * KIB, s.BYTES, "largest head of a request: its URL and headers"
+    )
+    # 10 s: a head is one packet or two; this is a bad line with several losses.
+    head_seconds: float = setting("PLAYHEAD_HEAD_SECONDS", 10.0, s.SECONDS, "time for a request's head to arrive")
+    # 60 s: the largest request over 10 Mbit/s; exporters give up after 10 s.
+    body_seconds: float = setting("PLAYHEAD_BODY_SECONDS", 60.0, s.SECONDS, "time for a request's body to arrive")
+    # 20 s for each 256 KiB: slower than the slowest line that anybody works with.
+    send_seconds: float = setting(
+        "PLAYHEAD_SEND_SECONDS", 20.0, s.SECONDS, "time that a client has for each 256 KiB of its answer"
+    )
+    # Longer than the 5 s after which exporters send again, and than the 60 s of common proxies: they do not meet a
+    # connection that is just closing.
+    idle_seconds: float = setting(
+        "PLAYHEAD_IDLE_SECONDS", 75.0, s.SECONDS, "time that a connection is kept after an answer"
     )
     # 64: an exporter has one request open at a time, so this is as many busy processes; each waits for one of the
     # pool's connections, and more of them would wait longer than exporters do, which is 10 s.

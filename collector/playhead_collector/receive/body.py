@@ -12,6 +12,7 @@ import zstandard
 from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
+from playhead_collector.receive.reading import Arriving, come_back
 from playhead_collector.settings import KIB, MIB
 
 ENCODINGS = ("gzip", "deflate", "zstd")
@@ -29,29 +30,51 @@ _ALIASES = {"": "identity", "x-gzip": "gzip"}
 
 
 async def receive(
-    chunks: AsyncIterator[bytes], limit: int, hold: Callable[[int], None], *, idle_seconds: float = IDLE_SECONDS
+    chunks: AsyncIterator[bytes],
+    limit: int,
+    arriving: Arriving,
+    *,
+    body_seconds: float,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> bytes:
-    """All of a body as it was sent; `hold` is told how much that is so far.
+    """All of a body as it was sent, within `body_seconds` in all and `idle_seconds` for each piece.
 
-    Raises Refused: 413 above the limit, 408 when the sender falls silent, 400 when it leaves.
+    Raises Refused: 413 above the limit, 408 when the sender is too slow, 400 when it leaves, 503 without room.
     """
+    loop = asyncio.get_running_loop()
+    last = loop.time() + body_seconds
     got: list[bytes] = []
+    tail = bytearray()  # pieces may be single bytes: they are put together before they are kept
     size = 0
-    while True:
-        try:
-            async with asyncio.timeout(idle_seconds):
-                chunk = await anext(chunks, None)
-        except TimeoutError:
-            raise Refused(408, "too_slow", f"no data for {idle_seconds:g} s: send the request again") from None
-        except ClientDisconnect:
-            raise Refused(400, "cut_off", "the connection ended within the request: send it again") from None
-        if chunk is None:
-            return b"".join(got)
-        size += len(chunk)
-        if size > limit:
-            raise too_large(limit)
-        hold(size)
-        got.append(chunk)
+    try:
+        async with asyncio.timeout(min(body_seconds, idle_seconds)) as arriving.deadline:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > limit:
+                    raise too_large(limit)
+                arriving.hold(size)
+                tail += chunk
+                if len(tail) >= _IN_PIECE:
+                    got.append(bytes(tail))
+                    tail.clear()
+                if not arriving.gave_way:
+                    arriving.deadline.reschedule(min(last, loop.time() + idle_seconds))
+    except TimeoutError:
+        if arriving.gave_way:
+            raise come_back("others wait and this body arrives slowly") from None
+        slow = (
+            f"it did not arrive within {body_seconds:g} s" if loop.time() >= last else f"no data for {idle_seconds:g} s"
+        )
+        raise Refused(408, "too_slow", f"{slow}: send the request again") from None
+    except ClientDisconnect:
+        raise Refused(400, "cut_off", "the connection ended within the request: send it again") from None
+    return b"".join([*got, tail])
+
+
+def check_length(header: str | None, limit: int) -> None:
+    """Refuses by what a request says its body has, before any of it is read. Raises Refused: 413."""
+    if header is not None and header.isdecimal() and (len(header) > 18 or int(header) > limit):
+        raise too_large(limit)
 
 
 def encoding_of(header: str | None) -> str:

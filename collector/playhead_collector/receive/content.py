@@ -15,12 +15,13 @@ from playhead.model.media_type import is_media_type
 from playhead.model.pack import PACK, BadPack, Pack, decode_pack
 from playhead.model.ref import ContentRef, NotARef
 from playhead_collector.errors import Refused
-from playhead_collector.receive.flow import Flow, Share, off_loop, read
+from playhead_collector.receive.flow import Flow, Share, off_loop
 from playhead_collector.receive.ports import ContentIntake, Counts
 from playhead_collector.settings import MIB
 
 # 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.
 MOST_REFS = 10_000
+MOST_QUESTION_BYTES = MIB
 # What a pack has besides contents: 9 bytes for each, and its threads.
 PACK_OVERHEAD = MIB
 
@@ -82,27 +83,30 @@ class ContentHttp:
     async def missing(self, request: Request) -> MissingAnswer:
         """Which of these refs, of contents or threads, are not stored."""
         _require_type(request, "application/json")
-        with self.flow.admit() as share:
-            body = await self._body(request, share, self.max_request_bytes)
+        async with self.flow.take(request, MOST_QUESTION_BYTES) as share:
+            body = await self._body(share)
             answer = await self.intake.missing(_refs(body))
         return MissingAnswer(missing=[*answer.refs], epoch=answer.epoch)
 
     async def upload(self, request: Request) -> StoredAnswer:
         """Store the contents and threads of a pack."""
         _require_type(request, PACK)
-        with self.flow.admit() as share:
-            # Content of the largest size has to fit, whatever the limit of other requests is.
-            limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
-            body = await self._body(request, share, limit)
-            pack, refused = await off_loop(len(body), partial(self._unpack, body))
+        # Content of the largest size has to fit, whatever the limit of other requests is.
+        limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
+        async with self.flow.take(request, limit) as share:
+            pack, refused = await self._pack(share)
             kept = await self.intake.put(pack)
         self.counts.content(len(pack.contents), sum(len(content.data) for content in pack.contents))
         self.counts.rejected("content", len(refused))
         parents: list[str] = [*kept.unknown_parents]
         return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=kept.epoch)
 
-    async def _body(self, request: Request, share: Share, limit: int) -> bytes:
-        body, sent_bytes = await read(request, share, limit)
+    async def _pack(self, share: Share) -> tuple[Pack, list[RefusedContent]]:
+        body = await self._body(share)
+        return await off_loop(len(body), partial(self._unpack, body))
+
+    async def _body(self, share: Share) -> bytes:
+        body, sent_bytes = await share.body()
         self.counts.body(sent_bytes, len(body))
         return body
 

@@ -1,6 +1,6 @@
 """POST /v1/traces, /v1/logs, /v1/metrics: OTLP over HTTP, to the letter.  [receive] → lift → store.
 
-    admit → receive → decompress → decode → ingest (lift, store) → reply
+    receive → admit → decompress → decode → ingest (lift, store) → reply
 
 A request is answered with 200 once what it brought is durable, never before. OTLP clients send again after 429, 502,
 503 and 504 only, so whatever may pass by itself is a 503, and all else tells them to give up. Errors are raised here
@@ -16,7 +16,7 @@ from fastapi import APIRouter, Request, Response
 from playhead_collector.receive import decode, reply
 from playhead_collector.receive.decode import Wire
 from playhead_collector.receive.decoded import Decoded
-from playhead_collector.receive.flow import Flow, Share, off_loop, read
+from playhead_collector.receive.flow import Flow, Share, off_loop
 from playhead_collector.receive.ports import Counts, Ingest, Taken
 from playhead_collector.receive.reply import Signal
 
@@ -64,15 +64,15 @@ class OtlpHttp:
 
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
-        with self.flow.admit() as share:
-            decoded = await self._decoded(signal, wire, request, share)
+        async with self.flow.take(request, self.max_bytes) as share:
+            decoded = await self._decoded(signal, wire, share)
             taken = await self.ingest(decoded.spans, decoded.logs) if decoded.spans or decoded.logs else Taken(0)
         self._count(signal, decoded, taken)
         return reply.success(signal, wire, decoded.rejected, _remarks(decoded, taken))
 
-    async def _decoded(self, signal: Signal, wire: Wire, request: Request, share: Share) -> Decoded:
+    async def _decoded(self, signal: Signal, wire: Wire, share: Share) -> Decoded:
         # Apart from `_export`, so that the body is not kept while its spans wait for the database.
-        body, sent_bytes = await read(request, share, self.max_bytes)
+        body, sent_bytes = await share.body()
         self.counts.body(sent_bytes, len(body))
         return await off_loop(len(body), partial(_DECODE[signal], body, wire))
 

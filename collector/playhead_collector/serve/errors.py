@@ -31,9 +31,16 @@ def answer(
     request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """An error in the form that belongs to the request's path."""
+    return formed(request.url.path, request.headers.get("content-type"), status, code, message, headers)
+
+
+def formed(
+    path: str, content_type: str | None, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """The same for a request of which no more than this is known."""
     response: Response
-    if request.url.path in OTLP_PATHS:
-        response = reply.failure(status, message, reply.reply_wire(request.headers.get("content-type")))
+    if path in OTLP_PATHS:
+        response = reply.failure(status, message, reply.reply_wire(content_type))
     else:
         response = JSONResponse({"error": {"code": code, "message": message}}, status)
     response.headers.update(headers or {})

@@ -14,7 +14,7 @@ from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 
 # Of what senders may rely on; not the build's, which is nobody's business.
 VERSION = "1"
-_HEADER = (COLLECTOR_HEADER.encode(), VERSION.encode())
+HEADER = (COLLECTOR_HEADER.encode(), VERSION.encode())
 
 
 class Identity(BaseModel):
@@ -33,7 +33,7 @@ class SayWho:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def signed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers: list[Any] = [*message.get("headers", ()), _HEADER]
+                headers: list[Any] = [*message.get("headers", ()), HEADER]
                 message = {**message, "headers": headers}
             await send(message)
 

@@ -49,6 +49,10 @@ class Metrics:
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
+    def refused(self, route: str, status: int) -> None:
+        """A request is answered before the application sees it, which takes no time."""
+        self._requests.labels(route, str(status)).inc()
+
     def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
         """A request's body, as it was sent and as it was meant."""
         self._bytes.labels("sent").inc(sent_bytes)

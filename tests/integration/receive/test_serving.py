@@ -120,11 +120,11 @@ def test_what_is_under_way_is_finished_before_it_ends(database_url: str):
         CollectorProcess(database_url=database_url) as collector,
         socket.create_connection(("127.0.0.1", httpx.URL(collector.url).port or 0)) as connection,
     ):
-        head = f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+        head = f"POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         head += "Content-Type: application/x-protobuf\r\n\r\n"
         connection.sendall(head.encode() + body[: len(body) // 2])
-        # Once it counts this request, it is in work.
-        while "playhead_requests_in_work 1.0" not in httpx.get(f"{collector.url}/metrics").text:
+        # Once it counts this request, it is under way.
+        while "playhead_requests_reading 1.0" not in httpx.get(f"{collector.url}/metrics").text:
             pass
         stopping = threading.Thread(target=collector.stop)
         stopping.start()

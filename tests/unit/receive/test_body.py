@@ -1,10 +1,11 @@
 """Bodies: bounded before and after decompression."""
 
+import asyncio
 import gzip
 import tracemalloc
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 
 import pytest
 import zstandard
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.body import ENCODINGS, decompress, encoding_of, receive
+from playhead_collector.receive.body import ENCODINGS, check_length, decompress, encoding_of, receive
+from playhead_collector.receive.reading import PATIENCE_SECONDS, Arriving, Reading
 
 MIB = 2**20
 
@@ -140,10 +142,23 @@ def test_an_unknown_encoding_is_refused_with_those_that_are_known(header: str):
 # --- receiving -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_body_is_put_together_and_what_it_holds_is_told():
-    held: list[int] = []
-    assert await receive(sent([b"ab", b"c", b""]), 3, held.append) == b"abc"
-    assert held == [2, 3, 3]
+@contextmanager
+def room(most: int = 10_000) -> Iterator[tuple[Reading, Arriving]]:
+    reading = Reading(most)
+    with reading.one() as arriving:
+        yield reading, arriving
+    assert (reading.count, reading.bytes) == (0, 0)
+
+
+async def test_a_body_is_put_together_and_what_it_holds_is_known():
+    async def pieces() -> AsyncIterator[bytes]:
+        for held, piece in ((0, b"ab"), (2, b"c"), (3, b"")):
+            assert reading.bytes == held
+            yield piece
+
+    with room() as (reading, arriving):
+        assert await receive(pieces(), 3, arriving, body_seconds=60) == b"abc"
+        assert reading.bytes == 3
 
 
 async def test_a_body_above_the_limit_is_refused_as_soon_as_it_is_known():
@@ -151,9 +166,15 @@ async def test_a_body_above_the_limit_is_refused_as_soon_as_it_is_known():
         while True:
             yield b"x" * 1_000
 
-    with pytest.raises(Refused, match="more than 5000 bytes: ") as refused:
-        await receive(sent(endless()), 5_000, lambda _: None)
+    with room() as (_, arriving), pytest.raises(Refused, match="more than 5000 bytes: ") as refused:
+        await receive(sent(endless()), 5_000, arriving, body_seconds=60)
     assert refused.value.status == 413
+
+
+@pytest.mark.parametrize(("length", "is_refused"), [(None, False), ("10", False), ("11", True), ("9" * 5_000, True)])
+def test_a_length_above_the_limit_is_refused_before_anything_is_read(length: str | None, is_refused: bool):
+    with pytest.raises(Refused, match="more than 10 bytes: ") if is_refused else nullcontext():
+        check_length(length, 10)
 
 
 async def test_a_sender_that_falls_silent_is_not_waited_for():
@@ -161,12 +182,51 @@ async def test_a_sender_that_falls_silent_is_not_waited_for():
         yield b"x"
         await never
 
-    import asyncio
-
     never = asyncio.get_running_loop().create_future()
-    with pytest.raises(Refused, match="no data for 0.01 s") as refused:
-        await receive(silent(), 5_000, lambda _: None, idle_seconds=0.01)
+    with room() as (_, arriving), pytest.raises(Refused, match="no data for 0.01 s") as refused:
+        await receive(silent(), 5_000, arriving, body_seconds=60, idle_seconds=0.01)
     assert refused.value.status == 408
+
+
+async def trickling() -> AsyncIterator[bytes]:
+    while True:
+        yield b"x"
+        await asyncio.sleep(0)
+
+
+async def test_a_sender_that_trickles_has_a_deadline_for_all_of_it():
+    with room(10**9) as (_, arriving), pytest.raises(Refused, match="did not arrive within 0.05 s") as refused:
+        await receive(trickling(), 10**9, arriving, body_seconds=0.05)
+    assert refused.value.status == 408
+
+
+async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
+    reading = Reading(100)
+    with reading.one() as slow, reading.one() as quick:
+        slow.hold(60)
+        with pytest.raises(Refused, match="60 bytes of other requests") as refused:
+            quick.hold(50)
+        assert refused.value.status == 503
+        slow.since -= PATIENCE_SECONDS + 1
+        quick.hold(50)
+        assert (slow.gave_way, quick.gave_way, reading.bytes) == (True, False, 50)
+        slow.hold(70)
+        assert reading.bytes == 50
+    assert (reading.count, reading.bytes) == (0, 0)
+
+
+async def test_who_gives_way_is_asked_to_come_back():
+    async def waits() -> AsyncIterator[bytes]:
+        yield b"x" * 60
+        arriving.since -= PATIENCE_SECONDS + 1
+        with reading.one() as other:
+            other.hold(50)
+            await asyncio.get_running_loop().create_future()
+
+    with room(100) as (reading, arriving):
+        with pytest.raises(Refused, match="others wait") as refused:
+            await receive(waits(), 1_000, arriving, body_seconds=60)
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
 
 
 async def test_a_sender_that_leaves_is_no_fault_of_ours():
@@ -174,6 +234,6 @@ async def test_a_sender_that_leaves_is_no_fault_of_ours():
         yield b"x"
         raise ClientDisconnect
 
-    with pytest.raises(Refused) as refused:
-        await receive(leaves(), 5_000, lambda _: None)
+    with room() as (_, arriving), pytest.raises(Refused) as refused:
+        await receive(leaves(), 5_000, arriving, body_seconds=60)
     assert refused.value.status == 400

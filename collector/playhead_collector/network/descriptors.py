@@ -1,0 +1,33 @@
+"""File descriptors: each connection takes one, and so do the database's and the log's."""
+
+import logging
+import sys
+
+from playhead_collector.network.limits import Limits
+
+if sys.platform != "win32":
+    import resource
+
+log = logging.getLogger(__name__)
+
+# The pool, the listener, logs, the embedded Postgres, libraries that are loaded late.
+_OTHERS = 200
+
+
+def make_room(limits: Limits) -> None:
+    """Raises this process's own limit of open files as far as it may, so that all connections have one."""
+    if sys.platform == "win32":  # there is no such limit
+        return
+    wanted = limits.max_connections + limits.reserve + _OTHERS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        if most < wanted:
+            log.warning(
+                "this process may open %s files and %s connections need %s: raise its limit (ulimit -n), or lower "
+                "PLAYHEAD_MAX_CONNECTIONS",
+                most,
+                limits.max_connections,
+                wanted,
+            )

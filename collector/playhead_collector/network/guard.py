@@ -1,0 +1,94 @@
+"""The open connections: how many there are, from where, and which of them are past their deadline."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+from playhead_collector.network.limits import Limits
+
+# How often deadlines are looked at; they are late by this much at most. 1,000 connections take a third of a ms.
+SWEEP_SECONDS = 1.0
+
+
+class Admission(Enum):
+    """What becomes of a new connection."""
+
+    TAKEN = auto()
+    PROBES_ONLY = auto()
+    CUT = auto()
+
+
+class Connection(Protocol):
+    """What the guard knows of a connection."""
+
+    def check_deadlines(self, now: float) -> None:
+        """Ends it when it is past a deadline; `now` in seconds of the guard's clock."""
+        ...
+
+
+class Guard:
+    """Counts connections and ends those that take too long.
+
+    `is_busy(path)` says that no more requests to this path are taken now. `on_answer(route, status)` is told of every
+    answer that the application does not know of. `clock` gives seconds.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        is_busy: Callable[[str], bool] = lambda _: False,
+        on_answer: Callable[[str, int], None] = lambda _, __: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.limits = limits
+        self.is_busy = is_busy
+        self.on_answer = on_answer
+        self.clock = clock
+        self._open: dict[Connection, str] = {}
+        self._by_client = Counter[str]()
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, connection: Connection, client: str) -> Admission:
+        """Counts a connection, unless it is CUT. `client` is an address without a port."""
+        limits, count = self.limits, len(self._open)
+        if count >= limits.max_connections + limits.reserve:
+            return Admission.CUT
+        self._open[connection] = client
+        self._by_client[client] += 1
+        if self._sweeping is None:
+            self._sweeping = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
+        if count >= limits.max_connections or self._by_client[client] > limits.max_connections_per_client:
+            return Admission.PROBES_ONLY
+        return Admission.TAKEN
+
+    def counts(self, connection: Connection) -> tuple[int, int, str]:
+        """Open connections, those of this one's client, and the client."""
+        client = self._open.get(connection, "")
+        return len(self._open), self._by_client[client], client
+
+    def forget(self, connection: Connection) -> None:
+        """A connection has ended."""
+        client = self._open.pop(connection, None)
+        if client is not None:
+            self._by_client[client] -= 1
+            if not self._by_client[client]:
+                del self._by_client[client]
+
+    def check_deadlines(self) -> None:
+        """Ends the connections that are past a deadline."""
+        now = self.clock()
+        for connection in list(self._open):
+            connection.check_deadlines(now)
+
+    def _sweep(self) -> None:
+        self._sweeping = None
+        self.check_deadlines()
+        if self._open:
+            self._sweeping = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)

@@ -1,0 +1,34 @@
+"""A transport that knows how much its client has taken."""
+
+import asyncio
+from typing import Any
+
+from playhead_collector.network.limits import LEAST_TAKEN
+
+
+class Outgoing:
+    """Stands in front of a transport and counts what is written. Everything else is the transport's."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._written = 0
+        self._mark = 0  # taken when the present period began
+        self._since: float | None = None  # when it began; None: nothing waits
+
+    def write(self, data: bytes) -> None:
+        """As the transport's."""
+        self._written += len(data)
+        self._transport.write(data)
+
+    def is_stuck(self, now: float, seconds: float) -> bool:
+        """Whether the client took less than LEAST_TAKEN in the last `seconds`, though there was more for it."""
+        waiting = self._transport.get_write_buffer_size()
+        taken = self._written - waiting
+        if not waiting:
+            self._since = None
+        elif self._since is None or taken - self._mark >= LEAST_TAKEN:
+            self._since, self._mark = now, taken
+        return self._since is not None and now - self._since > seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

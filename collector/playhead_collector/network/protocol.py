@@ -1,0 +1,277 @@
+"""uvicorn's HTTP/1.1 protocol with bounds for what a client may hold: time, memory and connections.
+
+    connection made → head (bounded, deadline) → body (deadline) → answer (its client has to take it) → idle
+
+uvicorn itself bounds idle time after an answer, and nothing else (docs/adr/0004). What is refused here is answered from
+bytes that are ready, without a task; /healthz is, too.
+"""
+
+import asyncio
+import logging
+from enum import Enum, auto
+from types import SimpleNamespace
+from typing import Any, ClassVar, Final, cast
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from playhead_collector.network import canned
+from playhead_collector.network.guard import Admission, Guard
+from playhead_collector.network.outgoing import Outgoing
+from playhead_collector.settings import MIB
+from playhead_collector.throttled_log import ThrottledLog
+
+log = ThrottledLog(logging.getLogger(__name__))
+
+PROBES: Final = frozenset({b"/healthz", b"/readyz"})
+# Of a client that has no business here, nothing is waited for longer than this.
+_REFUSED_HEAD_SECONDS = 5.0
+# An honest body is answered by the application when it is late; the connection is closed a little after that.
+_GRACE_SECONDS = 2.0
+# How long a client that is refused may go on sending before the connection is cut. Closing it with unread bytes would
+# cut it at once, and the client would never see why.
+_LINGER_SECONDS = 2.0
+# Chunk sizes and trailers: what a body may have besides its bytes, and an eighth of them.
+_BODY_OVERHEAD = MIB
+# Requests that a client has sent ahead of their answers.
+_MOST_AHEAD = 100
+_HTTP2 = b"PRI * HTTP/2"
+_TLS = b"\x16\x03"
+# What uvicorn sees in place of a request that is answered here.
+_ANSWERED: Any = SimpleNamespace(response_complete=True, message_event=SimpleNamespace(set=lambda: None))
+
+
+class _Phase(Enum):
+    IDLE = auto()
+    HEAD = auto()
+    BODY = auto()
+    CLOSING = auto()
+
+
+def protocol_of(guard: Guard) -> "type[GuardedProtocol]":
+    """The protocol with this guard, to be given to uvicorn as `http`."""
+    return type("GuardedProtocol", (GuardedProtocol,), {"guard": guard})
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    guard: ClassVar[Guard]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._admission = Admission.CUT
+        self._phase = _Phase.HEAD
+        self._deadline = 0.0
+        self._head_bytes = 0
+        self._body_bytes = 0  # of the body itself
+        self._raw_bytes = 0  # received while a body was expected
+        self._is_over = False  # nothing more is read from it
+        self._close_after_body = False
+
+    # --- connection ---------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Counts it; cuts it when there are far too many."""
+        super().connection_made(cast(asyncio.Transport, Outgoing(transport)))
+        self._admission = self.guard.admit(self, self.client[0] if self.client else "")
+        if self._admission is Admission.CUT:
+            self._is_over = True
+            transport.abort()
+        elif self._admission is Admission.PROBES_ONLY:
+            log.warning(
+                "more connections than are taken at a time (%s open, %s of them from %s): answering 503; see "
+                "PLAYHEAD_MAX_CONNECTIONS and PLAYHEAD_MAX_CONNECTIONS_PER_CLIENT",
+                *self.guard.counts(self),
+            )
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """No longer counted."""
+        self.guard.forget(self)
+        super().connection_lost(exc)
+
+    def check_deadlines(self, now: float) -> None:
+        """Ends the connection when it is past a deadline."""
+        outgoing = cast(Outgoing, self.transport)
+        if outgoing.is_stuck(now, self.guard.limits.send_seconds):
+            log.warning("a client does not take its answer: the connection is closed")
+            outgoing.abort()
+        elif self._phase is _Phase.IDLE or now <= self._deadline:
+            return
+        elif self._phase is _Phase.CLOSING:
+            outgoing.abort()
+        elif self._phase is _Phase.BODY:
+            self._end(408)
+        elif not self._is_answering():
+            self._end(408 if self._head_bytes else None)
+
+    # --- what comes in ------------------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        """Bounds what is not a body's bytes; malformed requests are answered, and logged once in a while."""
+        if self._is_over:
+            return
+        self._unset_keepalive_if_required()
+        if self._phase is _Phase.IDLE:
+            self._expect_head()
+        before = self._phase
+        try:
+            self._parser().feed_data(data)
+        except httptools.HttpParserUpgrade:  # nothing is upgraded to here: the request is answered as it is
+            pass
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            if cause is not None and not isinstance(cause, httptools.HttpParserError | UnicodeError):
+                log.warning("a bug in reading requests: please report it", exc_info=cause)
+            self._malformed(data)
+            return
+        self._count(before, len(data))
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        if self._phase is not _Phase.HEAD:
+            self._expect_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; those after a body are dropped."""
+        if self._phase is _Phase.HEAD:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The head is there: the request is answered here, or by the application."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        self._phase, self._head_bytes, self._raw_bytes, self._body_bytes = _Phase.BODY, 0, 0, 0
+        self._deadline = self.guard.clock() + self.guard.limits.body_seconds + _GRACE_SECONDS
+        if self._is_over:
+            return
+        if size > self.guard.limits.max_head_bytes:
+            self._end(431)
+        elif self._is_answering():
+            super().on_headers_complete()
+            if len(self.pipeline) > _MOST_AHEAD:
+                self._abort()
+        elif not self._answered_here():
+            super().on_headers_complete()
+            if self._admission is Admission.PROBES_ONLY:
+                self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body."""
+        self._body_bytes += len(body)
+        if not self._is_over:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request is there as a whole."""
+        self._phase = _Phase.IDLE
+        if self._close_after_body:
+            self._finish()
+        elif not self._is_over:
+            super().on_message_complete()
+
+    # --- answers from here --------------------------------------------------------------------------------------------
+
+    def _answered_here(self) -> bool:
+        path, method = self.url.partition(b"?")[0], self._parser().get_method()
+        if path == b"/healthz" and method in {b"GET", b"HEAD"}:
+            close = self._must_close()
+            self._answer(canned.alive(close, method == b"GET", self._default_headers()), close)
+            self.guard.on_answer("/healthz", 200)
+            return True
+        if path in PROBES:
+            return False
+        if self._admission is Admission.TAKEN and not self.guard.is_busy(path.decode("latin-1")):
+            return False
+        close = self._must_close()
+        kind = next((value for name, value in self.headers if name == b"content-type"), b"").decode("latin-1").lower()
+        self._answer(canned.refusal(503, close, path.decode("latin-1"), kind, self._default_headers()), close)
+        self.guard.on_answer("none", 503)
+        return True
+
+    def _parser(self) -> Any:
+        return self.parser  # None only after the connection is lost
+
+    def _must_close(self) -> bool:
+        parser = self._parser()
+        kept = parser.get_http_version() != "1.0" and parser.should_keep_alive()
+        return not kept or self._admission is Admission.PROBES_ONLY
+
+    def _default_headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        return tuple(self.server_state.default_headers)
+
+    def _answer(self, answer: bytes, close: bool) -> None:
+        # A body that comes all the same is read and dropped: a client that meets a closed connection while it sends
+        # never sees the answer.
+        self.cycle = _ANSWERED
+        self._close_after_body = close
+        self.transport.write(answer)
+        self.on_response_complete()
+
+    # --- bounds -------------------------------------------------------------------------------------------------------
+
+    def _expect_head(self) -> None:
+        seconds = self.guard.limits.head_seconds
+        if self._admission is Admission.PROBES_ONLY:
+            seconds = min(seconds, _REFUSED_HEAD_SECONDS)
+        self._phase, self._head_bytes = _Phase.HEAD, 0
+        self._deadline = self.guard.clock() + seconds
+
+    def _count(self, before: _Phase, size: int) -> None:
+        """`size` bytes were read; `before` is what was expected then."""
+        if self._phase is _Phase.HEAD:
+            self._head_bytes += size
+            if self._head_bytes > self.guard.limits.max_head_bytes:
+                self._end(431)
+        elif self._phase is _Phase.BODY and before is _Phase.BODY:
+            self._raw_bytes += size
+            if self._raw_bytes - self._body_bytes > _BODY_OVERHEAD + self._body_bytes // 8:
+                self._end(400)
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - None before the first request
+
+    def _malformed(self, data: bytes) -> None:
+        if data.startswith(_HTTP2):
+            log.warning(
+                "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: set "
+                "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
+                self.client[0] if self.client else "?",
+            )
+            self.transport.write(canned.GO_AWAY)
+            self._finish()
+            return
+        if data.startswith(_TLS):
+            log.warning("TLS on a port without: use http:// in the endpoint, or a proxy that ends TLS")
+            self._finish()
+            return
+        log.warning("a request that is not HTTP/1.1: it is answered with 400")
+        if self._phase is _Phase.HEAD and self._is_answering():  # what came before is answered first
+            self._is_over = True
+            self.cycle.keep_alive = False
+            self.pipeline.clear()
+        else:
+            self._end(400)
+
+    def _end(self, status: int | None) -> None:
+        """Closes the connection, with an answer if one can still be given."""
+        started = self._is_answering() and self.cycle.response_started
+        if status is not None and not started and not (self._phase is _Phase.BODY and self.cycle is _ANSWERED):
+            path = self.url.partition(b"?")[0].decode("latin-1") if self._phase is _Phase.BODY else ""
+            self.transport.write(canned.refusal(status, True, path, "", self._default_headers()))
+            self.guard.on_answer("none", status)
+        self._finish()
+
+    def _finish(self) -> None:
+        self._is_over = True
+        if self._is_answering():  # who waits for its body waits no longer
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._phase, self._deadline = _Phase.CLOSING, self.guard.clock() + _LINGER_SECONDS
+        if not self.transport.is_closing():
+            self.transport.write_eof()
+
+    def _abort(self) -> None:
+        self._is_over = True
+        cast(Outgoing, self.transport).abort()

@@ -1,0 +1,42 @@
+"""Log lines that a stranger can cause: at most one in a while for each message, so that nobody can fill the disk."""
+
+import logging
+import time
+from collections.abc import Callable
+
+# Often enough to be seen while it goes on, and 8,640 lines a day at most.
+PAUSE_SECONDS = 10.0
+
+
+class ThrottledLog:
+    """Writes each message (by its template) at most once per `pause_seconds`; the next line says how many were left
+    out. Not thread-safe: for the event loop. `clock` gives seconds.
+    """
+
+    def __init__(
+        self,
+        log: logging.Logger,
+        pause_seconds: float = PAUSE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._log = log
+        self._pause = pause_seconds
+        self._clock = clock
+        self._next: dict[str, float] = {}
+        self._left_out: dict[str, int] = {}
+
+    def warning(self, template: str, *values: object, exc_info: BaseException | None = None) -> None:
+        """A warning. `template` has to be a constant: there is one counter for each."""
+        now = self._clock()
+        if now < self._next.get(template, now):
+            self._left_out[template] = self._left_out.get(template, 0) + 1
+            return
+        self._next[template] = now + self._pause
+        left_out = self._left_out.pop(template, 0)
+        more = f" ({left_out} more since the last such line)" if left_out else ""
+        self._log.warning(template + "%s", *values, more, exc_info=exc_info)
+
+    def forget(self) -> None:
+        """As if nothing had been logged yet."""
+        self._next.clear()
+        self._left_out.clear()
