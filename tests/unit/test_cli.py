@@ -2,23 +2,34 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, ClassVar
 
+import httpx
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from playhead.cli import app, exit_code, start
+from playhead.cli import app, collector_options, exit_code, shown, start
+from playhead.cli.asking import complete_run
+from playhead.cli.doctor import unknown_variables
+from playhead.cli.options import moment
 from playhead.cli.shown import visible
+from playhead.client import Client
 from playhead.errors import BadRequest, CollectorUnreachable, NotAuthorized, NotFound, PlayheadError, SettingInvalid
 from playhead.export.dead_letters import DeadLetters
 from playhead.model import event as ev
 from playhead.model.message import text_message
-from playhead.model.span import LogEvent
+from playhead.model.span import STATUS_ERROR, LogEvent, Span
+from playhead_collector.store.ports import ModelUsage
 from tests.integration.export.fake_collector import FakeCollector
-from tests.unit.query.fake import RUN, FakeStore, Story
+from tests.unit.query.fake import EPOCH_NS, RUN, FakeStore, Story
 from tests.unit.query.served import app_on, served
 
 OTHER = "0190ffff" * 4
@@ -54,6 +65,34 @@ def playhead(url: str, monkeypatch: pytest.MonkeyPatch):
     return call
 
 
+@pytest.fixture
+def long_run() -> Iterator[str]:
+    """A run that failed, with values that are long, metadata, user state, and what its model was used for."""
+    store = FakeStore()
+    story = Story(store)
+    story.add(ev.RunStarted, "root", name="agent", metadata=store.keep({"release": 7}))
+    story.add(ev.StateChanged, "root", key="plan", value=store.keep({"steps": 3}))
+    story.tool_call("t", "read", {"path": "x" * 5_000}, "gone")
+    story.add(ev.RunFailed, "root", elapsed_ms=1.0, error_type="OSError", message="no such file")
+    usage = (ModelUsage("gpt-4o", None, 1_000_000, 0), ModelUsage("unheard of", None, 5, 5))
+    story.done()
+    store.rows[RUN] = replace(store.rows[RUN], status="failed", usage=(replace(usage[0], input_tokens=1_000), usage[1]))
+    tokens = {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 7}
+    store.spans_of[RUN] = [
+        made_span("root", None, "agent", 1),
+        made_span("a", "root", "chat gpt-4o", None, **tokens),
+        made_span("t", "root", "execute_tool read", 1, status=STATUS_ERROR, status_message="no such file"),
+    ]
+    with served(app_on(store)) as url:
+        yield url
+
+
+def made_span(span: str, parent: str | None, name: str, took: int | None, **more: Any) -> Span:
+    failed = {key: more.pop(key) for key in ("status", "status_message") if key in more}
+    start = EPOCH_NS + len(name)
+    return Span("t" * 32, span, parent, name, start, None if took is None else start + took * 10**9, more, **failed)
+
+
 # --- what is printed -------------------------------------------------------------------------------------------------
 
 
@@ -74,13 +113,13 @@ def test_every_reading_command_prints_one_json_document(playhead, command: tuple
     json.loads(result.stdout)
 
 
-def test_a_run_can_be_named_by_last_or_by_a_beginning_that_is_its_own(playhead):
-    for name, run in (("last", OTHER), (RUN[:8], RUN), (OTHER[:6].upper(), OTHER), (RUN, RUN)):
+def test_a_run_can_be_named_by_last_or_by_a_part_that_is_its_own(playhead):
+    for name, run in (("last", OTHER), (RUN[:8], RUN), (OTHER[-8:].upper(), OTHER), (RUN, RUN)):
         assert json.loads(playhead("show", name, "--json").stdout)["run"] == run
 
 
-def test_a_beginning_that_is_not_its_own_or_nobodys_is_not_found(playhead):
-    for name, says in (("0190", "2 runs begin with '0190'"), ("fff", "none of the newest")):
+def test_a_part_that_is_not_its_own_or_nobodys_is_not_found(playhead):
+    for name, says in (("0190", "several runs have '0190' in their id"), ("abc", "there is no run 'abc'")):
         result = playhead("show", name)
         assert (result.exit_code, says in result.stderr) == (1, True)
 
@@ -124,6 +163,73 @@ def test_content_is_written_as_it_is(playhead, store: FakeStore):
     assert described == {"media_type": "text/plain; charset=utf-8", "size": 6, "text": "héllo"}
 
 
+def test_on_a_terminal_of_80_columns_every_run_has_a_name_that_can_be_pasted_back(
+    playhead, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(shown, "is_terminal", lambda: True)
+    monkeypatch.setattr(shown, "Console", partial(Console, width=80))
+    lines = playhead("runs").stdout.splitlines()
+    names = [line.split()[0] for line in lines if re.match("[0-9a-f]{8} ", line)]
+    assert names == [OTHER[-8:], RUN[-8:]]
+    assert [json.loads(playhead("show", name, "--json").stdout)["run"] for name in names] == [OTHER, RUN]
+    assert "…" not in "".join(lines)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (["01" * 16], ["01" * 4]),
+        (["a" * 23 + "0" + "b" * 8, "a" * 23 + "1" + "b" * 8], ["0" + "b" * 8, "1" + "b" * 8]),
+        ([], []),
+        (["a" * 32, "a" * 32], ["a" * 8, "a" * 8]),
+    ],
+)
+def test_the_ends_of_ids_tell_runs_apart(ids: list[str], names: list[str]):
+    assert shown.short_ids(ids) == names
+
+
+def test_events_show_arguments_and_results(playhead):
+    rows = {line.split("\t")[2]: line.split("\t")[4] for line in playhead("events", RUN).stdout.splitlines()[1:]}
+    assert 'arguments={"q":1}' in rows["tool_called"]
+    assert 'result=["found"]' in rows["tool_completed"]
+
+
+def test_long_values_are_cut_and_whole_on_request(long_run: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", long_run)
+    short, whole = (CliRunner().invoke(app, ["events", RUN, *more]).stdout for more in ((), ("--values",)))
+    assert ("xxx…" in short, "x" * 121 in short) == (True, False)
+    assert "x" * 5_000 in whole
+
+
+def test_a_tree_shows_calls_below_their_callers_with_values_and_errors(long_run: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", long_run)
+    lines = [line.rstrip() for line in CliRunner().invoke(app, ["tree", RUN]).stdout.splitlines()]
+    assert [line for line in lines if "└" in line or "├" in line or not line.startswith(" ")] == [
+        "agent  1.00 s",
+        "├── chat gpt-4o  still open, 5 → 7 tokens",
+        "└── execute_tool read  1.00 s",
+    ]
+    assert "    ! no such file" in lines
+    assert any(line.startswith('    in   {"path":"xxx') for line in lines)
+
+
+def test_a_failed_run_shows_its_error_metadata_and_cost(long_run: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", long_run)
+    lines = CliRunner().invoke(app, ["show", RUN]).stdout.splitlines()
+    assert 'metadata\t{"release": 7}' in lines
+    assert "error\tOSError: no such file" in lines
+    assert "cost\t0.0025" in lines
+
+
+def test_a_state_shows_values_and_no_refs(long_run: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", long_run)
+    text = CliRunner().invoke(app, ["state", RUN]).stdout
+    assert 'user_state\t{"plan": {"steps": 3}}' in text
+    assert "sha256:" not in text
+    assert "sha256:" in CliRunner().invoke(app, ["state", RUN, "--no-hydrate"]).stdout
+
+
 # --- exit codes, options, environment --------------------------------------------------------------------------------
 
 
@@ -165,6 +271,55 @@ def test_help_lists_the_commands_and_the_exit_codes(playhead):
                  "doctor", "Exit codes"):  # fmt: skip
         assert word in text
     assert "playhead" in playhead("--version").stdout
+
+
+def test_the_collector_may_be_named_anywhere(url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", "http://127.0.0.1:9")
+    for args in (("--url", url, "show", RUN), ("show", RUN, "--url", url), ("show", f"--url={url}", RUN)):
+        assert CliRunner().invoke(app, args).exit_code == 0
+    assert CliRunner().invoke(app, ["show", RUN, "--url"]).exit_code == 2
+
+
+def test_what_a_program_is_given_is_its_own():
+    assert collector_options(["show", "--url=a", "x", "--api-key", "b", "-y"]) == (
+        ["--url=a", "--api-key", "b"],
+        ["show", "x", "-y"],
+    )
+    result = CliRunner().invoke(
+        app, ["resume", "f" * 32, "--", sys.executable, "-c", "import sys; sys.exit(9)", "--url"]
+    )
+    assert result.exit_code == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", "2026-01-31T11:58:30+00:00"),
+        ("1h", "2026-01-31T11:00:00+00:00"),
+        (" 2D ", "2026-01-29T12:00:00+00:00"),
+        ("1w", "2026-01-24T12:00:00+00:00"),
+        ("2026-01-31", "2026-01-31"),
+        ("h", "h"),
+        (None, None),
+    ],
+)
+def test_a_moment_may_be_said_as_how_long_ago(text: str | None, expected: str | None):
+    assert moment(text, datetime(2026, 1, 31, 12, tzinfo=UTC)) == expected
+
+
+def test_a_shell_completes_the_names_of_runs(url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", url)
+
+    class Context:
+        params: ClassVar[dict[str, Any]] = {}
+
+        def find_root(self) -> "Context":
+            return self
+
+    assert [name for name, _ in complete_run(Context(), "")] == ["last", OTHER[-8:], RUN[-8:]]
+    assert [name for name, _ in complete_run(Context(), OTHER[-8:-6])] == [OTHER[-8:], RUN[-8:]]
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", "http://127.0.0.1:9")
+    assert list(complete_run(Context(), "0")) == []
 
 
 def test_help_needs_no_library_of_the_collectors():
@@ -213,6 +368,34 @@ def test_doctor_says_what_is_in_force_where_it_comes_from_and_keeps_secrets(
     assert "SDK\tPLAYHEAD_DURABILITY\tprocess\tdefault" in result.stdout
     assert "collector\tPLAYHEAD_PORT\t4318\tdefault" in result.stdout
     assert "reachable\tyes" in result.stdout
+
+
+def test_doctor_names_misspelt_variables(playhead, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_DURABILTY", "off")
+    monkeypatch.setenv("PLAYHEAD_EVENTS_LIMIT", "2")
+    result = playhead("doctor")
+    assert "PLAYHEAD_DURABILTY: did you mean PLAYHEAD_DURABILITY?" in result.stderr
+    assert "PLAYHEAD_EVENTS_LIMIT" not in result.stderr
+    assert list(unknown_variables({"PLAYHEAD_XYZ": "", "OTHER": ""}, ["PLAYHEAD_PORT"])) == [
+        {"variable": "PLAYHEAD_XYZ", "meant": None}
+    ]
+
+
+def test_doctor_tells_unset_from_hidden(playhead, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PLAYHEAD_API_KEY", raising=False)
+    assert "SDK\tPLAYHEAD_API_KEY\tnot set" in playhead("doctor").stdout
+    monkeypatch.setenv("PLAYHEAD_API_KEY", "hunter2")
+    assert "SDK\tPLAYHEAD_API_KEY\tset (not shown)" in playhead("doctor").stdout
+
+
+def test_doctor_tells_a_refused_key_from_an_unreachable_collector(store: FakeStore, monkeypatch: pytest.MonkeyPatch):
+    refuse = httpx.MockTransport(lambda _: httpx.Response(401, json={"error": {"message": "another key"}}))
+    monkeypatch.setattr(
+        "playhead.cli.asking.Collector.ask", lambda self, *_: Client("http://collector", transport=refuse)
+    )
+    result = CliRunner().invoke(app, ["doctor"])
+    assert "reachable\tyes, but it refuses the key" in result.stdout
+    assert (result.exit_code, "another key" in result.stderr) == (2, True)
 
 
 def test_doctor_tells_an_unreachable_collector_by_its_exit_code(playhead):

@@ -1,37 +1,48 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    read    runs, show, events, state, context, messages, content      start    serve, demo, ship, doctor
-    why     decisions, why                                             change   diff, compressions
-    comparing  compare
-    thought tokens, reasoning, explain
-    rewinding  resume, fork
-    asking  the collector, and which run is meant                      shown    tables, texts and JSON
+    look    runs (runs, show), tree, read (events, state, context, messages, content), thought (tokens)
+    ask     why (decisions, why), thought (reasoning, explain), change (compressions, diff), comparing (compare)
+    rewind  rewinding (resume, fork)            operate  start (serve, demo, ship), doctor
+    asking  the collector, and which run is meant        options  what several commands take
+    shown   tables, texts and JSON
 
 It works without any extra; a command that needs one says which.
 """
 
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from playhead.cli import change, comparing, read, rewinding, start, thought, why
+from playhead.cli import change, comparing, doctor, read, rewinding, runs, start, thought, tree, why
 from playhead.cli.asking import Collector
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
 OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
 HELP = """A flight recorder with a rewind handle for LLM agents.
 
-RUN is a run's id, the beginning of one, or `last`. Every option is also an environment variable.
+RUN is a run's id, any part of it that no other run has, or `last`. Every option is also an environment variable;
+--url and --api-key may stand anywhere.
 
 Exit codes: 0 it worked; 1 not found, or `serve` could not start; 2 a command or a setting is wrong; 3 the collector
 cannot be reached.
 """
 
 
+_ANYWHERE = ("--url", "--api-key")
+
+
 class Commands(TyperGroup):
-    """Turns our errors into one sentence and an exit code."""
+    """Turns our errors into one sentence and an exit code; takes the options about the collector anywhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options of the whole command are its own also behind a subcommand's name; what is behind `--` stays."""
+        end = args.index("--") if "--" in args else len(args)
+        ours, rest = collector_options(args[:end])
+        return super().parse_args(ctx, [*ours, *rest, *args[end:]])
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command."""
@@ -40,6 +51,21 @@ class Commands(TyperGroup):
         except PlayheadError as error:
             typer.echo(f"playhead: {error}", err=True)
             raise typer.Exit(exit_code(error)) from error
+
+
+def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options that say which collector to ask, with their values; and all other arguments, in their order."""
+    ours: list[str] = []
+    rest: list[str] = []
+    left = iter(args)
+    for arg in left:
+        if arg in _ANYWHERE:
+            ours += [arg, *islice(left, 1)]
+        elif arg.partition("=")[0] in _ANYWHERE:
+            ours.append(arg)
+        else:
+            rest.append(arg)
+    return ours, rest
 
 
 def exit_code(error: PlayheadError) -> int:
@@ -90,13 +116,20 @@ def _common(
     ctx.obj = Collector(url, api_key)
 
 
-read.register(app)
-why.register(app)
-change.register(app)
-comparing.register(app)
-thought.register(app)
-rewinding.register(app)
-start.register(app)
+_GROUPS: dict[str, Sequence[Callable[..., None]]] = {
+    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, thought.tokens,
+             read.content),
+    "Ask": (why.why, why.decisions, thought.reasoning, change.compressions, change.diff, comparing.compare,
+            thought.explain),
+    "Rewind": (rewinding.resume, rewinding.fork),
+}  # fmt: skip
+for _group, _commands in _GROUPS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_group)(_command)
+_SERVE = "Start a collector: on your Postgres, or on one that is started for you."
+app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
+for _command in (start.demo, doctor.doctor, start.ship):
+    app.command(rich_help_panel="Operate")(_command)
 
 
 def main() -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from playhead.errors import NotFound
+from playhead.errors import PlayheadError
 
 if TYPE_CHECKING:
     from playhead.client import Client
 
-# The beginning of an id is looked for among the newest runs: who shortens an id has just read it in a list.
-_LOOKED_THROUGH = 2_000
 _WHOLE = re.compile("[0-9a-f]{32}")
+# A shell that waits for longer seems to hang; without a collector it just completes nothing.
+_COMPLETION_SECONDS = 1.0
+_MOST_COMPLETED = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,22 @@ class Collector:
 
 
 def run_id(client: Client, run: str) -> str:
-    """The id that a user means by an id, the beginning of one, or `last`.  Raises NotFound."""
-    if _WHOLE.fullmatch(run):
-        return run
-    if run == "last":
-        for newest in client.runs(limit=1):
-            return newest["run"]
-        raise NotFound("no run has been recorded yet: run a program that uses playhead, or `playhead demo`")
-    begun = {row["run"] for row in client.runs(limit=_LOOKED_THROUGH) if row["run"].startswith(run.lower())}
-    if len(begun) == 1:
-        return begun.pop()
-    if begun:
-        some = ", ".join(islice(sorted(begun), 3))
-        raise NotFound(f"{len(begun)} runs begin with {run!r} ({some}, ...): write more of the one that you mean")
-    raise NotFound(f"none of the newest {_LOOKED_THROUGH} runs begins with {run!r}: `playhead runs` lists them")
+    """The id that a user means by an id, a part of one that no other run has, or `last`.  Raises NotFound."""
+    return run if _WHOLE.fullmatch(run) else client.run(run)["run"]
+
+
+def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
+    """For a shell's completion: the ends of the newest runs' ids that begin so, and what each run is."""
+    from playhead.cli.shown import short_ids  # noqa: PLC0415 - as above
+
+    options = ctx.find_root().params
+    if "last".startswith(incomplete):
+        yield "last", "the newest run"
+    try:
+        with Collector(options.get("url"), options.get("api_key")).ask(_COMPLETION_SECONDS) as client:
+            rows = list(client.runs(limit=_MOST_COMPLETED))
+    except PlayheadError:
+        return
+    for row, name in zip(rows, short_ids([row["run"] for row in rows]), strict=True):
+        if name.startswith(incomplete.lower()):
+            yield name, f"{row['name'] or ''} {row['status']} {row['started'][:19]}".strip()

@@ -7,18 +7,12 @@ import typer
 
 from playhead.cli import shown
 from playhead.cli.asking import Collector, run_id
-from playhead.cli.read import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run
 from playhead.model.answers.changes import Compression, CompressionAudit, Diff, FactNeeded, MessagePlace
 from playhead.model.message import Message
 
 _LONG = 100
 _SIGNS = {"added": "+", "dropped": "-", "replaced": "~"}
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands, in the order in which --help lists them."""
-    for command in (diff, compressions):
-        app.command()(command)
 
 
 def diff(

@@ -6,16 +6,11 @@ import typer
 
 from playhead.cli import shown
 from playhead.cli.asking import Collector, run_id
-from playhead.cli.read import Json, Limit
+from playhead.cli.options import Json, Limit
 from playhead.model.answers.comparisons import CallPair, ComparedCall, Comparison
 from playhead.model.message import Message
 
 _SIGNS = {"same": " ", "changed": "~", "only_a": "-", "only_b": "+"}
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command()(compare)
 
 
 def compare(

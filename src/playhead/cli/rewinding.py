@@ -16,6 +16,7 @@ import typer
 
 from playhead.cli import asking
 from playhead.cli.asking import Collector
+from playhead.cli.options import Run
 from playhead.errors import SettingInvalid
 from playhead.model import names
 from playhead.replay.lifecycle import read_record
@@ -27,14 +28,7 @@ _AT_A_TIME = 4
 _Z = 1.96  # 95 %
 _MOST_SHOWN = 100
 
-Run = Annotated[str, typer.Argument(help="The run's id, or `last`.", show_default=False)]
 Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands, in the order in which --help lists them."""
-    for command in (resume, fork):
-        app.command()(command)
 
 
 def resume(

@@ -16,6 +16,9 @@ from playhead.model.message import Message, message_text
 
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SHORT_ID = 8
+# Columns of names to copy and of short words: folded, they cannot be read.
+_WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
 _COLOURS = {
     "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "critical": "bold",
     "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
@@ -24,30 +27,55 @@ _COLOURS = {
 
 def as_json(value: Any) -> None:
     """One JSON document; indented on a terminal."""
-    text = json.dumps(value, indent=2 if sys.stdout.isatty() else None, ensure_ascii=False)
+    text = json.dumps(value, indent=2 if is_terminal() else None, ensure_ascii=False)
     typer.echo(text.encode("utf-8", "backslashreplace"))
 
 
+def short_ids(ids: Sequence[str]) -> list[str]:
+    """The ends of run ids that tell these runs apart: 8 digits or more.  An id begins with its time and ends at random.
+
+    Every command takes such an end as the name of the run.
+    """
+    length = _SHORT_ID
+    while len({each[-length:] for each in ids}) < len(set(ids)):
+        length += 1
+    return [each[-length:] for each in ids]
+
+
+def is_terminal() -> bool:
+    """Whether a person reads this; else it is a file or another program."""
+    return sys.stdout.isatty()
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table; for a pipe, a line of names and then a line per row, with tabs between the cells."""
-    if not sys.stdout.isatty():
+    """A table; for a pipe, a line of names and then a line per row, with tabs between the cells.
+
+    On a terminal, columns in which nothing stands are left out, and what is too wide is folded, never cut.
+    """
+    if not is_terminal():
         for row in (columns, *rows):
             typer.echo("\t".join(_cell(value) for value in row))
         return
-    shown = Table(*columns, box=None, header_style="dim", pad_edge=False)
-    for row in rows:
-        shown.add_row(*(Text(cell := _cell(value), style=_COLOURS.get(cell, "")) for value in row))
+    cells = [[_styled(value) for value in row] for row in rows]
+    kept = [at for at in range(len(columns)) if not cells or any(row[at].plain for row in cells)]
+    shown = Table(box=None, header_style="dim", pad_edge=False)
+    for at in kept:
+        shown.add_column(columns[at], overflow="fold", no_wrap=columns[at] in _WHOLE)
+    for row in cells:
+        shown.add_row(*(row[at] for at in kept))
     Console().print(shown)
 
 
 def facts(pairs: Mapping[str, object]) -> None:
     """Names and values, one pair per line; what is None is left out."""
     rows = [(name, value) for name, value in pairs.items() if value is not None and value != []]
-    if not sys.stdout.isatty():
+    if not is_terminal():
         for name, value in rows:
             typer.echo(f"{name}\t{_cell(value)}")
         return
     shown = Table(box=None, show_header=False, pad_edge=False)
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
     for name, value in rows:
         shown.add_row(Text(name, style="dim"), Text(cell := _cell(value), style=_COLOURS.get(cell, "")))
     Console().print(shown)
@@ -73,7 +101,7 @@ def spoken(value: Message | None) -> str:
 
 def content(found: Content) -> None:
     """The bytes as they are for a pipe; on a terminal only what it can show."""
-    if not sys.stdout.isatty():
+    if not is_terminal():
         sys.stdout.buffer.write(found.data)
     elif is_binary(found):
         typer.echo(f"({found.media_type}, {len(found.data)} bytes: send it to a file with >)")
@@ -99,9 +127,20 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
+def pairs(values: Mapping[str, object]) -> str:
+    """Names and values on one line: `name=search, n=2`; what is None or empty is left out."""
+    said = ((name, value) for name, value in values.items() if value not in (None, "", [], {}))
+    return ", ".join(f"{name}={value if isinstance(value, str) else compact(value)}" for name, value in said)
+
+
 def seconds(elapsed_ms: float | None) -> str | None:
     """A time that people can compare."""
     return None if elapsed_ms is None else f"{elapsed_ms / 1000:.2f} s"
+
+
+def _styled(value: object) -> Text:
+    """What a cell of a terminal's table holds; a `Text` is shown as it is."""
+    return value if isinstance(value, Text) else Text(cell := _cell(value), style=_COLOURS.get(cell, ""))
 
 
 def _cell(value: object) -> str:

@@ -1,31 +1,19 @@
-"""The commands that do something: start a collector, show what this is about, deliver what was left, look around."""
+"""The commands that do something: start a collector, show what this is about, deliver what was left."""
 
 import importlib
 import inspect
-import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from playhead import settings
 from playhead.cli import shown
-from playhead.cli.asking import Collector
-from playhead.errors import PlayheadError, SettingInvalid
-
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+from playhead.cli.options import Json
+from playhead.errors import SettingInvalid
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands, in the order in which --help lists them."""
-    app.command("serve", help="Start a collector: on your Postgres, or on one that is started for you.")(_serve())
-    for command in (demo, ship, doctor):
-        app.command()(command)
-
-
-def _serve() -> Callable[..., None]:
+def serve_command() -> Callable[..., None]:
     """`serve`, with an option for each line of the collector's table of settings."""
 
     def serve(json: bool, **options: Any) -> None:
@@ -86,70 +74,6 @@ def ship(
         shown.facts(facts)
     if report.left or report.dead_letters:
         raise typer.Exit(3)
-
-
-def doctor(ctx: typer.Context, json: Json = False) -> None:
-    """Say which settings are in force, where each comes from, and whether the collector can be reached."""
-    lines = [
-        *_in_force("client", _asking()),
-        *_in_force("SDK", settings.in_force()),
-        *_in_force("collector", _theirs()),
-    ]
-    lines.append(_refused_records())
-    problem = _reach(ctx.ensure_object(Collector), lines)
-    if json:
-        shown.as_json({"settings": lines, "reachable": problem is None})
-    else:
-        shown.table(("of", "setting", "value", "from"), [list(line.values()) for line in lines])
-    if problem is not None:
-        raise problem
-
-
-def _reach(collector: Collector, lines: list[dict[str, str]]) -> PlayheadError | None:
-    """Asks for one run, and notes how that went."""
-    url, took = "", time.perf_counter()
-    try:
-        with collector.ask() as client:
-            url = client.base_url
-            list(client.runs(limit=1))
-    except PlayheadError as error:
-        lines.append({"of": "collector", "setting": "reachable", "value": "no", "from": url})
-        return error
-    said = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
-    lines.append({"of": "collector", "setting": "reachable", "value": said, "from": url})
-    return None
-
-
-def _refused_records() -> dict[str, str]:
-    """What the collector would not take, and how to send it again."""
-    from playhead.export.dead_letters import FOLDER, count_letters  # noqa: PLC0415 - `--help` does without
-
-    folder = settings.load().journal_dir
-    count = count_letters(folder)
-    value = f"{count} (send them again with `playhead ship --dead-letters`)" if count else "0"
-    return {"of": "SDK", "setting": "refused records", "value": value, "from": str(folder / FOLDER)}
-
-
-def _in_force(of: str, lines: Any) -> list[dict[str, str]]:
-    return [
-        {"of": of, "setting": line.setting.env, "value": line.setting.shown(line.value), "from": line.source}
-        for line in lines
-    ]
-
-
-def _asking() -> Any:
-    from playhead.client.exchange import in_force  # noqa: PLC0415 - `--help` does without an HTTP library
-
-    return in_force(os.environ)
-
-
-def _theirs() -> Any:
-    try:
-        return importlib.import_module("playhead_collector.settings").in_force()
-    except ImportError:
-        return ()
-    except Exception as error:
-        raise SettingInvalid(str(error)) from error
 
 
 def _table() -> Any:

@@ -6,18 +6,12 @@ import typer
 
 from playhead.cli import shown
 from playhead.cli.asking import Collector, run_id
-from playhead.cli.read import At, Json, Limit, Run
+from playhead.cli.options import At, Json, Limit, Run
 from playhead.model.answers import Explanation, Quoted, Reasoning, StructuredReasoning, TokenPoint, TokenTimeline
 
 # A model may think for minutes before it says the first word.
 _EXPLAIN_SECONDS = 600.0
 _PAGE = 1_000
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands, in the order in which --help lists them."""
-    for command in (tokens, reasoning, explain):
-        app.command()(command)
 
 
 def tokens(

@@ -6,17 +6,11 @@ import typer
 
 from playhead.cli import shown
 from playhead.cli.asking import Collector, run_id
-from playhead.cli.read import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run
 from playhead.errors import NotFound
 from playhead.model.answers_why import Attribution, CausalGraph, DecisionDetail
 
 Seq = Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)]
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the commands, in the order in which --help lists them."""
-    for command in (decisions, why):
-        app.command()(command)
 
 
 def decisions(ctx: typer.Context, run: Run, seq: Seq = None, limit: Limit = 1_000, json: Json = False) -> None:

@@ -48,6 +48,8 @@ class Client(Questions):
     def pages(self, listing: Listing[T]) -> Iterator[T]:
         """The items of a list, page by page."""
         rest: Listing[T] | None = listing if listing.left != 0 else None
+        if rest is not None and (named := rest.named_run()) is not None:
+            rest = rest.of_run(self.ask(named)["run"])
         while rest is not None:
             page = self.ask(rest.question())
             yield from page["items"]
@@ -91,6 +93,8 @@ class AsyncClient(Questions):
     async def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
         """The items of a list, page by page."""
         rest: Listing[T] | None = listing if listing.left != 0 else None
+        if rest is not None and (named := rest.named_run()) is not None:
+            rest = rest.of_run((await self.ask(named))["run"])
         while rest is not None:
             page = await self.ask(rest.question())
             for item in page["items"]:

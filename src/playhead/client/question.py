@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 _PAGE = 500
+_WHOLE_ID = re.compile("[0-9a-f]{32}")
+# runs / which / what: a list of something in one run.
+_RUN_LIST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,18 @@ class Listing(Generic[T]):
         """The next page."""
         size = _PAGE if self.left is None else max(1, min(_PAGE, self.left))
         return Question(self.path, {**self.params, "limit": size})
+
+    def named_run(self) -> Question[dict[str, Any]] | None:
+        """What says which run is meant, where that may change from page to page (`last`); None where it cannot."""
+        parts = self.path.split("/")
+        if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
+            return None
+        return Question("/".join(parts[:2]))
+
+    def of_run(self, run: str) -> Listing[T]:
+        """The same of the run with this id."""
+        runs, _, *rest = self.path.split("/")
+        return replace(self, path="/".join((runs, run, *rest)))
 
     def behind(self, page: Page[T]) -> Listing[T] | None:
         """What remains to be asked for; None when this was all."""

@@ -51,7 +51,7 @@ class Setting:
 
     def shown(self, value: Any) -> str:
         """The value as a person may see it, in a terminal or a log: without secrets."""
-        if value is None:
+        if value is None or (self.secret and not value):
             return "not set"
         return "set (not shown)" if self.secret else without_password(str(value))
 

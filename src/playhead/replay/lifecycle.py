@@ -254,7 +254,7 @@ def _is_before(call: RecordedCall, order: int) -> bool:
 def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[RecordedCall]) -> str:
     """The span of an event: its id begins with it; a seq is the collector's to know; a function's name is its first
     call, `name#2` its second.  Raises ReplayError."""
-    nothing = f"run {run_id} has no call at {at}; see `playhead events {run_id[:8]}` for what it has"
+    nothing = f"run {run_id} has no call at {at}; see `playhead events {run_id}` for what it has"
     if isinstance(at, str) and (not at.isdecimal() or len(at) == _SPAN_ID_DIGITS):
         by_id = [call.span.span_id for call in calls if call.span.span_id == at.partition(".")[0]]
         name, _, which = at.partition("#")

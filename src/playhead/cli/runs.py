@@ -1,0 +1,132 @@
+"""The commands about whole runs: which there are, and what one of them was."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.text import Text
+
+from playhead.cli import shown
+from playhead.cli.asking import Collector
+from playhead.cli.options import Json, Limit, Run, Word, moment
+from playhead.model.answers import Completeness, RunDetail, RunSummary
+
+_COLUMNS = (
+    *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
+    *("session", "user", "forks", "record"),
+)
+_FOR_PEOPLE = ("run", "status", "started", "took", "calls", "tokens", "cost", "forks", "what")
+_COMPLETE = "complete"
+_LEAST_SHOWN = 0.0001
+Status = Literal["running", "completed", "failed", "cancelled"]
+
+
+def runs(
+    ctx: typer.Context,
+    agent: Word = None,
+    status: Annotated[Status | None, typer.Option(show_default=False)] = None,
+    session: Word = None,
+    user: Word = None,
+    tag: Word = None,
+    model: Word = None,
+    tool: Word = None,
+    text: Annotated[
+        str | None, typer.Option(help="In name, session, user, agents or tags.", show_default=False)
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Begun at or after: 1h (ago), 2d, 2026-01-31T12:00.", show_default=False)
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Begun at or before.", show_default=False)] = None,
+    limit: Limit = 20,
+    json: Json = False,
+) -> None:
+    """List runs, newest first; all conditions must hold.
+
+    On a terminal a run is named by the end of its id, which every command takes; calls are model calls + tool calls.
+    """
+    with ctx.ensure_object(Collector).ask() as client:
+        found = client.runs(
+            agent=agent,
+            status=status,
+            session=session,
+            user=user,
+            tag=tag,
+            model=model,
+            tool=tool,
+            text=text,
+            since=moment(since),
+            until=moment(until),
+            limit=limit,
+        )
+        rows = list(found)
+    if json:
+        shown.as_json(rows)
+    elif shown.is_terminal():
+        names = shown.short_ids([row["run"] for row in rows])
+        shown.table(_FOR_PEOPLE, (_line_for_people(row, name) for row, name in zip(rows, names, strict=True)))
+    else:
+        shown.table(_COLUMNS, map(_line, rows))
+
+
+def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
+    """Say what a run was: status, error, metadata, usage, cost, forks, how complete its record is."""
+    with ctx.ensure_object(Collector).ask() as client:
+        answer = client.run(run)
+    if json:
+        shown.as_json(answer)
+    else:
+        shown.facts(_facts(answer))
+
+
+def _facts(answer: RunDetail) -> dict[str, Any]:
+    facts: dict[str, Any] = {**answer, "took": shown.seconds(answer["elapsed_ms"])}
+    error = answer["error"]
+    facts["error"] = f"{error['type']}: {error['message']}" if error else None
+    facts["cost"] = _cost(answer)
+    facts["forks"] = [f"{fork['run']} ({fork['status']}, at {fork['at']})" for fork in answer["forks"]]
+    facts["record"] = _record(answer["completeness"])
+    for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks"):
+        del facts[name]
+    return facts
+
+
+def _line(row: RunSummary) -> tuple[object, ...]:
+    tokens, record = row["input_tokens"] + row["output_tokens"], _record(row["completeness"])
+    began = _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")
+    what = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
+    said = (row["session"], row["user"], row["fork_count"] or None)
+    return (row["run"], row["status"], began, shown.seconds(row["elapsed_ms"]), row["name"], *what, *said, record)
+
+
+def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
+    """For 80 columns: the day only where it is not today, calls in one column, what else is told below the name."""
+    began = _local(row["started"])
+    is_today = began.date() == datetime.now().astimezone().date()
+    calls, tokens = f"{row['llm_calls']}+{row['tool_calls']}", row["input_tokens"] + row["output_tokens"]
+    measured = (shown.seconds(row["elapsed_ms"]), calls, tokens, _cost(row), row["fork_count"] or None)
+    return (name, row["status"], began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M"), *measured, _what(row))
+
+
+def _what(row: RunSummary) -> Text:
+    told = [f"{what} {row[what]}" for what in ("session", "user") if row[what]]
+    told += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
+    record = _record(row["completeness"])
+    lines = [Text(shown.visible(row["name"] or ""))] + [Text(shown.visible(line), style="dim") for line in told]
+    return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
+
+
+def _cost(row: RunSummary) -> str | None:
+    cost = row["cost"]
+    return None if cost is None else "<0.0001" if 0 < cost < _LEAST_SHOWN else f"{cost:.4f}"
+
+
+def _local(time: str) -> datetime:
+    return datetime.fromisoformat(time).astimezone()
+
+
+def _record(complete: Completeness) -> str:
+    holes = {"spans missing": complete["spans_missing"], "contents pending": complete["content_pending"]}
+    told = [f"{count} {what}" for what, count in holes.items() if count]
+    if complete["parent_missing"]:
+        told.append("parent missing")
+    return ", ".join(told) or _COMPLETE

@@ -1,0 +1,107 @@
+"""`playhead tree`: the calls of a run, each below the one that made it, so that parallel branches stand apart."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from playhead.cli import shown
+from playhead.cli.asking import Collector, run_id
+from playhead.cli.options import Json, Limit, Run
+from playhead.model.answers import RecordedEvent, TraceSpan
+
+_SHORT, _LONG = 80, 10_000
+_GIVEN = ("arguments", "input")
+_CAME_BACK = ("result", "output")
+_STYLES = {"agent": "bold magenta", "llm": "green", "tool": "blue", "error": "red", "open": "yellow"}
+
+
+@dataclass(slots=True)
+class Values:
+    """What a call was given and gave back, as short texts; `said` is what a model answered."""
+
+    given: str = ""
+    came_back: str = ""
+    said: list[str] = field(default_factory=list[str])
+
+
+def tree(
+    ctx: typer.Context,
+    run: Run,
+    values: Annotated[
+        bool, typer.Option("--values", help=f"Values up to {_LONG:,} characters each, instead of {_SHORT}.")
+    ] = False,
+    limit: Limit = 1_000,
+    json: Json = False,
+) -> None:
+    """Show the calls of a run as a tree: agents, model calls and tools, with what went in, came out, or went wrong."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = run_id(client, run)
+        spans = list(client.spans(found, limit=limit))
+        most = _LONG if values else _SHORT
+        events = [] if json else list(client.events(found, preview=most, kinds=_KINDS))
+    if json:
+        shown.as_json(spans)
+        return
+    Console(soft_wrap=not shown.is_terminal(), highlight=False).print(drawn(spans, values_by_span(events)))
+    if len(spans) == limit:
+        typer.echo(f"... the first {limit} spans: more with a larger --limit")
+
+
+_KINDS = (
+    *("run_started", "run_completed", "message_added", "tool_called", "tool_completed"),
+    *("step_started", "step_completed", "llm_called", "llm_completed"),
+)
+
+
+def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, Values]:
+    """The values that the events of each span name."""
+    found: defaultdict[str | None, Values] = defaultdict(Values)
+    for event in events:
+        at, previews = found[event["span"]], event.get("previews", {})
+        at.given = next((previews[name] for name in _GIVEN if name in previews), at.given)
+        at.came_back = next((previews[name] for name in _CAME_BACK if name in previews), at.came_back)
+        if event["kind"] == "message_added" and event["data"].get("source") == "output" and "message" in previews:
+            at.said.append(previews["message"])
+    return found
+
+
+def drawn(spans: Sequence[TraceSpan], values: Mapping[str | None, Values]) -> Tree:
+    """The tree, ready to be printed.  `spans` come in tree order, each after its parent."""
+    root = Tree("", hide_root=True, guide_style="dim")
+    above: list[Tree] = [root]
+    for span in spans:
+        del above[span["depth"] + 1 :]
+        above.append(above[-1].add(Text("\n").join(_lines(span, values.get(span["span"]) or Values()))))
+    return root
+
+
+def _lines(span: TraceSpan, values: Values) -> Iterator[Text]:
+    state = "open" if span["end"] is None else span["status"]
+    name = Text(shown.visible(span["name"]), style=_STYLES.get(span["kind"] or "", ""))
+    yield Text.assemble(name, ("  " + _measured(span), _STYLES.get(state, "dim")))
+    if state == "error":
+        yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_STYLES["error"])
+    if values.given:
+        yield Text.assemble(("in   ", "dim"), _one_line(values.given))
+    for said in values.said:
+        yield Text.assemble(("says ", "dim"), _one_line(said))
+    if values.came_back and not values.said:
+        yield Text.assemble(("out  ", "dim"), _one_line(values.came_back))
+
+
+def _measured(span: TraceSpan) -> str:
+    """How long it took, and the tokens of a model call."""
+    usage = [span["attributes"].get(f"gen_ai.usage.{which}_tokens") for which in ("input", "output")]
+    tokens = f"{usage[0]} → {usage[1]} tokens" if None not in usage else None
+    took = "still open" if span["end"] is None else shown.seconds(span["elapsed_ms"])
+    return ", ".join(filter(None, [took, tokens]))
+
+
+def _one_line(text: str) -> str:
+    return shown.visible(" ".join(text.split()))
