@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
@@ -16,9 +17,9 @@ _NS = 1_000_000_000
 
 def projected(seen: Journaled, run: str, *, quiet_s: int = 0, sealed: Sequence[RunEvent] | None = None) -> Projection:
     """Events and row of a run; a run belongs to what names it, else to the trace of that name, as in the store."""
-    ours: list[Span] = [
-        span for span in (*seen.announced, *seen.spans) if span.attributes.get("playhead.run.id") == run
-    ]
+    ours: list[Span] = [span for span in (*seen.announced, *seen.spans) if span.attributes.get(names.RUN_ID) == run]
+    for span in ours:  # a scope is said once for all when they are sent
+        span.scope = names.SCOPE if names.KIND in span.attributes else span.scope
     nodes: dict[ContentRef, ThreadNode] = {}
     for thread in seen.threads:
         depth = nodes[thread.parent].depth if thread.parent is not None else 0
@@ -28,7 +29,7 @@ def projected(seen: Journaled, run: str, *, quiet_s: int = 0, sealed: Sequence[R
     work = RunWork(
         run=run,
         spans=ours,
-        logs=[log for log in seen.logs if log.attributes.get("playhead.run.id") == run],
+        logs=[log for log in seen.logs if log.attributes.get(names.RUN_ID) == run],
         nodes=nodes,
         roles={ref: str(message["role"]) for ref, message in messages.items()},
         sealed=sealed,

@@ -10,6 +10,7 @@ from playhead.model.state import RUNNING, RunState, fold
 from playhead_collector.project.events_of import EventWriter
 from playhead_collector.project.forking import first_order, fork_root, shared_with
 from playhead_collector.project.known import Known
+from playhead_collector.project.model_calls import count_once
 from playhead_collector.project.order import logs_once, moments, spans_missing
 from playhead_collector.project.sealing import is_resumed, keep_places
 from playhead_collector.project.summary import row_of, states
@@ -29,6 +30,7 @@ class ProjectSettings:
 def project(work: RunWork, now_ns: int, settings: ProjectSettings) -> Projection:
     """Everything that is known about a run, from all its spans and log events."""
     tree, logs = Tree(work.spans), logs_once(work.logs)
+    count_once(tree.places)
     known, shared = Known(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):

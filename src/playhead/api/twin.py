@@ -1,16 +1,20 @@
 """Twins: where the program has a tracer provider of its own, each observed call has a span there as well.
 
 Same ids, same attributes; that provider's sampler decides, and its exporters see what they would expect.  It is never
-replaced, and never made.
+replaced, and never made.  Spans that other instrumentation starts inside a run get its id, so that a collector which
+is sent them, too, knows whose they are, and counts a model call once that two instrumentations tell of.
 """
 
-from typing import Any
+import threading
+from typing import Any, cast
+from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
+from playhead.api.guard import swallowed
 from playhead.api.span import ObservedSpan
 from playhead.model import names
 
@@ -24,8 +28,42 @@ def provider() -> TracerProvider | None:
     return found if found is not None and isinstance(found, TracerProvider) else None
 
 
+class _NamesRun(SpanProcessor):
+    """Writes the run's id on spans that start inside the run."""
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """The parent is an observed call, or a span that was started in one."""
+        try:
+            above = trace.get_current_span(parent_context)
+            if isinstance(above, ObservedSpan):
+                run = above.run.id
+            else:
+                run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
+            if run is not None:
+                span.set_attribute(names.RUN_ID, run)
+        except AttributeError:  # a span of another make
+            return
+
+
+_named: WeakSet[TracerProvider] = WeakSet()
+_mutex = threading.Lock()
+
+
+def _name_runs(of: TracerProvider) -> None:
+    with _mutex:
+        if of in _named:
+            return
+        _named.add(of)
+    try:
+        of.add_span_processor(_NamesRun())
+    except Exception as error:  # noqa: BLE001 - the guard: a provider of the program's own making
+        swallowed("name the run on other spans", error)
+
+
 def start(of: TracerProvider, span: ObservedSpan, where: Context) -> None:
     """Gives the span a twin, and the ids of it; a run is recorded if the twin of its root is, or always."""
+    if of not in _named:
+        _name_runs(of)
     kind = _KINDS.get(span.kind, SpanKind.INTERNAL)
     tracer = of.get_tracer(names.SCOPE)
     twin = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)

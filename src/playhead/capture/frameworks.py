@@ -1,7 +1,7 @@
 """What the modules of agent frameworks share: tools observed where the framework calls them, agents where they start.
 
 A framework is touched when the program imports it, and not before.  A tool's function that is under `@observe` already
-is left to that; an agent that starts inside a run is part of it.
+is left to that.  Each agent has a span: the outermost one is a run, those that start inside it are agents of that run.
 """
 
 import functools
@@ -88,15 +88,20 @@ def _layers(function: Any) -> Iterator[Any]:
         function = inner or (None if isinstance(function, ObservedFunction) else getattr(function, "__wrapped__", None))
 
 
-def tool(name: str, arguments: dict[str, Any], call_id: Any) -> Begin:
-    """Begins the call of a tool: what the model gave it, and the id of the model's request."""
-    more = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
+def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
+    """Begins the call of a tool: what the model gave it, and the id of the model's request.
+
+    `is_agent`: all that it does is to run an agent, so that one which was cut off can go on.
+    """
+    more: dict[str, Any] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
+    if is_agent:
+        more[names.IDEMPOTENT] = True
     return lambda: _TOOL.begin(name, arguments, more)
 
 
 def agent(name: str, asked: Any) -> Begin:
-    """Begins an agent, and with it a run."""
-    return lambda: _AGENT.begin(name, {"input": asked}, {})
+    """Begins an agent: a run where there is none, else an agent of the run around it.  `asked`: its input, or None."""
+    return lambda: _AGENT.begin(name, None if asked is None else {"input": asked}, {})
 
 
 def is_inside_run() -> bool:

@@ -1,12 +1,25 @@
-"""LangGraph's graphs: one that is started outside of a run begins one.  Its tools are LangChain's."""
+"""LangGraph's graphs.  The outermost one is a run; a graph inside another is an agent of it, if it has a name.
 
-from typing import Any
+A graph that was compiled without a name goes by that of the node, or tool, that it runs as.  Its tools are LangChain's.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from opentelemetry import context as otel
 
 from playhead.api import wrappers
-from playhead.capture.frameworks import Begin, Framework, agent, call, call_later, is_inside_run, quietly, wrap
+from playhead.api.calls import current_span
+from playhead.api.guard import swallowed
+from playhead.api.scope import say
+from playhead.capture.frameworks import Begin, Framework, agent, call, call_later, quietly, wrap
 from playhead.model import names
 
 SUPPORTS = "langgraph >= 1.0"
+
+_UNNAMED = "LangGraph"  # what a graph is called that was given no name
+_ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
 def _patch(module: Any) -> None:
@@ -20,19 +33,113 @@ patch, unpatch = _langgraph.patch, _langgraph.unpatch
 
 @quietly
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    if not _langgraph.on or is_inside_run():
+    if not _langgraph.on or _is_entered(instance):
         return None
-    return agent(str(instance.name), args[0] if args else kwargs.get("input"))
+    name = _name(instance, args[1] if len(args) > 1 else kwargs.get("config"))
+    return agent(name, args[0] if args else kwargs.get("input")) if name is not None else None
+
+
+def _name(instance: Any, config: Any) -> str | None:
+    """None: a graph without a name, inside a call that has one: that call's name says more."""
+    name, around = str(instance.name), current_span()
+    if name != _UNNAMED or around is None:
+        return name
+    if around.kind == "tool":
+        return str(around.attributes.get(names.TOOL_NAME) or around.name)
+    metadata = cast("dict[str, Any]", (config or _ambient()).get("metadata") or {})
+    node = metadata.get("langgraph_node")
+    return None if node is None else str(node)
+
+
+def _ambient() -> dict[str, Any]:
+    """The configuration of the node around here."""
+    from langchain_core.runnables.config import var_child_runnable_config  # noqa: PLC0415 - imported with LangGraph
+
+    return cast("dict[str, Any]", var_child_runnable_config.get() or {})
+
+
+# --- a graph's `invoke` goes through its own `stream` -----------------------------------------------------------------
+
+
+def _is_entered(instance: Any) -> bool:
+    """Whether this is the `stream` of the `invoke` around it, which is observed."""
+    entered = cast("tuple[Any, Any] | None", otel.get_value(_ENTERED))
+    return entered is not None and entered[0] is instance and entered[1] is current_span()
+
+
+class _Call:
+    """One observed call of a graph, and the exception by which the graph speaks to the one around it."""
+
+    def __init__(self, instance: Any):
+        self._instance = instance
+        self._bubbled: BaseException | None = None
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """For the body of the call: a handoff, or an interruption for a person, leaves it like a return."""
+        from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
+
+        token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))
+        try:
+            yield
+        except GraphBubbleUp as bubbled:
+            self._bubbled = bubbled
+            _say_handoffs(bubbled)
+        finally:
+            otel.detach(token)
+
+    def outside(self) -> None:
+        """When the call has ended: what left the graph goes on its way."""
+        if self._bubbled is not None:
+            raise self._bubbled
+
+
+def _say_handoffs(bubbled: Any) -> None:
+    try:
+        command = bubbled.args[0] if bubbled.args else None
+        goto: Any = getattr(command, "goto", None)
+        if not goto or getattr(bubbled, "_playhead_said", False):
+            return
+        bubbled._playhead_said = True  # on its way up it leaves other graphs, too
+        for to in goto if isinstance(goto, list | tuple) else [goto]:  # pyright: ignore[reportUnknownVariableType]
+            name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
+            if name != "__end__":
+                say(names.HANDOFF, {names.HANDOFF_TO: name}, {})
+    except Exception as error:  # noqa: BLE001 - the guard: another version
+        swallowed("see whom a graph hands over to", error)
+
+
+# --- the wrappers -----------------------------------------------------------------------------------------------------
 
 
 def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    observed = _Call(instance)
+
+    def body(*args: Any, **kwargs: Any) -> Any:
+        with observed.inside():
+            return wrapped(*args, **kwargs)
+
+    result = call(begin, names.OUTPUT_REF, body, args, kwargs)
+    observed.outside()
+    return result
 
 
 def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else call_later(begin, names.OUTPUT_REF, made)
+    return made if begin is None else _ainvoked(begin, _Call(instance), made)
+
+
+async def _ainvoked(begin: Begin, observed: _Call, made: Any) -> Any:
+    async def body() -> Any:
+        with observed.inside():
+            return await made
+
+    result = await call_later(begin, names.OUTPUT_REF, body())
+    observed.outside()
+    return result
 
 
 def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""OpenAI Agents: its function tools, and runs that are started outside of one of ours."""
+"""OpenAI Agents: its function tools, and its agents: each run of one, and those that it is handed off to."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,9 +7,8 @@ from typing import Any, cast
 
 import wrapt
 
-from playhead.api.calls import detach, enter, fail, finish
+from playhead.api.calls import detach, enter
 from playhead.api.guard import swallowed
-from playhead.api.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     Framework,
@@ -21,6 +20,7 @@ from playhead.capture.frameworks import (
     tool,
     wrap,
 )
+from playhead.capture.openai_agents_handoffs import AgentRun, turn
 from playhead.model import names
 from playhead.model.canonical import parse_json
 
@@ -36,9 +36,21 @@ def _patch_tool(module: Any) -> None:
 def _patch_run(module: Any) -> None:
     wrap(module.AgentRunner, "run", _run)  # which `run_sync` goes through
     wrap(module.AgentRunner, "run_streamed", _run_streamed)
+    _patch_turns(module)
 
 
-_agents = Framework({"agents.tool": _patch_tool, "agents.run": _patch_run})
+def _patch_turns(module: Any) -> None:
+    """In each module that calls them: one imports them from the other."""
+    for name in _TURNS:
+        found = getattr(module, name, None)
+        if found is not None and not isinstance(found, wrapt.FunctionWrapper):
+            wrap(module, name, turn)
+
+
+_TURNS = ("run_single_turn", "run_single_turn_streamed", "resolve_interrupted_turn", "run_output_guardrails")
+_agents = Framework(
+    {"agents.tool": _patch_tool, "agents.run": _patch_run, "agents.run_internal.run_loop": _patch_turns}
+)
 patch, unpatch = _agents.patch, _agents.unpatch
 
 
@@ -84,7 +96,8 @@ class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument
 def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
     if not _agents.on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
         return None
-    return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None))
+    is_agent = getattr(of, "_is_agent_tool", False) is True
+    return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
 
 
 def _read(arguments: str) -> dict[str, Any]:
@@ -97,12 +110,15 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 @quietly
-def _agent(args: Any, kwargs: Any) -> Begin | None:
-    if not _agents.on or is_inside_run():
+def _agent(args: Any, kwargs: Any) -> tuple[Begin, Any] | None:
+    """What begins the agent, and the agent itself."""
+    if not _agents.on:
         return None
     starting = args[0] if args else kwargs.get("starting_agent")
-    asked = args[1] if len(args) > 1 else kwargs.get("input")
-    return agent(str(getattr(starting, "name", "agent")), asked)
+    asked: Any = args[1] if len(args) > 1 else kwargs.get("input")
+    if not isinstance(asked, str | list):  # the state of a run that was interrupted
+        asked = None
+    return agent(str(getattr(starting, "name", "agent")), asked), starting
 
 
 @quietly
@@ -111,51 +127,55 @@ def _final_output(result: Any) -> Any:
 
 
 def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _agent(args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else _recorded(begin, made)
+    found, made = _agent(args, kwargs), wrapped(*args, **kwargs)
+    return made if found is None else _recorded(*found, made)
 
 
-async def _recorded(begin: Begin, made: Any) -> Any:
+async def _recorded(begin: Begin, starting: Any, made: Any) -> Any:
     span = begin()
     if span is None:
         return await made
     enter(span)
+    run = AgentRun(span, starting)
     try:
-        result = await made
+        with run.current():
+            result = await made
     except BaseException as error:
-        fail(span, error)
+        run.fail(error)
         raise
-    finish(span, names.OUTPUT_REF, _final_output(result))
+    run.finish(_final_output(result))
     return result
 
 
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _agent(args, kwargs)
-    span = None if begin is None else begin()
-    if span is None:
+    found = _agent(args, kwargs)
+    span = None if found is None else found[0]()
+    if found is None or span is None:
         return wrapped(*args, **kwargs)
     enter(span)
+    run = AgentRun(span, found[1])
     try:
-        result = wrapped(*args, **kwargs)
+        with run.current():
+            result = wrapped(*args, **kwargs)
     except BaseException as error:
-        fail(span, error)
+        run.fail(error)
         raise
     detach(span)  # the task that it has started has its own context, in which the run goes on
-    _await_end(span, result)
+    _await_end(run, result)
     return result
 
 
-def _await_end(span: ObservedSpan, result: Any) -> None:
+def _await_end(run: AgentRun, result: Any) -> None:
     try:
-        result.run_loop_task.add_done_callback(partial(_ended, span, result))
+        result.run_loop_task.add_done_callback(partial(_ended, run, result))
     except Exception as error:  # noqa: BLE001 - the guard: another version
         swallowed("see when a streamed run of an agent ends", error)
-        finish(span)
+        run.finish(None)
 
 
-def _ended(span: ObservedSpan, result: Any, task: Any) -> None:
+def _ended(run: AgentRun, result: Any, task: Any) -> None:
     raised = asyncio.CancelledError() if task.cancelled() else task.exception()
     if raised is not None:
-        fail(span, raised)
+        run.fail(raised)
     else:
-        finish(span, names.OUTPUT_REF, _final_output(result))
+        run.finish(_final_output(result))

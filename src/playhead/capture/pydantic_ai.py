@@ -1,4 +1,4 @@
-"""pydantic-ai's function tools, and its agents: one that is started outside of a run begins one."""
+"""pydantic-ai's function tools, and its agents, also those that tools of another agent start."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def _iter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 @quietly
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    if not _pydantic_ai.on or is_inside_run():
+    if not _pydantic_ai.on:
         return None
     return agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
 

@@ -1,0 +1,123 @@
+"""A model call that several spans tell of is one call, with the tokens of one."""
+
+from typing import Any
+
+import pytest
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.span import Span
+from tests.unit.project.recording import Recording, content
+
+
+def called(r: Recording) -> list[str]:
+    """Kinds of the events of calls, in order."""
+    kinds = ("llm_called", "llm_completed", "step_started", "step_completed")
+    return [event.kind for event in r.events() if event.kind in kinds]
+
+
+def counted(r: Recording) -> tuple[int, int, int]:
+    row = r.project().row
+    return row.llm_calls, row.input_tokens, row.output_tokens
+
+
+def foreign(span: Span) -> Span:
+    """As another instrumentation of the same process writes it: our run's id, and none of our counts."""
+    span.scope = "opentelemetry.instrumentation.openai_v2"
+    for name in (names.KIND, names.CALL_ORDER, names.CALL_ENDED_AFTER, names.CALL_END_ORDER):
+        span.attributes.pop(name, None)
+    span.attributes[names.OPERATION] = "chat"
+    return span
+
+
+def test_a_function_of_kind_llm_around_a_client_is_a_step_around_one_call():
+    r = Recording()
+    with r.root(), r.call("llm", "ask", playhead__input_ref=content("in")):
+        r.model(["user: hi"], "assistant: yes", tokens=7)
+    assert called(r) == ["step_started", "llm_called", "llm_completed", "step_completed"]
+    assert counted(r) == (1, 7, 5)
+    started = next(event for event in r.events() if isinstance(event, ev.StepStarted))
+    assert (started.name, started.input) == ("chat ask", content("in"))
+
+
+def test_a_function_of_kind_llm_alone_is_the_call():
+    r = Recording()
+    with r.root(), r.call("llm", "ask"):
+        r.tool("search")
+    assert called(r) == ["llm_called", "llm_completed"]
+
+
+def test_functions_of_kind_llm_in_one_another_are_steps_around_all_calls():
+    r = Recording()
+    with r.root(), r.call("llm", "outer"), r.call("llm", "inner"), r.call("step", "try"):
+        r.model(["user: hi"], tokens=7)
+        r.model(["user: hi again"], "assistant: yes", tokens=8)
+    assert counted(r) == (2, 15, 10)
+    assert called(r).count("step_started") == 3
+
+
+def test_a_run_of_one_function_of_kind_llm_has_one_call():
+    r = Recording()
+    with r.root("ask", "llm"):
+        r.model(["user: hi"], "assistant: yes", tokens=7)
+    assert counted(r) == (1, 7, 5)
+    assert r.project().row.status == "completed"
+
+
+@pytest.mark.parametrize("same", ["input", "output", "response id", "tokens"])
+def test_what_two_instrumentations_tell_is_one_call(same: str):
+    """Theirs around ours, and ours around theirs."""
+    for ours_is_outer in (True, False):
+        r = Recording()
+        said: dict[str, Any] = {"gen_ai__response__id": "r1"} if same == "response id" else {}
+        with r.root():
+            outer = r.ask(["user: hi"])
+            inner = r.ask(["user: hi"] if same == "input" else ["user: the same, said otherwise"], outer)
+            answers = ("assistant: yes", "assistant: yes" if same == "output" else "assistant: yes!")
+            tokens = (7, 7 if same == "tokens" else None)
+            r.answer(inner, answers[1], tokens=tokens[1], **said)
+            r.answer(outer, answers[0], tokens=tokens[0], **said)
+        foreign(inner if ours_is_outer else outer)
+        assert r.project().row.llm_calls == 1
+        [call] = [event for event in r.events() if isinstance(event, ev.LlmCalled)]
+        assert call.span == (outer if ours_is_outer else inner).span_id
+
+
+def test_a_frameworks_span_with_the_tokens_of_its_calls_is_a_step():
+    r = Recording()
+    with r.root():
+        outer = foreign(r.ask(["user: all of it"]))
+        r.answer(r.ask(["user: one"], outer), "assistant: a", tokens=7)
+        r.answer(r.ask(["user: two"], outer), "assistant: b", tokens=8)
+        outer.attributes |= {names.INPUT_TOKENS: 15, names.OUTPUT_TOKENS: 10}
+        outer.end_ns = r.now_ns + 1
+    assert counted(r) == (2, 15, 10)
+
+
+def test_a_call_inside_a_call_that_says_something_else_is_a_call():
+    r = Recording()
+    with r.root():
+        outer = r.ask(["user: hi"])
+        r.answer(r.ask(["user: something else"], outer), "assistant: a", tokens=7)
+        r.answer(outer, "assistant: b", tokens=9)
+    assert counted(r) == (2, 16, 10)
+
+
+def test_two_spans_of_one_call_beside_each_other_are_one_by_its_response_id():
+    """As of a stream, while whose answer comes no span is current."""
+    r = Recording()
+    with r.root():
+        ours, theirs = r.ask(["user: hi"]), foreign(r.ask(["user: hi"]))
+        r.answer(theirs, "assistant: yes", tokens=7, gen_ai__response__id="r1")
+        foreign(theirs)
+        r.answer(ours, "assistant: yes", tokens=7, gen_ai__response__id="r1")
+        r.model(["user: again"], "assistant: yes", tokens=7, gen_ai__request__seed=1)
+    assert counted(r) == (2, 14, 10)
+
+
+def test_equal_response_ids_of_our_own_calls_are_calls():
+    r = Recording()
+    with r.root():
+        for _ in range(2):
+            r.answer(r.ask(["user: hi"]), "assistant: yes", tokens=7, gen_ai__response__id="r1")
+    assert counted(r) == (2, 14, 10)
