@@ -16,6 +16,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from playhead.model.canonical import Content
+from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.routes import PREFIX
@@ -25,6 +27,7 @@ from tests.integration.query.recorded import conversation
 RUN = "01" * 16
 # Generated questions are as they are; how long generating them takes says nothing about the API.
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
+MEDIA_TYPES = ("", "application/json", "text/plain", "a/" + "b" * 300, "image/png", "no type")
 CHECKS: list[CheckFunction] = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance
 ]  # fmt: skip
@@ -51,7 +54,18 @@ def description(url: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def api(url: str) -> Any:
-    return schemathesis.openapi.from_url(f"{url}{PREFIX}/openapi.json").include(path_regex=f"^{PREFIX}/")
+    return schemathesis.openapi.from_url(f"{url}{PREFIX}/openapi.json").include(path_regex=f"^({PREFIX}|/v1/content)")
+
+
+@schemathesis.serializer(PACK)
+def _as_pack(_: Any, value: Any) -> Any:
+    """Half of the generated bodies as they are, half as a content within a pack, so that what comes next is met too."""
+    raw = value if isinstance(value, bytes) else str(value).encode()
+    if len(raw) % 2:
+        return {"data": raw}
+    media = MEDIA_TYPES[len(raw) // 2 % len(MEDIA_TYPES)]
+    content = Content(raw, media)
+    return {"data": encode_pack(Pack((content,), (ThreadExtension(None, (content.ref.plain,)),)))}
 
 
 def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -103,6 +117,8 @@ def test_no_question_makes_it_fail(api: Any):
         def ask(case: Any, known: bool) -> None:
             if known and "run" in (case.path_parameters or {}):
                 case.path_parameters["run"] = RUN
-            case.call_and_validate(checks=CHECKS)
+            # What else the paths for machines may answer is OTLP's and the pack's own description.
+            ours = case.operation.path.startswith(PREFIX)
+            case.call_and_validate(checks=CHECKS if ours else [not_a_server_error])
 
         ask()

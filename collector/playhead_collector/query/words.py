@@ -85,7 +85,8 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
 def plain_number(value: str | float | Decimal) -> str | None:
     """One text per number, however it is written; None for what is none."""
     try:
-        number = Decimal(str(value))
+        # Not the text of an integer: Python writes none of more than 4,300 digits.
+        number = Decimal(value) if isinstance(value, int) else Decimal(str(value))
     except InvalidOperation:
         return None
     if not number.is_finite() or abs(number.adjusted()) > 30:
@@ -97,7 +98,7 @@ def read_number(text: str) -> str | None:
     """The plain form of a text that is a number and nothing else, thousands separators and currency aside."""
     bare = text.strip().lstrip("$€£").rstrip("%")
     shape = _NUMBER.fullmatch(bare)
-    return None if shape is None else next(numbers_in(bare))[0]
+    return None if shape is None else next((plain for plain, _, _ in numbers_in(bare)), None)
 
 
 def dates_in(text: str) -> Iterator[Mention]:

@@ -42,7 +42,7 @@ def traces(body: bytes) -> Decoded:
     decoded = Decoded()
     for span, scope, resource in _items(_parse(body), "resourceSpans", "scopeSpans", "spans"):
         try:
-            decoded.spans.append(_span(span, scope, resource))
+            decoded.spans.append(_span(span, scope, _usable(resource)))
         except Unusable as error:
             decoded.reject(error)
     return decoded
@@ -53,7 +53,7 @@ def logs(body: bytes) -> Decoded:
     decoded = Decoded()
     for record, scope, resource in _items(_parse(body), "resourceLogs", "scopeLogs", "logRecords"):
         try:
-            decoded.add_log(_log(record, scope, resource))
+            decoded.add_log(_log(record, scope, _usable(resource)))
         except Unusable as error:
             decoded.reject(error)
     return decoded
@@ -88,12 +88,26 @@ def _loads(body: bytes) -> Any:
         return orjson.loads(whole)
 
 
-def _items(request: Object, *path: str) -> Iterator[tuple[Object, str, Attributes]]:
+def _usable(resource: Attributes | Unusable) -> Attributes:
+    if isinstance(resource, Unusable):
+        raise resource
+    return resource
+
+
+def _resource(of_resource: Object) -> Attributes | Unusable:
+    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    try:
+        return attributes_of(object_of(of_resource, "resource"))
+    except Unusable as error:
+        return error
+
+
+def _items(request: Object, *path: str) -> Iterator[tuple[Object, str, Attributes | Unusable]]:
     """Each span, record or metric with its scope's name and its resource's attributes. Raises Refused."""
     of_resources, of_scopes, items = path
     try:
         for of_resource in objects(request, of_resources):
-            resource = attributes_of(object_of(of_resource, "resource"))
+            resource = _resource(of_resource)
             for of_scope in objects(of_resource, of_scopes):
                 scope = text(object_of(of_scope, "scope"), "name")
                 for item in objects(of_scope, items):

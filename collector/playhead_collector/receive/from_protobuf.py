@@ -4,15 +4,16 @@ The C parser of `protobuf` takes 1 us per span; what costs is each step from Pyt
 are asked for once, and a value's commonest types are tried before asking which it has.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
@@ -31,14 +32,21 @@ from playhead_collector.receive.decoded import (
     event_of,
     optional_id,
 )
+from playhead_collector.receive.protobuf_wire import NotWire, items_in
 
 _M = TypeVar("_M", bound=Message)
+_UNREADABLE = "it is damaged, or an attribute is nested more than 32 levels deep: send it flatter, or as JSON text"
 
 
 def traces(body: bytes) -> Decoded:
     """The spans of an ExportTraceServiceRequest. Raises Refused when the body is not one."""
     decoded = Decoded()
-    for of_resource in _parse(ExportTraceServiceRequest, body).resource_spans:
+    request = _parse(ExportTraceServiceRequest, body)
+    if request is None:
+        return _by_item(
+            decoded, body, trace_pb2.Span, lambda one, scope, of: decoded.spans.append(_span(one, scope, of))
+        )
+    for of_resource in request.resource_spans:
         resource = _attributes(of_resource.resource.attributes)
         for of_scope in of_resource.scope_spans:
             scope = of_scope.scope.name
@@ -53,7 +61,10 @@ def traces(body: bytes) -> Decoded:
 def logs(body: bytes) -> Decoded:
     """The log events of an ExportLogsServiceRequest. Raises Refused when the body is not one."""
     decoded = Decoded()
-    for of_resource in _parse(ExportLogsServiceRequest, body).resource_logs:
+    request = _parse(ExportLogsServiceRequest, body)
+    if request is None:
+        return _by_item(decoded, body, LogRecord, lambda one, scope, of: decoded.add_log(_log(one, scope, of)))
+    for of_resource in request.resource_logs:
         resource = _attributes(of_resource.resource.attributes)
         for of_scope in of_resource.scope_logs:
             scope = of_scope.scope.name
@@ -68,15 +79,44 @@ def logs(body: bytes) -> Decoded:
 def count_metrics(body: bytes) -> int:
     """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
     request = _parse(ExportMetricsServiceRequest, body)
+    if request is None:
+        raise _no_request()
     return sum(len(scope.metrics) for resource in request.resource_metrics for scope in resource.scope_metrics)
 
 
-def _parse(kind: type[_M], body: bytes) -> _M:
+def _parse(kind: type[_M], body: bytes) -> _M | None:
+    """None when something in it cannot be read, be it a single attribute."""
     try:
         return kind.FromString(body)
-    except DecodeError as error:
-        message = f"the body is not an {kind.DESCRIPTOR.name} in protobuf: see what is sent to which path"
-        raise Refused(400, "bad_protobuf", message) from error
+    except DecodeError:
+        return None
+
+
+def _by_item(decoded: Decoded, body: bytes, kind: type[_M], take: Callable[[_M, str, Attributes], None]) -> Decoded:
+    """What can be read of a request that cannot be parsed as a whole: each span or record by itself.
+
+    protobuf gives up at 100 nested messages, which are 32 levels of an attribute. Raises Refused: nothing can be read.
+    """
+    try:
+        items = list(items_in(body))
+    except NotWire:
+        raise _no_request() from None
+    for raw, raw_scope, raw_resource in items:
+        try:
+            resource = _attributes(Resource.FromString(raw_resource).attributes)
+            take(kind.FromString(raw), InstrumentationScope.FromString(raw_scope).name, resource)
+        except DecodeError:
+            decoded.reject(Unusable(_UNREADABLE))
+        except Unusable as error:
+            decoded.reject(error)
+    if decoded.rejected == len(items):  # then it may be anything, as well
+        raise _no_request()
+    return decoded
+
+
+def _no_request() -> Refused:
+    message = f"nothing in the body can be read as OTLP in protobuf: see what is sent to which path; or {_UNREADABLE}"
+    return Refused(400, "bad_protobuf", message)
 
 
 def _span(span: trace_pb2.Span, scope: str, resource: Attributes) -> Span:

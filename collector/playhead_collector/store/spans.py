@@ -2,7 +2,8 @@
 
 A page is what one batch brought of a run.  Compressed together, spans take half of what rows would: names, models and
 refs repeat.  The same span may come several times, in any order: as an announcement (`end_ns` None), ended, again after
-a lost answer.  `merge` says what counts: the first ended version, or else the first one.
+a lost answer.  `merge` says what counts, whatever the order of arrival: an ended version before an announcement, the
+one that ended later before the other, and where that is equal, the one whose canonical JSON is greater.
 """
 
 from collections.abc import Iterable, Sequence
@@ -94,7 +95,7 @@ def merge(pages: Iterable[Page]) -> Merged:
         for span in page.spans:
             key = (span.trace_id, span.span_id)
             known = spans.get(key)
-            if known is None or (known.end_ns is None and span.end_ns is not None):
+            if known is None or _counts_more(span, known):
                 spans[key], owners[key] = span, page.number
         for log in page.logs:
             key = _log_key(log)
@@ -102,6 +103,19 @@ def merge(pages: Iterable[Page]) -> Merged:
                 logs[key], owners[key] = log, page.number
     in_order = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
     return Merged(in_order, sorted(logs.values(), key=lambda log: log.time_ns), owners)
+
+
+def _counts_more(span: Span, known: Span) -> bool:
+    """Whether this version counts, of two with one id.  A total order: when they arrived says nothing."""
+    if (span.end_ns is None) != (known.end_ns is None):
+        return known.end_ns is None
+    if span.end_ns != known.end_ns:
+        return (span.end_ns or 0) > (known.end_ns or 0)
+    return span != known and _whole_text(span) > _whole_text(known)
+
+
+def _whole_text(span: Span) -> bytes:
+    return canonical_json([_span_row(span, 0, 0), span.scope, span.resource])
 
 
 def tidy(pages: Sequence[Page], merged: Merged, *, thoroughly: bool) -> Tidied | None:

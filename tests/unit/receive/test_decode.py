@@ -191,13 +191,45 @@ def test_values_that_are_not_numbers_are_kept():
     assert math.isnan(traces(request.SerializeToString(), PROTOBUF).spans[0].attributes["k"])
 
 
-def test_deeper_nesting_than_protobuf_reads_refuses_the_body():
-    request = ExportTraceServiceRequest()
-    inner = request.resource_spans.add().scope_spans.add().spans.add().attributes.add(key="k").value
-    for _ in range(120):
-        inner = inner.array_value.values.add()
-    with pytest.raises(Refused):
+@pytest.mark.parametrize("where", ["span", "resource"])
+def test_deeper_nesting_than_protobuf_reads_costs_what_has_it_and_not_its_batch(where: str):
+    request = message_of(request_with(), ExportTraceServiceRequest)
+    request.resource_spans.append(request.resource_spans[0])
+    bad = request.resource_spans[0]
+    owner = bad.scope_spans[0].spans[0] if where == "span" else bad.resource
+    inner = owner.attributes.add(key="k").value
+    for _ in range(50):
+        inner = inner.kvlist_value.values.add(key="k").value
+    request.resource_spans[1].resource.attributes.add(key="service.name").value.string_value = "kept"
+    request.resource_spans[1].scope_spans[0].scope.name = "theirs"
+    decoded = traces(request.SerializeToString(), PROTOBUF)
+    assert [(span.span_id, span.scope, span.resource) for span in decoded.spans] == [
+        (SPAN, "theirs", {"service.name": "kept"})
+    ]
+    assert decoded.rejected == 1
+    assert "nested more than 32 levels deep" in decoded.reason
+    del request.resource_spans[1]
+    with pytest.raises(Refused):  # nothing of it can be read: it may be anything
         traces(request.SerializeToString(), PROTOBUF)
+
+
+def test_a_log_record_that_cannot_be_read_costs_itself_and_not_its_batch():
+    record = {"timeUnixNano": "5", "eventName": "kept", "traceId": TRACE}
+    message = message_of(
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, record]}]}]}, ExportLogsServiceRequest
+    )
+    inner = message.resource_logs[0].scope_logs[0].log_records[0].body
+    for _ in range(50):
+        inner = inner.kvlist_value.values.add(key="k").value
+    decoded = logs(message.SerializeToString(), PROTOBUF)
+    assert ([log.name for log in decoded.logs], decoded.rejected) == (["kept"], 1)
+
+
+def test_a_resource_that_cannot_be_read_costs_what_has_it_in_json_too():
+    request = request_with()
+    bad = {**request["resourceSpans"][0], "resource": {"attributes": [{"key": "k", "value": {"stringValue": 5}}]}}
+    decoded = traces(as_json({"resourceSpans": [bad, *request["resourceSpans"]]}), JSON)
+    assert (len(decoded.spans), decoded.rejected) == (1, 1)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

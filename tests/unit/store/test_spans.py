@@ -55,15 +55,30 @@ def test_no_page_is_larger_than_it_may_be(spans_: int, logs_: int):
     assert len(pages) == -(-(spans_ + logs_) // PAGE_ITEMS)
 
 
-def test_the_first_ended_version_of_a_span_counts():
+def test_an_ended_version_of_a_span_counts():
     pages = [
         page(1, [span(1, name="announced", ended=False)]),
-        page(2, [span(1, name="ended"), span(1, name="again")]),
-        page(3, [span(1, name="announced late", ended=False)]),
-        page(4, [span(1, name="ended twice")]),
+        page(2, [span(1, name="ended")]),
+        page(3, [span(1, name="zz announced late", ended=False)]),
     ]
     random.Random(1).shuffle(pages)
     assert [each.name for each in merge(pages).spans] == ["ended"]
+
+
+@given(
+    st.lists(st.builds(span, st.just(1), name=texts, ended=st.booleans()) | st.builds(
+        Span, st.just("t"), st.just("1"), st.none(), texts, st.just(1), st.none() | st.integers(2, 4), attributes
+    ), min_size=1, max_size=5),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_of_conflicting_versions_the_same_counts_in_whatever_order_they_arrive(
+    versions: list[Span], rng: random.Random
+):
+    shuffled = rng.sample(versions, len(versions))
+    (one,) = merge([page(n, [each]) for n, each in enumerate(versions)]).spans
+    (other,) = merge([page(n, [each]) for n, each in enumerate(shuffled)]).spans
+    assert one == other
+    assert (one.end_ns or 0) == max(each.end_ns or 0 for each in versions)
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.sampled_from("xy")), max_size=5), max_size=24))
