@@ -71,6 +71,13 @@ def test_the_reference_names_every_setting_command_route_event_and_attribute(
     assert REFERENCE.read_text(encoding="utf-8") == page, "run pytest tests/test_docs.py --write-golden"
 
 
+def test_the_reference_names_every_variable_that_the_code_reads():
+    words = re.compile(r"\bPLAYHEAD_[A-Z][A-Z_]*[A-Z]\b")
+    code = [path for root in ("src", "collector") for path in (ROOT / root).rglob("*.py")]
+    read = {word for path in code for word in words.findall(path.read_text(encoding="utf-8"))}
+    assert read - set(words.findall(REFERENCE.read_text(encoding="utf-8"))) == set()
+
+
 def test_every_page_that_a_page_names_exists():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):

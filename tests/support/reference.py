@@ -4,8 +4,10 @@ import inspect
 from collections.abc import Iterable
 
 from playhead import settings as sdk_settings
+from playhead.client.exchange import ClientSettings
 from playhead.model import names
 from playhead.model.event import EVENT_TYPES
+from playhead.model.setting import table_of
 from playhead_collector import settings as collector_settings
 
 HEAD = """# Reference
@@ -15,10 +17,20 @@ when it is not current (`pytest tests/test_docs.py --write-golden` writes it ane
 """
 
 
+_RESUME = """`PLAYHEAD_RESUME=RUN` makes the first run of a program go on from the record of that run, as
+`playhead resume` does (which tells the program so in `PLAYHEAD_REWIND`). `PLAYHEAD_TRAJECTORIES` names the folder of
+recorded runs that this project's own tests and benchmarks use.
+"""
+_OPTIONS = """The client reads `PLAYHEAD_API_KEY`, too. Every option of a command is also a variable: `PLAYHEAD_`, the
+command and the option in capitals, for example `PLAYHEAD_EVENTS_LIMIT=20`.
+"""
+
+
 def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, str, str]]) -> str:
     """The whole page."""
     parts = [HEAD, "## Settings of the SDK\n", _settings(sdk_settings.table())]
-    parts += ["## Settings of the collector\n", _settings(collector_settings.table())]
+    parts += [_RESUME, "## Settings of the client and the command\n", _settings(table_of(ClientSettings))]
+    parts += [_OPTIONS, "## Settings of the collector\n", _settings(collector_settings.table())]
     parts += ["## Commands\n", _table(("command", "what it does"), [(f"`playhead {c}`", h) for c, h in commands])]
     parts += ["## Routes\n", _table(("route", "answers"), [(f"`{m} {p}`", h) for m, p, h in routes])]
     parts += ["## Event kinds\n", _table(("kind", "priority", "what happened"), _events())]
