@@ -13,7 +13,8 @@ MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
     (ROOT / "migrations").rglob("*.py")
 )
 
-MODULE_LINES = 300
+# A module has one subject, however long; beyond this, somebody has to be able to say why it reads best in one place.
+MODULE_LINES = 400
 FUNCTION_LINES = 40
 # Modules that may be longer, each with the reason why one long page reads better there than two short ones.
 ALLOWED_MODULES = {"src/playhead/model/event.py": "the closed union of events reads best in one place"}

@@ -41,6 +41,22 @@ class Recording:
     shipper: Shipper | None = None
     has_to_look: bool = False
     """Whether what dead processes have left is wanted at once."""
+    has_shipper: bool = False
+    """Whether `shipper` is of this process, and knows the lane."""
+    lost_records: int = 0
+    """How many `nothing_lost` has told of."""
+
+    def write(self) -> bool:
+        """Writes what waits in memory, and sees that it is shipped; False if it cannot be written."""
+        written = self.journal.flush()
+        if not self.has_shipper and self.journal.lane is not None:
+            self.journal.on_append()
+        return written
+
+    def nothing_lost(self) -> bool:
+        """Whether nothing was lost since this was last asked."""
+        before, self.lost_records = self.lost_records, self.journal.counters.lost_records
+        return self.lost_records == before
 
 
 class _Process:
@@ -80,7 +96,8 @@ def settings_in_force() -> Settings:
 
 
 def flush(timeout: float = 10.0) -> bool:
-    """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds.
+    """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds, or if
+    records were lost since the last call (see `playhead.counters()`).
 
     What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
     delivered either, until `playhead ship --dead-letters` has sent it again.
@@ -89,8 +106,9 @@ def flush(timeout: float = 10.0) -> bool:
     if recording is None:
         return True
     try:
-        recording.journal.flush()
-        return recording.shipper is None or recording.shipper.flush(timeout)
+        written = recording.write()
+        delivered = recording.shipper is None or recording.shipper.flush(timeout)
+        return recording.nothing_lost() and written and delivered
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("flush", error)
         return False
@@ -119,11 +137,11 @@ def shutdown(timeout: float | None = None) -> bool:
         if recording is None:
             return True
         try:
-            recording.journal.flush()
+            written = recording.write()
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
             done = recording.shipper is None or recording.shipper.stop(limit)
             recording.journal.close()
-            return done
+            return recording.nothing_lost() and written and done
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("shut down", error)
             return False
@@ -207,10 +225,10 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
                 return  # another thread was quicker
             lane = recording.journal.open()
             if lane is None:
-                if _Process.recording is recording:
-                    place.recorder, place.disabled = None, True  # said by the journal; until `configure` is called
-                return
+                return  # said by the journal, which tries again
             recording.shipper = shipper = _shipper(recording, lane.path)
+            recording.has_shipper = True
+            recording.journal.on_lane = shipper.follow
             recording.journal.on_append = shipper.wake
             if recording.has_to_look:
                 shipper.look_now()
@@ -227,8 +245,8 @@ def _shipper(recording: Recording, lane: Path) -> Shipper:
             recording.settings,
             lane,
             on_epoch_change=intake.forget,
-            on_acknowledged=journal.make_room,
-            before_read=journal.flush,
+            on_acknowledged=journal.acknowledged,
+            before_read=journal.before_read,
         )
     recording.shipper.restart_after_fork(lane)  # the parent's, in a child
     return recording.shipper
@@ -276,6 +294,7 @@ def _in_child() -> None:
         if recording is None:
             return
         recording.journal.after_fork()
+        recording.has_shipper = False
         # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
         recording.intake.forget()
         recording.journal.on_append = _on_first_append(recording)

@@ -156,6 +156,9 @@ class NoShipper:
     def wake(self) -> None:
         """Nothing."""
 
+    def follow(self, lane_path: Path) -> None:
+        """Nothing."""
+
     def look_now(self) -> None:
         """Nothing."""
 

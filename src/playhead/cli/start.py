@@ -63,7 +63,8 @@ def ship(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Send what dead processes left in their journals.  Exits with 3 while anything is left or refused."""
+    """Send what dead processes left in their journals.  Exits with 3 while anything is left or refused, and with 4 when
+    a part of the journal was damaged and cannot be read."""
     from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
     report = ship_orphans(journal_dir, letters=dead_letters)
@@ -74,6 +75,8 @@ def ship(
         shown.facts(facts)
     if report.left or report.dead_letters:
         raise typer.Exit(3)
+    if report.damaged_bytes:
+        raise typer.Exit(4)
 
 
 def _table() -> Any:

@@ -23,3 +23,5 @@ class ShipCounters:
     """Threads whose beginning the collector does not have."""
     skipped_frames: int = 0
     """Places in the journal that cannot be read: cut short by a crash, or damaged."""
+    damaged_bytes: int = 0
+    """Bytes in the journal that were written whole and cannot be read any more."""

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from playhead.export.counters import ShipCounters
 from playhead.export.shipment import Shipment
-from playhead.journal.frame import HEADER_BYTES, RESOURCE, frames_in
+from playhead.journal.frame import HEADER_BYTES, RESOURCE, frames_in, is_cut_frame, next_frame
 from playhead.journal.lane import LaneReader, Position
 
 _CHUNK_BYTES = 2**20
@@ -18,9 +19,12 @@ class LaneCursor:
         self.lane = lane
         self.at = Position(1, 0)
         self.skipped = 0
+        """Places that could not be read: cut short by a crash, or damaged."""
+        self.damaged_bytes = 0
+        self._suspect: Position | None = None
         self._complete = complete
         self._resource = self._resource_at(lane.acked())
-        self.skipped = 0
+        self.skipped = self.damaged_bytes = 0
 
     def load(self) -> Shipment:
         """The next shipment; afterwards `at` is its end.  Empty, and perhaps moved on: nothing more to ship for now."""
@@ -33,10 +37,13 @@ class LaneCursor:
         self.skipped += shipment.unreadable
         return shipment
 
-    def take_skipped(self) -> int:
-        """How many places could not be read since this was last asked."""
-        skipped, self.skipped = self.skipped, 0
-        return skipped
+    def report(self, counters: ShipCounters) -> bool:
+        """Adds what could not be read since this was last asked; whether something was damaged."""
+        counters.skipped_frames += self.skipped
+        counters.damaged_bytes += self.damaged_bytes
+        is_damaged = self.damaged_bytes > 0
+        self.skipped = self.damaged_bytes = 0
+        return is_damaged
 
     def _resource_at(self, start: Position) -> dict[str, object]:
         # A segment tells at its beginning whose records it has, and the cursor may begin in the middle of one.
@@ -68,23 +75,25 @@ class LaneCursor:
                 want = _CHUNK_BYTES
                 continue
             size = self.lane.segment_bytes(start.segment) - start.offset
-            if size <= 0:  # what follows is only allocated
-                if start.segment >= last:
-                    return
-                self.at = Position(min(n for n in self.lane.segments() if n > start.segment), 0)
-                continue
-            needed = HEADER_BYTES + int.from_bytes(data[:4], "big")
-            if len(data) < min(size, needed):
-                want = min(size, needed)
-            elif start.segment < last or self._complete:
-                self._skip(start, size)
-            else:
+            needed = min(size, HEADER_BYTES + int.from_bytes(data[:4], "big"))
+            if len(data) < needed:
+                want = needed
+            elif len(data) < size:
+                want = size  # damaged: all of the file is needed to find where the next frame begins
+            elif not self._pass_over(start, data, complete=start.segment < last or self._complete):
                 return
 
-    def _skip(self, start: Position, size: int) -> None:
-        # Cut short by a crash, or damaged: where the next frame begins is not known, so the rest of the file is lost.
+    def _pass_over(self, start: Position, data: bytes, *, complete: bool) -> bool:
+        """What stands there, up to the end of the file, is no frame.  False: it may become one, being written now."""
+        found = next_frame(data, 1)
+        if not complete and (found is None or (is_cut_frame(data) and self._suspect != start)):
+            self._suspect = start  # a frame that is still cut when it is looked at again is damaged
+            return False
         self.skipped += 1
-        self.at = Position(start.segment, start.offset + size)
+        if found is not None or not is_cut_frame(data):
+            self.damaged_bytes += len(data) if found is None else found
+        self.at = Position(start.segment, start.offset + (len(data) if found is None else found))
+        return True
 
 
 def end_of(lane: LaneReader) -> Position:

@@ -1,7 +1,7 @@
 """What dead processes left in the journal, to be shipped by whoever finds it first."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playhead.export.counters import ShipCounters
@@ -17,9 +17,16 @@ class DeadLanes:
     reads it, and the journal takes the space back when it needs it.
     """
 
-    def __init__(self, journal_dir: Path, counters: ShipCounters, own: Path | None = None):
-        """Looks once; `own` is left out."""
-        self._waiting = deque(path for path in lanes(journal_dir) if path != own and not is_delivered(path))
+    def __init__(
+        self,
+        journal_dir: Path,
+        counters: ShipCounters,
+        own: Path | None = None,
+        only: Sequence[Path] | None = None,
+    ):
+        """Looks once; `own` is left out, and so is what is not among `only`, if that is given.  Raises OSError."""
+        found = lanes(journal_dir) if only is None else only
+        self._waiting = deque(path for path in found if path != own and not is_delivered(path))
         self._cursor: LaneCursor | None = None
         self._adopted: AdoptedLane | None = None
         self._counters = counters
@@ -38,7 +45,7 @@ class DeadLanes:
         except BaseException:
             self.release()
             raise
-        self._counters.skipped_frames += cursor.take_skipped()
+        cursor.report(self._counters)
         if cursor.at == begin:
             self.shipped += 1
             self.release()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from playhead.errors import JournalUnusable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
@@ -23,6 +24,7 @@ class ShipReport:
     """What `ship_orphans` did.  `bytes` went over the wire; `left` lanes are still to be delivered: see `problem`.
 
     `dead_letters`: records that the collector refused, this time or before, and that are kept in the journal's folder.
+    `damaged_bytes`: what stood in the journal and cannot be read any more; the records around it were delivered.
     """
 
     lanes: int
@@ -31,6 +33,7 @@ class ShipReport:
     bytes: int
     left: int
     dead_letters: int = 0
+    damaged_bytes: int = 0
     problem: str = ""
 
 
@@ -44,10 +47,22 @@ def ship_orphans(
 ) -> ShipReport:
     """Delivers all that dead processes left; a collector that cannot be reached is a `problem` of the report.
 
-    `letters`: sends dead letters again, too; those that are refused again stay.
+    `letters`: sends dead letters again, too; those that are refused again stay.  Raises JournalUnusable when the
+    journal cannot be read.
     """
     settings = settings or load()
     folder = journal_dir or settings.journal_dir
+    try:
+        return _ship(folder, settings, letters, clock, on_problem)
+    except OSError as error:
+        raise JournalUnusable(
+            f"the journal in {folder} cannot be read ({error.strerror}): nothing is lost; try again when it can be"
+        ) from error
+
+
+def _ship(
+    folder: Path, settings: Settings, letters: bool, clock: Clock | None, on_problem: Callable[[str], None] | None
+) -> ShipReport:
     counters = ShipCounters()
     dead = DeadLanes(folder, counters)
     again = dead_letters(folder) if letters else []  # not those of this time
@@ -65,7 +80,7 @@ def ship_orphans(
         delivery.close()
     left = len(undelivered(folder))
     sent = (dead.shipped, counters.spans, counters.contents, counters.wire_bytes)
-    return ShipReport(*sent, left, count_letters(folder), problem)
+    return ShipReport(*sent, left, count_letters(folder), counters.damaged_bytes, problem)
 
 
 def _send_again(path: Path, deliver: Callable[[Shipment], None]) -> None:

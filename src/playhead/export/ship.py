@@ -29,6 +29,7 @@ _LOOK_SECONDS = 0.25
 # Processes die rarely, and `playhead ship` is there for the impatient.
 _DEAD_LANES_SECONDS = 600.0
 _BROKEN_SECONDS = 60.0
+_DISK_SECONDS = 1.0
 
 # A fork while a module is half imported leaves a child in which importing it never ends: forks wait for our imports.
 _importing = threading.RLock()
@@ -36,6 +37,10 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
     )
+
+
+class _Stopping(Exception):
+    """The shipper is to end."""
 
 
 class Shipper:
@@ -51,14 +56,14 @@ class Shipper:
         clock: Clock | None = None,
         on_problem: Callable[[str], None] | None = None,
         on_epoch_change: Callable[[], None] = lambda: None,
-        on_acknowledged: Callable[[], None] = lambda: None,
-        before_read: Callable[[], None] = lambda: None,
+        on_acknowledged: Callable[[Position], None] = lambda position: None,
+        before_read: Callable[[], bool] = lambda: True,
     ):
         """Starts nothing yet.  `on_problem` is told each kind of problem once, in a sentence; by default it is logged.
 
         `on_epoch_change`: the collector may have let go of content, so nothing is to be believed stored any more.
-        `on_acknowledged`: the journal may have space to give back.  `before_read`: what is still in memory is to be
-        written.  All are called by the shipping thread.
+        `on_acknowledged`: the journal may give back the space of what is before this.  `before_read`: what is still in
+        memory is to be written; False if it could not be.  All are called by the shipping thread.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -72,6 +77,9 @@ class Shipper:
         self.counters = ShipCounters()
         self._process = os.getpid()
         self._lane = LaneReader(lane_path)
+        self._next_lane: Path | None = None
+        self._ended: list[Path] = []  # lanes that this process had to give up, and that are not delivered
+        self._stuck: Position | None = None
         self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: Delivery | None = None
@@ -109,6 +117,11 @@ class Shipper:
             self._awake = True
             self._bell.set()
 
+    def follow(self, lane_path: Path) -> None:
+        """The journal goes on in this lane.  What the one before still has is delivered as well."""
+        self._next_lane = lane_path
+        self.wake()
+
     def look_now(self) -> None:
         """What dead processes have left is delivered right after what is this one's, not only with the next look."""
         self._next_look = 0.0
@@ -123,7 +136,7 @@ class Shipper:
         deadline = time.monotonic() + timeout_s
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
-                return is_delivered(self._lane.path) and not self._letters.waiting()
+                return is_delivered(self._next_lane or self._lane.path) and not self._letters.waiting()
             self._asked += 1
             mine = self._asked
             self._bell.set()
@@ -164,17 +177,24 @@ class Shipper:
                 self._await_work()
                 self._ship_own()
                 self._ship_dead()
+            except OSError as error:
+                self._problems.tell("disk", f"cannot read the journal ({error}): nothing is delivered until that works")
+                self._pause(_DISK_SECONDS)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not end delivery, let alone the program
-                self._cursor = None  # whatever was loaded and not acknowledged is loaded again
                 self._tell_of_bug(error)
-                self._fail(self._asked, _BROKEN_SECONDS)
-                self._urgent.clear()
-                self._clock.wait(self._urgent, _BROKEN_SECONDS)
-                self._bell.set()
+                self._pause(_BROKEN_SECONDS)
         if self._dead is not None:
             self._dead.release()
         if self._delivery is not None:
             self._delivery.close()
+
+    def _pause(self, seconds: float) -> None:
+        """After a failure that is not the collector's.  Who waits for a flush is told at once."""
+        self._cursor = None  # whatever was loaded and not acknowledged is loaded again
+        self._fail(self._asked, _BROKEN_SECONDS)
+        self._urgent.clear()
+        self._clock.wait(self._urgent, seconds)
+        self._bell.set()
 
     def _tell_of_bug(self, error: Exception) -> None:
         self._problems.tell("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
@@ -205,20 +225,60 @@ class Shipper:
         self._urgent.clear()
         self._awake = False
         asked = self._asked
-        self._before_read()
+        written = self._before_read()
+        if self._next_lane is not None:
+            self._ended.append(self._lane.path)
+            self._lane, self._next_lane, self._cursor = LaneReader(self._next_lane), None, None
+        begin = self._own().at
+        if not (self._ship_lane() and self._ship_ended()):
+            return
+        if not written:
+            if self._own().at != begin:  # there may be room on the disk now
+                self._bell.set()
+            else:
+                self._fail(asked, _BROKEN_SECONDS)
+            return
+        with self._turn:
+            self._done = max(self._done, asked)
+            self._turn.notify_all()
+
+    def _ship_lane(self) -> bool:
+        """Whether all that stood in the lane when this began is delivered."""
         cursor, end = self._own(), end_of(self._lane)
         while cursor.at < end:
             begin = cursor.at
             shipment = cursor.load()
-            if cursor.at == begin:
-                return  # its last frame is still being written, or damaged: not all is delivered
+            if cursor.at == begin:  # a frame that is still being written, or damaged: one more look tells
+                if begin != self._stuck:
+                    self._stuck = begin
+                    self._bell.set()
+                return False
             if shipment and not self._deliver_in_the_end(shipment):
-                return
+                return False
             self._acknowledge(cursor.at)
-            self.counters.skipped_frames += cursor.take_skipped()
-        with self._turn:
-            self._done = max(self._done, asked)
-            self._turn.notify_all()
+            if cursor.report(self.counters):
+                self._problems.tell("damaged", f"a part of {self._lane.path} cannot be read any more: records are lost")
+        return True
+
+    def _ship_ended(self) -> bool:
+        """The same for lanes that this process had to give up."""
+        if not self._ended:
+            return True
+        dead = DeadLanes(self._lane.path.parent, self.counters, only=self._ended)
+
+        def deliver(shipment: Shipment) -> None:
+            if not self._deliver_in_the_end(shipment):
+                raise _Stopping
+
+        try:
+            while dead.step(deliver):
+                pass
+        except _Stopping:
+            return False
+        finally:
+            dead.release()
+        self._ended = [path for path in self._ended if not is_delivered(path)]
+        return not self._ended
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
         """Tries until it is done; False: the shipper is to end."""
@@ -245,8 +305,13 @@ class Shipper:
             self._turn.notify_all()
 
     def _acknowledge(self, position: Position) -> None:
-        self._lane.ack(position)
-        self._on_acknowledged()
+        try:
+            self._lane.ack(position)
+        except OSError as error:
+            self._problems.tell(
+                "ack", f"cannot note in {self._lane.path} what was delivered ({error}): it may be twice"
+            )
+        self._on_acknowledged(position)
 
     def _to_deliver(self) -> "Delivery":
         if self._delivery is None:

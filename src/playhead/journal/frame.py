@@ -1,7 +1,8 @@
 """Frames: what the journal's files are made of.  Pure; written by `lane`, read back by `export` and by resume.
 
 A frame is a header (payload length, CRC-32 of kind and payload, kind) and a payload.  A crash can only cut the last
-frame short, and a cut frame fails its length or its checksum (as does a run of zeros): reading stops there.
+frame short, and a cut frame fails its length or its checksum, as does a run of zeros.  After damage in the middle of a
+file, reading goes on with the next frame whose checksum is right.
 
 | kind | payload |
 |---|---|
@@ -12,6 +13,7 @@ frame short, and a cut frame fails its length or its checksum (as does a run of 
 | `L` log event | JSON array: name, time ns, trace id, span id, attributes |
 """
 
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -29,6 +31,9 @@ _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
 _CONTENT_CHECKSUM = crc32(CONTENT)
 _SMALL = 16 * 1024
+# Lengths begin with a control character, up to half a gigabyte: JSON has none, so few places look like a header.
+_LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASL]", re.DOTALL)
+_SMALL_ENOUGH_TO_TRY = 64 * 1024
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
@@ -36,9 +41,9 @@ def frame(kind: bytes, payload: bytes) -> bytes:
     return _HEADER.pack(len(payload), crc32(payload, crc32(kind)), kind) + payload
 
 
-def frames_in(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
-    """(kind, payload, offset after it) of each whole frame; stops at the first that is cut short or damaged."""
-    at, end = 0, len(data)
+def frames_in(data: bytes, at: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
+    """(kind, payload, offset after it) of each whole frame from `at` on; stops at the first that is cut or damaged."""
+    end = len(data)
     while at + HEADER_BYTES <= end:
         size, checksum, kind = _HEADER.unpack_from(data, at)
         start = at + HEADER_BYTES
@@ -49,6 +54,44 @@ def frames_in(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
         if crc32(payload, crc32(kind)) != checksum:
             return
         yield kind, payload, at
+
+
+def readable_frames(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
+    """As `frames_in`, of a whole file: what is damaged is left out."""
+    at: int | None = 0
+    while at is not None:
+        for kind, payload, end in frames_in(data, at):
+            yield kind, payload, end
+            at = end
+        at = next_frame(data, at + 1)
+
+
+def next_frame(data: bytes, at: int) -> int | None:
+    """The offset of the first whole frame that begins at `at` or later; None when there is none."""
+    while (found := _LIKE_A_HEADER.search(data, at)) is not None:
+        at = found.start()
+        size, checksum, kind = _HEADER.unpack_from(data, at)
+        start = at + HEADER_BYTES
+        end = start + size
+        # Large payloads look like headers by chance in many places; each would take a checksum over megabytes.
+        if end <= len(data) and (size <= _SMALL_ENOUGH_TO_TRY or _may_follow(data, end)):
+            with memoryview(data) as view:
+                if crc32(view[start:end], crc32(kind)) == checksum:
+                    return at
+        at += 1
+    return None
+
+
+def is_cut_frame(data: bytes) -> bool:
+    """Whether this, at the end of a file, is what a crash can leave: a frame that is not all there, or zeros."""
+    if len(data) < HEADER_BYTES:
+        return True
+    return HEADER_BYTES + int.from_bytes(data[:4], "big") > len(data) or not data.strip(b"\0")
+
+
+def _may_follow(data: bytes, at: int) -> bool:
+    """Whether a frame may begin there, or the file end."""
+    return len(data) - at < HEADER_BYTES or _LIKE_A_HEADER.match(data, at) is not None
 
 
 def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:

@@ -1,32 +1,51 @@
-"""The journal of this process: one lane, opened at the first append, and what happens when there is no room.
+"""The journal of this process: one lane, opened at the first append, and what happens when the disk says no.
 
-Appending is durable once it returns (see `lane`), and never raises: a disk that is full costs records, not the user's
-program.  In a forked child the journal begins a lane of its own.
+Appending is durable once it returns True (see `lane`), and never raises.  What cannot be written waits in memory, up to
+a limit, and is written when it can be; what is beyond that is lost, counted, and makes the next `playhead.flush` False.
+A journal whose folder was removed or whose descriptors were closed goes on in a new lane.  In a forked child the
+journal begins a lane of its own.
 """
 
+import errno
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import JournalUnusable
 from playhead.journal.frame import RESOURCE, frame
-from playhead.journal.lane import SEGMENT_BYTES, LaneWriter
-from playhead.journal.space import reclaim
+from playhead.journal.lane import SEGMENT_BYTES, LaneWriter, Position
+from playhead.journal.segment import SegmentGone
+from playhead.journal.space import journal_usage, reclaim
 from playhead.model.canonical import canonical_json
 from playhead.model.span import Attributes
 
 log = logging.getLogger("playhead")
 
-# Beyond the limit payloads become markers; calls themselves are still recorded in this quarter more.
-_RESERVE = 1.25
+# The last fifth of the limit is for calls alone: payloads become markers before there is no room for calls.
+_FOR_PAYLOADS = 0.8
+# What the collector has, may go before that is reached, so that there is room before it is needed.
+_KEPT = 0.6
 # Space is given back segment by segment: a small journal has small ones.
 _SEGMENTS = 8
-# What the collector has, may go before the limit is reached, so that there is room before it is needed.
-_KEPT = 0.75
+# The limit is shared: nobody writes more than a 64th of it before it looks again what the others have written ...
+_MOST_ALLOWED = 64
+# ... and looking costs as much as some hundred appends, so nobody looks for less than a 4096th.
+_LEAST_ALLOWED = 4096
+# How often to look while nothing is short, and how often while something is.
+_LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
 # `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
 _MOST_BUFFERED = 256 * 1024
+# 4 MiB: some hundred calls, the time in which a folder is mounted again or descriptors are given back; and little
+# beside what a program with an agent takes anyway.
+_MOST_WAITING = 4 * 2**20
+_PIECE = 64 * 1024
+_FIRST_TRY_SECONDS, _LONGEST_TRY_SECONDS = 0.05, 5.0
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Freed at once when the disk is full: enough not to come back for every append.
+_FREE_AT_ONCE = 2**20
 
 
 @dataclass(slots=True)
@@ -38,7 +57,7 @@ class JournalCounters:
 
 
 class Journal:
-    """Appends frames for this process.  Safe for threads and forks; no method raises."""
+    """Appends frames for this process.  Safe for threads, signal handlers and forks; no method raises."""
 
     def __init__(
         self,
@@ -49,150 +68,294 @@ class Journal:
         resource: Attributes,
         on_room: Callable[[bool], None],
         on_failed_write: Callable[[], None],
+        now: Callable[[], float] = time.monotonic,
     ):
         """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again."""
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
         self.lane: LaneWriter | None = None
         self.on_append: Callable[[], None] = _nothing
+        self.on_lane: Callable[[Path], None] = _nothing_with
+        """Called with the path of each new lane: the one before it has ended."""
         self._fsync = durability == "fsync"
-        self._buffer: list[bytes] | None = [] if durability == "off" else None
-        self._buffered = 0
+        self._off = durability == "off"
         self._max_bytes = max_bytes
         self._resource_frame = frame(RESOURCE, canonical_json(resource))
         self._on_room = on_room
         self._on_failed_write = on_failed_write
-        # Re-entrant: the garbage collector may end a dropped call while this thread is in here.
+        self._now = now
+        # Re-entrant: the garbage collector or a signal may end a call while this thread is in here.
         self._mutex = threading.RLock()
-        self._since_check = 0
-        self._taken = 0
-        self._unusable = False
-        self._said_lost = False
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._direct: LaneWriter | None = None
+        """The lane, while appends may go to it without further thought."""
+        self._allowance = self._max_bytes // _MOST_ALLOWED
+        """How many bytes may be appended before the folder has to be looked at."""
+        self._left = self._max_bytes
+        """How many bytes all processes may append, as of the last look."""
+        self._looked = float("-inf")
+        self._waiting: list[bytes] = []
+        self._waiting_bytes = 0
+        self._next_try = float("-inf")
+        self._try_seconds = _FIRST_TRY_SECONDS
+        self._acked = Position(1, 0)
+        self._is_short_of_space = False
+        self._next_freeing = float("-inf")
+        self._said: set[str] = set()
+
+    # --- appending ----------------------------------------------------------------------------------------------------
 
     def append(self, frames: bytes) -> bool:
-        """Keeps these frames, in one piece; False if they are lost."""
-        lane, size = self.lane, len(frames)
-        if lane is None or self._buffer is not None or self._taken + self._since_check + size > self._max_bytes:
-            kept = self._write(frames) if self._buffer is None else self._append_later(frames)
+        """Keeps these frames, in one piece; False if they are lost, or wait for the disk."""
+        lane, allowance = self._direct, self._allowance - len(frames)
+        if lane is None or allowance < 0:
+            kept = self._append_with_care(frames)
         else:  # as nearly always
-            self._since_check += size
+            self._allowance = allowance
             try:
                 lane.append(frames)
                 kept = True
-            except (OSError, ValueError) as error:
-                kept = self._lose_to(lane, error)
+            except (OSError, ValueError):
+                kept = self._append_with_care(frames)
         self.on_append()
         return kept
 
-    def flush(self) -> None:
-        """Writes what `durability=off` kept in memory."""
+    def flush(self) -> bool:
+        """Writes what is in memory; whether all that was appended and not lost is in the files of the lane."""
         with self._mutex:
-            if not self._buffer:
-                return
-            data, self._buffer, self._buffered = b"".join(self._buffer), [], 0
-        self._write(data)
+            lane = self.lane
+            if lane is not None and not lane.is_there():
+                try:
+                    self._replace(lane)
+                except (OSError, JournalUnusable) as error:
+                    self._fail(error)
+            return self._write_waiting()
+
+    def before_read(self) -> bool:
+        """As `flush`; for the shipper, who also looks at the folder now and then, so that the program need not."""
+        written = self.flush()
+        if self._now() - self._looked >= _LOOK_SECONDS:
+            self.make_room()
+        return written
+
+    def acknowledged(self, position: Position) -> None:
+        """The collector has all before this; for the shipper."""
+        self._acked = position
+        if self._is_short_of_space:
+            self._free_space(at_once=True)
+        if self._now() - self._looked >= (_SHORT_LOOK_SECONDS if self._left <= self._max_bytes // 4 else _LOOK_SECONDS):
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Looks at what all processes have written, and deletes what may go."""
+        try:
+            self._look()
+        except OSError as error:
+            self._say("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
     def open(self) -> LaneWriter | None:
         """The lane, made now if there is none; None when it cannot be."""
         with self._mutex:
-            if self.lane is None and not self._unusable:
+            if self.lane is None and self._now() >= self._next_try:
                 try:
-                    lane = LaneWriter(
-                        self.journal_dir,
-                        fsync=self._fsync,
-                        resource_frame=self._resource_frame,
-                        segment_bytes=min(SEGMENT_BYTES, self._max_bytes // _SEGMENTS),
-                    )
-                    self.lane = lane
-                    self._taken = reclaim(self.journal_dir, lane.path, int(self._max_bytes * _KEPT))
+                    self._open()
                 except (JournalUnusable, OSError) as error:
-                    self._unusable = self.lane is None
-                    self._say_lost(f"nothing is recorded: {error}")
+                    self._fail(error)
             return self.lane
 
     def close(self) -> None:
         """Gives the lane up; a later append opens another."""
-        self.flush()
         with self._mutex:
-            if self.lane is not None:
-                self.lane.close()
-                self.lane = None
+            if not self.flush():
+                self._say("lost", f"records are lost: the journal in {self.journal_dir} cannot be written to")
+                self.counters.lost_records += len(self._waiting)
+                self._waiting, self._waiting_bytes = [], 0
+            lane, self.lane, self._direct = self.lane, None, None
+            if lane is not None:
+                lane.close()
 
     def after_fork(self) -> None:
-        """In the child: leave the parent's lane alone."""
+        """In the child: leave the parent's lane alone, and what the parent has in memory to the parent."""
         self._mutex = threading.RLock()
-        if self._buffer is not None:
-            self._buffer, self._buffered = [], 0  # the parent has these and will write them
-        if self.lane is not None:
-            self.lane.abandon()
-            self.lane = None
+        self.on_append, self.on_lane = _nothing, _nothing_with
+        lane, self.lane = self.lane, None
+        self._forget_all()
+        if lane is not None:
+            lane.abandon()
 
-    def make_room(self) -> None:
-        """Looks at the disk and deletes what may go; for the shipper, after each acknowledgement."""
-        lane = self.lane
-        if lane is None:
-            return
-        self._taken = reclaim(self.journal_dir, lane.path, int(self._max_bytes * _KEPT))
-        self._since_check = 0
-        self._on_room(self._taken < self._max_bytes)
+    # --- when it is not that simple -----------------------------------------------------------------------------------
 
-    def _append_later(self, data: bytes) -> bool:
+    def _append_with_care(self, frames: bytes) -> bool:
         with self._mutex:
-            if self._buffer is not None:
-                self._buffer.append(data)
-            self._buffered += len(data)
-            full = self._buffered >= _MOST_BUFFERED
-        if full:
-            self.flush()
+            if not self._has_room(len(frames)):
+                self._say(
+                    "full",
+                    f"the journal in {self.journal_dir} has no room for more: calls are not recorded until the "
+                    "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+                )
+                return self._lose()
+            due = self._now() >= self._next_try
+            if self._waiting_bytes + len(frames) > _MOST_WAITING and not (due and self._write_waiting()):
+                self._say("lost", f"records are being lost: the journal in {self.journal_dir} cannot be written to")
+                return self._lose()
+            self._waiting.append(frames)
+            self._waiting_bytes += len(frames)
+            if self._off and self._waiting_bytes < _MOST_BUFFERED:
+                return True
+            return due and self._write_waiting()
+
+    def _write_waiting(self) -> bool:
+        """Whether nothing waits any more."""
+        while self._waiting:
+            data = self._next_piece()
+            try:
+                self._write(data)
+            except (OSError, ValueError, JournalUnusable) as error:
+                self._waiting.insert(0, data)
+                self._fail(error)
+                return False
+            self._waiting_bytes = max(0, self._waiting_bytes - len(data))
+        self._next_try, self._try_seconds = float("-inf"), _FIRST_TRY_SECONDS
+        if "failed" in self._said:
+            log.info("the journal in %s can be written to again", self.journal_dir)
+            self._said.clear()
+        self._direct = None if self._off else self.lane
         return True
 
-    def _write(self, data: bytes) -> bool:
-        lane = self.lane or self.open()
-        if lane is None:
-            return self._lose()
-        if not self._has_room(len(data)):
-            self._say_lost(
-                f"the journal in {self.journal_dir} has no room for more: calls are not recorded until the collector "
-                "has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES"
-            )
-            return self._lose()
-        return self._append_to(lane, data)
+    def _next_piece(self) -> bytes:
+        """What to write in one go: little enough to fit where a little was freed."""
+        pieces = [self._waiting.pop(0)]
+        size = len(pieces[0])
+        while self._waiting and size + len(self._waiting[0]) <= _PIECE:
+            pieces.append(self._waiting.pop(0))
+            size += len(pieces[-1])
+        return b"".join(pieces)
 
-    def _append_to(self, lane: LaneWriter, data: bytes) -> bool:
+    def _write(self, data: bytes) -> None:
+        """Raises OSError or JournalUnusable, and then nothing of it is written."""
+        try:
+            self._write_once(data)
+        except (OSError, JournalUnusable) as error:
+            why = error.__cause__ if isinstance(error, JournalUnusable) else error
+            if not (isinstance(why, OSError) and why.errno in _NO_SPACE and self._free_space()):
+                raise
+            self._write_once(data)
+
+    def _write_once(self, data: bytes) -> None:
+        lane = self.lane or self._open()
         try:
             lane.append(data)
-            return True
-        except (OSError, ValueError) as error:
-            return self._lose_to(lane, error)
+        except SegmentGone:
+            self._replace(lane).append(data)
 
-    def _lose_to(self, lane: LaneWriter, error: Exception) -> bool:
+    def _fail(self, error: Exception) -> None:
+        self._direct = None
+        self._next_try = self._now() + self._try_seconds
+        self._try_seconds = min(2 * self._try_seconds, _LONGEST_TRY_SECONDS)
         self.counters.failed_writes += 1
-        self._say_lost(f"could not write to the journal in {lane.path} ({error}): records are being lost")
-        return self._lose()
+        # What was in the frames must not be believed to be stored.
+        self._on_failed_write()
+        if isinstance(error, JournalUnusable):
+            self._say("failed", f"nothing is recorded, but for a little in memory, until this is mended: {error}")
+        else:
+            self._say(
+                "failed",
+                f"could not write to the journal in {self.journal_dir} ({error}): records wait in memory, for as long "
+                "as there are few; give the folder space or the right to be written to, or set PLAYHEAD_JOURNAL_DIR",
+            )
+
+    def _open(self) -> LaneWriter:
+        lane = LaneWriter(
+            self.journal_dir,
+            fsync=self._fsync,
+            resource_frame=self._resource_frame,
+            segment_bytes=min(SEGMENT_BYTES, self._max_bytes // _SEGMENTS),
+        )
+        self.lane, self._acked = lane, Position(1, 0)
+        self.on_lane(lane.path)
+        return lane
+
+    def _replace(self, lane: LaneWriter) -> LaneWriter:
+        """Goes on in a new lane, with what nobody can read in the old one any more.
+
+        Raises OSError or JournalUnusable.
+        """
+        rescued = lane.unreadable()
+        if self._acked.segment < lane.segment_number and not lane.path.exists():
+            self.counters.lost_records += 1  # at least: nobody knows how many there were
+            self._say("lost", f"records were lost: somebody has removed {lane.path}")
+        self._direct = self.lane = None
+        lane.close()
+        try:
+            new = self._open()
+            if rescued:
+                new.append(rescued)
+        except BaseException:
+            if rescued:
+                self._waiting.insert(0, rescued)
+                self._waiting_bytes += len(rescued)
+            raise
+        return new
+
+    # --- space --------------------------------------------------------------------------------------------------------
 
     def _has_room(self, size: int) -> bool:
-        self._since_check += size
-        taken = self._taken + self._since_check
-        if taken <= self._max_bytes:
+        if size <= self._allowance:
+            self._allowance -= size
             return True
-        if self._since_check > self._max_bytes // 64:
+        if self._left >= size or self._now() - self._looked >= _SHORT_LOOK_SECONDS:
             self.make_room()
-            self._since_check = size
-            taken = self._taken + size
-        self._on_room(taken < self._max_bytes)
-        return taken <= self._max_bytes * _RESERVE
+        if size > self._left:
+            return False
+        self._allowance = max(0, self._allowance - size)
+        return True
+
+    def _look(self) -> None:
+        self._looked = self._now()
+        lane = self.lane
+        usage = journal_usage(self.journal_dir)
+        taken, kept = usage.bytes, int(self._max_bytes * _KEPT)
+        if taken > kept:
+            taken -= reclaim(self.journal_dir, lane.path if lane is not None else None, taken - kept)
+        self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
+        share = left // (2 * max(1, usage.active_lanes))  # each may write its share before any of them looks again
+        least, most = self._max_bytes // _LEAST_ALLOWED, self._max_bytes // _MOST_ALLOWED
+        self._allowance = min(left, most, max(least, share))
+        self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
+
+    def _free_space(self, *, at_once: bool = False) -> bool:
+        """The disk is full, whatever the limit: whether something could be given back."""
+        lane, now = self.lane, self._now()
+        self._is_short_of_space = True
+        if now < self._next_freeing and not at_once:
+            return False
+        self._next_freeing = now + _SHORT_LOOK_SECONDS
+        try:
+            own = lane.path if lane is not None else None
+            freed = (lane is not None and lane.restart(self._acked)) or reclaim(
+                self.journal_dir, own, _FREE_AT_ONCE
+            ) > 0
+        except OSError:
+            return False
+        self._is_short_of_space = not freed
+        return freed
 
     def _lose(self) -> bool:
         self.counters.lost_records += 1
-        # What was in the lost frames must not be believed to be stored.
         self._on_failed_write()
         return False
 
-    def _say_lost(self, message: str) -> None:
-        if not self._said_lost:
-            self._said_lost = True
+    def _say(self, what: str, message: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
             log.warning("%s", message)
 
 
 def _nothing() -> None:
     """Nobody waits for appends."""
+
+
+def _nothing_with(path: Path) -> None:
+    """Nobody follows the lane."""

@@ -28,10 +28,11 @@ from weakref import WeakSet
 from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, make_private_folder, open_private
 from playhead.journal.locking import lock_file, share_lock
-from playhead.journal.segment import Segment
+from playhead.journal.segment import Segment, SegmentGone
 
 # Space is given back segment by segment: small enough to fit a limit closely, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
+_MOST_OVERSIZE = 4
 # Not `.log`: files of this name are what log rotation truncates.
 _SUFFIX = ".segment"
 # What the first edition called them.
@@ -61,6 +62,9 @@ class LaneWriter:
         self._size = 0
         self._segment: Segment | None = None
         self._is_rotating = False
+        self._is_restarting = False
+        self._missing = b""
+        """What is to stand at the beginning of the segment, and does not yet."""
         self._lock: OwnFile | None = None
         try:
             # Payloads can be private: for the user alone.
@@ -82,6 +86,11 @@ class LaneWriter:
         _own.add(self)
 
     @property
+    def segment_number(self) -> int:
+        """That of the segment that is written to."""
+        return self._number
+
+    @property
     def position(self) -> Position:
         """Where the next frame goes."""
         return Position(self._number, self._segment.size() if self._segment is not None else self._size)
@@ -93,13 +102,54 @@ class LaneWriter:
         """
         with self._mutex:
             if self._size >= self._segment_bytes and not self._is_rotating:
-                self._rotate()
+                self._rotate_if_possible()
             segment = self._segment
             if segment is None:
                 raise OSError(errno.EBADF, "the lane is closed")
+            if self._is_restarting:
+                raise OSError(errno.EAGAIN, "the file is being cut")
+            if self._missing:
+                segment.append(self._missing)
+                self._missing = b""
             self._size = segment.append(frames)
             if self._fsync:
                 segment.sync()
+
+    def is_there(self) -> bool:
+        """Whether what is appended is found by others, and taken for a living process's."""
+        segment = self._segment
+        return segment is not None and segment.is_there() and self.owns(self.path)
+
+    def unreadable(self) -> bytes:
+        """Frames that this process alone can read any more, because somebody has removed the file."""
+        with self._mutex:
+            try:
+                segment = self._segment
+                return b"" if segment is None or segment.is_there() else segment.read_from(0)
+            except OSError:
+                return b""
+
+    def restart(self, acked: Position) -> bool:
+        """Gives back the space of the segment that is written to; False unless all of it was acknowledged.
+
+        It goes on as the next segment, in the same file: on a disk that is full there is no room for another one.
+        Raises OSError.
+        """
+        with self._mutex:
+            segment = self._segment
+            if segment is None or self._is_rotating or self._is_restarting:
+                return False
+            self._is_restarting = True
+            try:
+                if self.position != acked or acked.offset <= len(self._resource_frame):
+                    return False
+                segment.rename(self._segment_path(self._number + 1))
+                self._number += 1
+                segment.cut()
+                self._size, self._missing = 0, self._resource_frame
+                return True
+            finally:
+                self._is_restarting = False
 
     def owns(self, lane: Path) -> bool:
         """Whether this writer holds the lock of that lane."""
@@ -119,9 +169,20 @@ class LaneWriter:
         self._mutex = threading.RLock()  # the parent's threads, which may have held it, are not here
         self.close()
 
+    def _rotate_if_possible(self) -> None:
+        """Without descriptors or space for another file, the one that is open grows for a while."""
+        try:
+            self._rotate()
+        except OSError:
+            if self._segment is None or self._size >= _MOST_OVERSIZE * self._segment_bytes:
+                raise
+
+    def _segment_path(self, number: int) -> Path:
+        return self.path / f"{number:08d}{_SUFFIX}"
+
     def _rotate(self) -> None:
         """Begins the next segment; if that fails, all is as it was.  Raises OSError."""
-        path = self.path / f"{self._number + 1:08d}{_SUFFIX}"
+        path = self._segment_path(self._number + 1)
         # Readers take a segment that has a successor for complete. An append within this goes to the segment before
         # until that is given up; only then the new one gets the name by which it is found.
         unnamed = path.with_suffix(".new")
@@ -132,7 +193,11 @@ class LaneWriter:
             self._number, self._size = self._number + 1, len(self._resource_frame)
             if before is not None:
                 before.close()
-            segment.rename(path)
+            try:
+                segment.rename(path)
+            except OSError as error:
+                segment.close()
+                raise SegmentGone("it could not be given its name") from error
         finally:
             self._is_rotating = False
 

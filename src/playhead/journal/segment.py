@@ -57,6 +57,10 @@ class Segment:
         self.path.rename(path)
         self.path = path
 
+    def cut(self) -> None:
+        """Gives all of it back.  Raises OSError."""
+        os.ftruncate(self._file.fd, 0)
+
     def is_there(self) -> bool:
         """Whether appends still go to the file of this name."""
         return self._file.is_at(self.path)

@@ -1,57 +1,90 @@
-"""Keeps the journal within its limit: the oldest acknowledged segments go first, whoever's they are.
+"""The journal's limit, which is the folder's: what all processes have written there, and what may be deleted for it.
 
 What is not acknowledged is never deleted here.
 """
 
+import time
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.journal.lane import LaneReader, adopt, lanes
+from playhead.journal.lane import LaneReader, Position, adopt, lanes
+
+# Who has not written for a minute will measure before it writes much.
+_ACTIVE_SECONDS = 60.0
 
 
-def journal_bytes(journal_dir: Path) -> int:
-    """What the journal takes on disk."""
-    readers = [LaneReader(path) for path in lanes(journal_dir)]
-    return sum(reader.segment_bytes(number) for reader in readers for number in reader.segments())
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the journal takes on disk, and how many lanes are being written to."""
+
+    bytes: int
+    active_lanes: int
 
 
-def reclaim(journal_dir: Path, own: Path, max_bytes: int) -> int:
-    """Deletes acknowledged segments, oldest first, until the journal fits; returns what it takes then.
+def journal_usage(journal_dir: Path) -> Usage:
+    """Looks at every segment, of whatever process.  Raises OSError."""
+    total = active = 0
+    recently = time.time() - _ACTIVE_SECONDS
+    for path in lanes(journal_dir):
+        newest = 0.0
+        for size, changed in _segments(LaneReader(path)):
+            total += size
+            newest = max(newest, changed)
+        active += newest > recently
+    return Usage(total, active)
+
+
+def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
+    for number in reader.segments():
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            state = reader.segment_path(number).stat()
+            yield state.st_size, state.st_mtime
+
+
+def reclaim(journal_dir: Path, own: Path | None, excess: int) -> int:
+    """Deletes acknowledged segments, oldest first, until so many bytes are free; returns how many are.
 
     Of its own lane only what lies before the segment being shipped; of other lanes only those whose owner is dead.
     """
-    total = journal_bytes(journal_dir)
+    freed = 0
     for path in lanes(journal_dir):
-        if total <= max_bytes:
+        if freed >= excess:
             break
         with suppress(OSError):  # what cannot be deleted now, e.g. because another process does so too, stays
-            total -= (_shrink_own if path == own else _shrink_dead)(path, total - max_bytes)
-    return total
+            freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
+    return freed
 
 
 def _shrink_own(path: Path, excess: int) -> int:
-    reader, freed = LaneReader(path), 0
-    acked = reader.acked()
+    return _shrink(LaneReader(path), LaneReader(path).acked(), excess)
+
+
+def _shrink_dead(path: Path, excess: int) -> int:
+    reader = LaneReader(path)
+    acked, numbers = reader.acked(), reader.segments()
+    is_delivered = not numbers or acked >= Position(numbers[-1], reader.segment_bytes(numbers[-1]))
+    if not is_delivered and acked.segment <= numbers[0]:
+        return 0
+    adopted = adopt(path)
+    if adopted is None:
+        return 0
+    try:
+        if not is_delivered:
+            return _shrink(reader, acked, excess)
+        size = sum(map(reader.segment_bytes, numbers))
+        reader.delete()
+        return size
+    finally:
+        adopted.close()
+
+
+def _shrink(reader: LaneReader, acked: Position, excess: int) -> int:
+    freed = 0
     for number in reader.segments():
         if number >= acked.segment or freed >= excess:
             break
         freed += reader.segment_bytes(number)
         reader.delete_segment(number)
     return freed
-
-
-def _shrink_dead(path: Path, excess: int) -> int:
-    lock = adopt(path)
-    if lock is None:
-        return 0
-    try:
-        reader = LaneReader(path)
-        numbers = reader.segments()
-        acked = reader.acked()
-        size = sum(map(reader.segment_bytes, numbers))
-        if not numbers or (acked.segment >= numbers[-1] and acked.offset >= reader.segment_bytes(numbers[-1])):
-            reader.delete()
-            return size
-        return _shrink_own(path, excess)
-    finally:
-        lock.close()

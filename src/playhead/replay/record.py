@@ -14,7 +14,6 @@ from playhead.errors import ClientError
 from playhead.journal.frame import (
     ANNOUNCEMENT,
     CONTENT,
-    HEADER_BYTES,
     LOG,
     SPAN,
     THREAD,
@@ -23,6 +22,7 @@ from playhead.journal.frame import (
     read_log,
     read_span,
     read_thread,
+    readable_frames,
 )
 from playhead.journal.lane import LaneReader, is_own, is_owned, lanes
 from playhead.model import names
@@ -140,10 +140,9 @@ class LocalRecord:
     def take(self, path: Path, data: bytes, run: bytes) -> bool:
         """Everything of one segment; True when the run is in it."""
         seen = False
-        start = 0
-        for kind, payload, end in frames_in(data):
+        for kind, payload, end in readable_frames(data):
             if kind == CONTENT:
-                self._where[payload[:32]] = (path, start + HEADER_BYTES, len(payload))
+                self._where[payload[:32]] = (path, end - len(payload), len(payload))
             elif kind == THREAD:
                 self.take_thread(payload)
             elif kind == ANNOUNCEMENT and run in payload:
@@ -155,7 +154,6 @@ class LocalRecord:
                     if kind == SPAN:
                         self._open.pop(payload[_SPAN_ID], None)
                     seen = True
-            start = end
         return seen
 
     def take_open(self, run: bytes) -> bool:

@@ -317,10 +317,10 @@ def test_an_end_in_the_middle_of_an_append_is_written_after_it(recording: Record
         segment: Any = cast(Any, place.recorder).journal.lane._segment
         real = segment.append
 
-        def append(frames: bytes) -> None:
+        def append(frames: bytes) -> int:
             segment.append = real
             steps.close()
-            real(frames)
+            return real(frames)
 
         segment.append = append
     seen = recording.read()

@@ -314,31 +314,41 @@ def test_a_program_that_records_nothing_makes_no_folder_and_no_thread(tmp_path: 
 
 
 @needs_posix
-def test_a_disk_that_is_full_costs_records_and_one_warning(tmp_path: Path):
+def test_what_a_full_disk_does_not_take_waits_and_only_what_is_beyond_that_is_lost(tmp_path: Path):
     body = """
 import resource, playhead
 from playhead import observe
 
 @observe(kind="tool")
-def tool(x):
-    return "y" * 3000 + str(x)
+def tool(x, size=3000):
+    return "y" * size + str(x)
 
-resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+limit(40_000)
 results = [tool(x) for x in range(30)]
 assert all(result.endswith(str(x)) for x, result in enumerate(results))
+assert playhead.counters()["records_lost"] == 0
+large = [tool(x, 400_000) for x in range(20)]
 lost = playhead.counters()["records_lost"]
-resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert not playhead.flush(1)
+limit(resource.RLIM_INFINITY)
+playhead.flush(1)
 tool("after")
 print(lost, playhead.counters()["records_lost"])
 """
     out, err = finish(script(tmp_path, body))
     lost, still_lost = map(int, out.split())
     assert lost == still_lost > 0
+    assert err.count("records wait in memory") == 1
     assert err.count("records are being lost") == 1
     [path] = lanes(tmp_path)
     seen, unread = read_lane(path)
     assert unread == 0
-    assert any(content.data.endswith(b"yafter") for content in seen.contents.values())
+    results = {content.data.lstrip(b"y") for content in seen.contents.values()}
+    assert {b"after", *(b"%d" % number for number in range(30))} <= results
+    assert len(seen.calls("tool")) >= 31 + 5
     all_refs_lead_somewhere(seen)
 
 

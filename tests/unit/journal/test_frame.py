@@ -1,5 +1,7 @@
 """Frames: a file that was cut or damaged anywhere gives a prefix of its frames, and never an exception."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,11 +12,14 @@ from playhead.journal.frame import (
     content_frame,
     frame,
     frames_in,
+    is_cut_frame,
     log_frame,
+    next_frame,
     read_content,
     read_log,
     read_span,
     read_thread,
+    readable_frames,
     span_frame,
     thread_frame,
 )
@@ -65,6 +70,44 @@ def test_a_flipped_bit_costs_the_frames_from_there_on(frames: list[tuple[bytes, 
     while before < len(frames) and len(file_of(frames[: before + 1])) <= at:
         before += 1
     assert found == frames[:before]
+
+
+@given(written.filter(bool), st.data())
+def test_a_flipped_bit_costs_one_frame_of_a_whole_file(frames: list[tuple[bytes, bytes]], data: st.DataObject):
+    whole = bytearray(file_of(frames))
+    at = data.draw(st.integers(0, len(whole) - 1))
+    whole[at] ^= 1 << data.draw(st.integers(0, 7))
+    hit = next(n for n in range(len(frames)) if at < len(file_of(frames[: n + 1])))
+    found = [(kind, payload) for kind, payload, _ in readable_frames(bytes(whole))]
+    assert found == [*frames[:hit], *frames[hit + 1 :]]
+
+
+@given(st.binary(max_size=300), written.filter(bool))
+def test_whole_frames_are_found_behind_any_noise(noise: bytes, frames: list[tuple[bytes, bytes]]):
+    found = [(kind, payload) for kind, payload, _ in readable_frames(noise + file_of(frames))]
+    assert found[-len(frames) :] == frames
+
+
+@given(st.lists(st.binary(max_size=40)))
+def test_looking_for_a_frame_ends_and_finds_only_whole_ones(pieces: list[bytes]):
+    data = b"".join(piece + frame(b"S", piece)[:-1] for piece in pieces)
+    at = next_frame(data, 0)
+    assert at is None or next(frames_in(data, at), None) is not None
+
+
+def test_a_large_payload_that_is_damaged_is_passed_over_quickly():
+    """Random bytes look like headers in thousands of places."""
+    whole = bytearray(content_frame(bytes(32), random.Random(1).randbytes(4 * 2**20), "image/png"))
+    whole[50] ^= 1
+    after = frame(b"S", b"after")
+    assert next_frame(bytes(whole) + after, 1) == len(whole)
+
+
+def test_what_a_crash_leaves_is_told_from_damage():
+    whole = frame(b"S", b"payload")
+    assert all(is_cut_frame(whole[:size]) for size in range(len(whole)))
+    assert is_cut_frame(bytes(1_000))
+    assert not is_cut_frame(whole[:-1] + b"?")
 
 
 def test_zeros_are_no_frames():

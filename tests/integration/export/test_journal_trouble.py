@@ -1,0 +1,284 @@
+"""A disk that says no under a program that goes on: nothing is lost without a word, and all recovers."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from playhead.export.orphans import ship_orphans
+from playhead.journal.lane import LaneWriter, lanes
+from playhead.settings import load
+from tests.integration.export.fake_collector import FakeCollector
+from tests.unit.export.records import WHO, span
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors and file systems as POSIX has them")
+
+PROGRAM = """
+import errno, os, resource, shutil, sys, time
+from pathlib import Path
+import playhead
+from playhead import observe
+
+JOURNAL = Path(os.environ["PLAYHEAD_JOURNAL_DIR"])
+
+@observe(kind="tool")
+def tool(x, size=10):
+    return f"{x}." * (size // 2)
+
+def lost():
+    return playhead.counters()["records_lost"]
+"""
+
+
+def run(collector: FakeCollector, journal: Path, body: str, *before: str, **environ: str) -> str:
+    program = subprocess.run(
+        [*before, sys.executable, "-W", "error", "-c", PROGRAM + body],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+            "PLAYHEAD_JOURNAL_DIR": str(journal),
+            "PLAYHEAD_ENDPOINT": collector.url,
+            "PLAYHEAD_LINGER_SECONDS": "0.05",
+            **environ,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert program.returncode == 0, program.stderr
+    assert "Traceback" not in program.stderr
+    return program.stderr
+
+
+def asked_for(collector: FakeCollector) -> set[int]:
+    """The arguments of all calls that arrived, by their spans."""
+    arguments = [orjson.loads(data) for data in collector.contents.values() if data.startswith(b'{"')]
+    return {each["x"] for each in arguments if "x" in each}
+
+
+@pytest.mark.parametrize("removed", ["JOURNAL", "next(JOURNAL.glob('*-*'))", "JOURNAL.parent"])
+def test_a_folder_that_is_removed_under_a_program_costs_nothing(collector: FakeCollector, tmp_path: Path, removed: str):
+    body = f"""
+with playhead.run("r"):
+    tool(1)
+    shutil.rmtree({removed})
+    assert playhead.flush(20)
+    tool(2)
+    shutil.rmtree({removed})
+    tool(3)
+    tool(4)
+assert playhead.flush(20)
+shutil.rmtree({removed})
+tool(5)
+assert lost() == 0
+"""
+    run(collector, tmp_path / "state" / "journal", body)
+    assert asked_for(collector) == {1, 2, 3, 4, 5}
+
+
+def test_a_file_that_is_removed_or_moved_costs_nothing(collector: FakeCollector, tmp_path: Path):
+    body = """
+tool(1)
+next(JOURNAL.glob("*/*.segment")).unlink()
+tool(2)
+next(JOURNAL.glob("*/*.segment")).rename(JOURNAL / "moved")
+assert playhead.flush(20)
+JOURNAL.rename(JOURNAL.with_name("moved"))
+tool(3)
+assert playhead.flush(20)
+assert lost() == 0
+"""
+    run(collector, tmp_path / "journal", body)
+    assert asked_for(collector) == {1, 2, 3}
+
+
+def test_a_folder_that_cannot_be_made_again_makes_flush_false_until_it_can(collector: FakeCollector, tmp_path: Path):
+    body = """
+tool(1)
+shutil.rmtree(JOURNAL)
+JOURNAL.write_text("in the way")
+assert not playhead.flush(2)
+tool(2)
+assert not playhead.flush(2)
+assert lost() == 0
+JOURNAL.unlink()
+tool(3)
+assert playhead.flush(20)
+assert lost() == 0
+"""
+    err = run(collector, tmp_path / "journal", body)
+    assert asked_for(collector) == {1, 2, 3}
+    assert err.count("PLAYHEAD_JOURNAL_DIR") == 1
+
+
+def test_what_was_lost_makes_the_next_flush_false_once(collector: FakeCollector, tmp_path: Path):
+    body = """
+JOURNAL.write_text("in the way")
+for x in range(30):
+    tool(x, 1_000_000)
+assert lost() > 0
+JOURNAL.unlink()
+assert not playhead.flush(20)
+assert playhead.flush(20)
+tool(100)
+assert playhead.flush(20)
+"""
+    err = run(collector, tmp_path / "journal", body)
+    assert 100 in asked_for(collector)
+    assert err.count("records are being lost") == 1
+
+
+@pytest.mark.parametrize("when", ["before the first call", "later"])
+def test_without_descriptors_nothing_is_lost_and_nothing_is_said_to_be_delivered(
+    collector: FakeCollector, tmp_path: Path, when: str
+):
+    body = f"""
+import httpx, socket, encodings.idna
+def use_all():
+    taken = []
+    try:
+        while True:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+    except OSError as error:
+        assert error.errno == errno.EMFILE
+    return taken
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+if {when == "later"}:
+    tool(1)
+    assert playhead.flush(20)
+else:
+    playhead.configure()
+taken = use_all()
+for x in range(2, 12):
+    tool(x, 20_000)
+assert not playhead.flush(1)
+assert lost() == 0
+for fd in taken:
+    os.close(fd)
+tool(12)
+assert playhead.flush(20)
+assert lost() == 0
+"""
+    run(collector, tmp_path / "journal", body, PLAYHEAD_JOURNAL_MAX_BYTES="800 KiB")  # segments of 100 kB
+    assert asked_for(collector) - {1} == set(range(2, 13))
+
+
+def test_a_daemon_that_closes_all_descriptors_goes_on_recording_and_its_own_files_are_its_own(
+    collector: FakeCollector, tmp_path: Path
+):
+    body = f"""
+files = [open(Path({str(tmp_path)!r}) / f"theirs {{n}}", "w") for n in range(3)]  # of the program, before
+tool(1)
+os.closerange(3, 500)
+theirs = [os.open(Path({str(tmp_path)!r}) / f"new {{n}}", os.O_RDWR | os.O_CREAT) for n in range(30)]
+tool(2)
+tool(3)
+assert playhead.flush(20)
+tool(4)
+playhead.shutdown()
+for fd in theirs:
+    assert os.fstat(fd).st_size == 0
+    os.write(fd, b"theirs")
+    os.close(fd)
+os._exit(0)
+"""
+    run(collector, tmp_path / "journal", body, PLAYHEAD_LINGER_SECONDS="1")
+    assert asked_for(collector) == {1, 2, 3, 4}
+    assert {path.read_bytes() for path in tmp_path.glob("new *")} == {b"theirs"}
+
+
+def in_a_small_disk(size: str) -> list[str]:
+    """A command that runs a program with a file system of its own, of this size, at `/mnt`."""
+    mount = f'mount -t tmpfs -o size={size} tmpfs /mnt && mkdir /mnt/journal && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", mount, "sh"]
+
+
+def can_have_a_small_disk() -> bool:
+    return (
+        shutil.which("unshare") is not None
+        and subprocess.run([*in_a_small_disk("1m"), "true"], check=False, capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.skipif(not can_have_a_small_disk(), reason="nobody may mount a file system here")
+def test_a_full_disk_recovers_when_the_collector_has_taken_what_is_on_it(collector: FakeCollector):
+    body = """
+def free():
+    state = os.statvfs("/mnt")
+    return state.f_bavail * state.f_bsize
+
+import threading
+assert playhead.flush(20)
+rounds = 0
+x = 0
+for _ in range(3):
+    # The program fills what is left beside the journal; the disk is full for good.
+    with open("/mnt/other", "ab") as other:
+        try:
+            while free() > 150_000:
+                other.write(bytes(4096))
+                other.flush()
+        except OSError:
+            pass
+    for _ in range(12):
+        tool(x, 20_000)
+        x += 1
+    deadline = time.monotonic() + 20
+    while not playhead.flush(5) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    rounds += playhead.flush(5)
+assert lost() == 0, lost()
+assert rounds == 3, rounds
+"""
+    err = run(collector, Path("/mnt/journal"), body, *in_a_small_disk("1m"))
+    assert asked_for(collector) == set(range(36))
+    assert "No space left" in err
+
+
+# --- damage -----------------------------------------------------------------------------------------------------------
+
+
+def test_ship_delivers_what_is_around_damage_and_says_how_much_it_cannot_read(collector: FakeCollector, tmp_path: Path):
+    lane = LaneWriter(tmp_path, fsync=False, resource_frame=WHO)
+    for number in range(2_000):
+        lane.append(span(number))
+    lane.close()
+    file = lane.path / "00000001.segment"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 10 : len(data) // 10 + 50] = os.urandom(50)
+    file.write_bytes(data)
+    report = ship_orphans(tmp_path, load({}, endpoint=collector.url))
+    assert report.left == 0
+    assert report.spans >= 1_990
+    assert 50 <= report.damaged_bytes < 2_000
+    command = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from playhead.cli import main; main()",
+            "ship",
+            "--journal-dir",
+            str(damaged(tmp_path / "again")),
+        ],
+        env={**os.environ, "PLAYHEAD_ENDPOINT": collector.url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert command.returncode == 4, command.stderr
+    assert "damaged_bytes" in command.stdout
+
+
+def damaged(folder: Path) -> Path:
+    lane = LaneWriter(folder, fsync=False, resource_frame=WHO)
+    lane.append(span(1)[:-1] + b"?" + span(2))
+    lane.close()
+    assert lanes(folder) == [lane.path]
+    return folder
