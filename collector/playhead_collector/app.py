@@ -30,6 +30,7 @@ from playhead_collector.query.configured import Configured
 from playhead_collector.query.model_api import ModelApi
 from playhead_collector.query.prices import read_prices, shipped
 from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
@@ -115,8 +116,9 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     metrics = Metrics()
     flow, guard = _bounds(settings, metrics)
     intake = Intake(store, runner)
+    most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     sizes = {"max_request_bytes": settings.max_request_bytes, "max_content_bytes": settings.max_content_bytes}
-    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes).router())
+    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
     app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock)))
     app.include_router(health.router(store))

@@ -104,6 +104,14 @@ class Settings:
     idle_seconds: float = setting(
         "PLAYHEAD_IDLE_SECONDS", 75.0, s.SECONDS, "time that a connection is kept after an answer"
     )
+    # 100,000: exporters send 512 at a time, the OpenTelemetry Collector 8,192; a request is stored by portions.
+    max_spans_per_request: int = setting(
+        "PLAYHEAD_MAX_SPANS_PER_REQUEST", 100_000, MANY, "most spans, log records or metrics in one request"
+    )
+    # 10,000: OpenTelemetry's SDKs keep 128 attributes, events and links each; beyond, one is a hundred times its bytes.
+    max_span_parts: int = setting(
+        "PLAYHEAD_MAX_SPAN_PARTS", 10_000, MANY, "most attributes, events, links and values of one span or log record"
+    )
     # 64: an exporter has one request open at a time, so this is as many busy processes; each waits for one of the
     # pool's connections, and more of them would wait longer than exporters do, which is 10 s.
     max_requests_in_work: int = setting(

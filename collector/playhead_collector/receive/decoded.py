@@ -5,6 +5,8 @@ from typing import Final
 
 from playhead.model import names
 from playhead.model.span import Attributes, LogEvent, Span
+from playhead_collector.errors import Refused
+from playhead_collector.settings import MIB
 
 # OpenTelemetry's names for counts that other formats than OTLP have no field for; `Span` has none either.
 DROPPED_ATTRIBUTES: Final = "otel.dropped_attributes_count"
@@ -16,12 +18,44 @@ BODY: Final = "body"
 # Values nest deeper only by accident, and everything that walks them would have to be prepared for it.
 DEEPEST: Final = 64
 
+# What a span, an attribute, an event or a link takes in memory besides its bytes, while it is on its way to the store.
+ITEM_COST: Final = 400
+
 NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 LAST_NS = 2**63 - 1  # in the year 2262, and where Postgres's integers end
 
 
 class Unusable(ValueError):
     """One span or log record that cannot be kept; the message says why."""
+
+
+def usable(resource: Attributes | Unusable) -> Attributes:
+    """A resource's attributes. Raises Unusable where they could not be read: that costs what has them."""
+    if isinstance(resource, Unusable):
+        raise resource
+    return resource
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """Bounds of a request. `items`: spans, records or metrics; `parts`: of one item, at any depth; `portion_cost`:
+    bytes of memory after which a portion ends; `json_cost`: bytes that a whole request in JSON may take."""
+
+    items: int = 100_000
+    parts: int = 10_000
+    portion_cost: int = 8 * MIB
+    json_cost: int = 128 * MIB
+
+
+def too_many(most: Most) -> Refused:
+    """413 for a request with more spans, records or metrics than `most`."""
+    message = f"more than {most.items} spans or records in one request: send smaller batches, or raise "
+    return Refused(413, "too_many_spans", message + "PLAYHEAD_MAX_SPANS_PER_REQUEST")
+
+
+def too_many_parts(most: Most) -> str:
+    """What to say of an item with too many attributes, events, links and values within them."""
+    return f"more than {most.parts} attributes, events, links and values: send fewer, or raise PLAYHEAD_MAX_SPAN_PARTS"
 
 
 @dataclass(slots=True)

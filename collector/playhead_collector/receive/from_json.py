@@ -6,8 +6,9 @@ seen too: names of fields in snake_case, names of enums for their numbers.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any, cast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
 
 import orjson
 
@@ -17,10 +18,14 @@ from playhead_collector.receive.decoded import (
     DROPPED_ATTRIBUTES,
     DROPPED_EVENTS,
     Decoded,
+    Most,
     Unusable,
     check_ids,
     event_of,
     optional_id,
+    too_many,
+    too_many_parts,
+    usable,
 )
 from playhead_collector.receive.json_fields import (
     Object,
@@ -29,6 +34,7 @@ from playhead_collector.receive.json_fields import (
     get,
     hex_of,
     integer,
+    list_of,
     object_of,
     objects,
     plain,
@@ -36,35 +42,83 @@ from playhead_collector.receive.json_fields import (
     time_ns,
 )
 
-
-def traces(body: bytes) -> Decoded:
-    """The spans of an ExportTraceServiceRequest. Raises Refused when the body is not one."""
-    decoded = Decoded()
-    for span, scope, resource in _items(_parse(body), "resourceSpans", "scopeSpans", "spans"):
-        try:
-            decoded.spans.append(_span(span, scope, _usable(resource)))
-        except Unusable as error:
-            decoded.reject(error)
-    return decoded
+# What each value takes in memory besides its bytes, by the mark that every one of its kind has.
+_COSTS: Final = {b"{": 250, b"[": 100, b",": 16}
+# What a span becomes on its way to the store.
+_SPAN_COST: Final = 4_000
+_HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def logs(body: bytes) -> Decoded:
-    """The log events of an ExportLogsServiceRequest. Raises Refused when the body is not one."""
-    decoded = Decoded()
-    for record, scope, resource in _items(_parse(body), "resourceLogs", "scopeLogs", "logRecords"):
-        try:
-            decoded.add_log(_log(record, scope, _usable(resource)))
-        except Unusable as error:
-            decoded.reject(error)
-    return decoded
+def cost(body: bytes, most: Most) -> int:
+    """Bytes of memory that reading it takes at most. Raises Refused: 413 when that is too much."""
+    most_taken = len(body) + sum(body.count(mark) * size for mark, size in _COSTS.items())
+    if most_taken > most.json_cost:
+        raise Refused(413, "too_many_values", "the JSON has too many values in it: send smaller batches, or protobuf")
+    return most_taken
 
 
-def count_metrics(body: bytes) -> int:
+def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(_listed(body, most, "resourceSpans", "scopeSpans", "spans"), most, _add_span)
+
+
+def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(_listed(body, most, "resourceLogs", "scopeLogs", "logRecords"), most, _add_log)
+
+
+def metrics(body: bytes, most: Most) -> Iterator[Decoded]:
     """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
-    return sum(1 for _ in _items(_parse(body), "resourceMetrics", "scopeMetrics", "metrics"))
+    yield Decoded(ignored=len(_listed(body, most, "resourceMetrics", "scopeMetrics", "metrics")))
+
+
+READERS: Final[Mapping[str, Callable[[bytes, Most], Iterator[Decoded]]]] = {
+    "traces": traces,
+    "logs": logs,
+    "metrics": metrics,
+}
+_Item = tuple[Object, str, Attributes | Unusable]
+
+
+def _portions(items: list[_Item], most: Most, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
+    # Objects take their memory already, whatever the portions are: these bound what is made of them.
+    size = max(1, most.portion_cost // _SPAN_COST)
+    for start in range(0, len(items) or 1, size):
+        decoded = Decoded()
+        for place in range(start, min(start + size, len(items))):
+            try:
+                _check_parts(items[place][0], most)
+                add(decoded, items[place])
+            except Unusable as error:
+                decoded.reject(error)
+        yield decoded
+
+
+def _add_span(decoded: Decoded, item: _Item) -> None:
+    span, scope, resource = item
+    decoded.spans.append(_span(span, scope, usable(resource)))
+
+
+def _add_log(decoded: Decoded, item: _Item) -> None:
+    record, scope, resource = item
+    decoded.add_log(_log(record, scope, usable(resource)))
+
+
+def _check_parts(item: Object, most: Most) -> None:
+    if sum(len(list_of(item, name)) for name in ("attributes", "events", "links")) > most.parts:
+        raise Unusable(f"a span or record has {too_many_parts(most)}")
 
 
 # --- the envelope ----------------------------------------------------------------------------------------------------
+
+
+def _listed(body: bytes, most: Most, *path: str) -> list[_Item]:
+    items: list[_Item] = []
+    for item in _items(_parse(body), *path):
+        items.append(item)
+        if len(items) > most.items:
+            raise too_many(most)
+    return items
 
 
 def _parse(body: bytes) -> Object:
@@ -83,15 +137,11 @@ def _loads(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
+        if not _HALF_CHARACTER.search(body):
+            raise
         # JavaScript cuts texts in the middle of a character and sends the half; only the standard library reads that.
         whole = json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
         return orjson.loads(whole)
-
-
-def _usable(resource: Attributes | Unusable) -> Attributes:
-    if isinstance(resource, Unusable):
-        raise resource
-    return resource
 
 
 def _resource(of_resource: Object) -> Attributes | Unusable:
@@ -102,7 +152,7 @@ def _resource(of_resource: Object) -> Attributes | Unusable:
         return error
 
 
-def _items(request: Object, *path: str) -> Iterator[tuple[Object, str, Attributes | Unusable]]:
+def _items(request: Object, *path: str) -> Iterator[_Item]:
     """Each span, record or metric with its scope's name and its resource's attributes. Raises Refused."""
     of_resources, of_scopes, items = path
     try:

@@ -1,16 +1,16 @@
 """OTLP/protobuf → `Span` and `LogEvent`.  Pure; the hot path of [receive].
 
-The C parser of `protobuf` takes 1 us per span; what costs is each step from Python into one of its objects. So fields
-are asked for once, and a value's commonest types are tried before asking which it has.
+The envelope is walked as bytes, and spans are parsed one at a time, so that what a request takes is bounded by its
+portions, and a span that cannot be read costs itself. The C parser of `protobuf` takes 1 us per span; what costs is
+each step from Python into one of its objects. So fields are asked for once, and a value's commonest types are tried
+before asking which it has.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
 
-from google.protobuf.message import DecodeError, Message
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
@@ -22,101 +22,146 @@ from playhead_collector.receive.decoded import (
     DEEPEST,
     DROPPED_ATTRIBUTES,
     DROPPED_EVENTS,
+    ITEM_COST,
     LAST_NS,
     NO_SPAN,
     NO_TRACE,
     Decoded,
+    Most,
     Unusable,
     check_ids,
     check_time,
     event_of,
     optional_id,
+    too_many,
+    too_many_parts,
+    usable,
 )
-from playhead_collector.receive.protobuf_wire import NotWire, items_in
+from playhead_collector.receive.protobuf_wire import Malformed, chunks, field, is_crowded
 
-_M = TypeVar("_M", bound=Message)
+# In all three kinds of request: 1 (of each resource) holds 1, the resource, and 2 (of each scope), which holds 1, the
+# scope, and 2, the spans, records or metrics.
+_FIRST, _INNER = 1, 2
+# A smaller message cannot hold enough to be looked into before it is parsed.
+_LOOK_INTO_BYTES = 4_096
+# A scope has a name, a version and at most a few attributes.
+_MOST_SCOPE_BYTES = 65_536
 _UNREADABLE = "it is damaged, or an attribute is nested more than 32 levels deep: send it flatter, or as JSON text"
 
-
-def traces(body: bytes) -> Decoded:
-    """The spans of an ExportTraceServiceRequest. Raises Refused when the body is not one."""
-    decoded = Decoded()
-    request = _parse(ExportTraceServiceRequest, body)
-    if request is None:
-        return _by_item(
-            decoded, body, trace_pb2.Span, lambda one, scope, of: decoded.spans.append(_span(one, scope, of))
-        )
-    for of_resource in request.resource_spans:
-        resource = _attributes(of_resource.resource.attributes)
-        for of_scope in of_resource.scope_spans:
-            scope = of_scope.scope.name
-            for span in of_scope.spans:
-                try:
-                    decoded.spans.append(_span(span, scope, resource))
-                except Unusable as error:
-                    decoded.reject(error)
-    return decoded
+_Add = Callable[[Decoded, bytes, str, Attributes], int]
 
 
-def logs(body: bytes) -> Decoded:
-    """The log events of an ExportLogsServiceRequest. Raises Refused when the body is not one."""
-    decoded = Decoded()
-    request = _parse(ExportLogsServiceRequest, body)
-    if request is None:
-        return _by_item(decoded, body, LogRecord, lambda one, scope, of: decoded.add_log(_log(one, scope, of)))
-    for of_resource in request.resource_logs:
-        resource = _attributes(of_resource.resource.attributes)
-        for of_scope in of_resource.scope_logs:
-            scope = of_scope.scope.name
-            for record in of_scope.log_records:
-                try:
-                    decoded.add_log(_log(record, scope, resource))
-                except Unusable as error:
-                    decoded.reject(error)
-    return decoded
+def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(body, most, partial(_add_span, most))
 
 
-def count_metrics(body: bytes) -> int:
-    """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
-    request = _parse(ExportMetricsServiceRequest, body)
-    if request is None:
-        raise _no_request()
-    return sum(len(scope.metrics) for resource in request.resource_metrics for scope in resource.scope_metrics)
+def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(body, most, partial(_add_log, most))
 
 
-def _parse(kind: type[_M], body: bytes) -> _M | None:
-    """None when something in it cannot be read, be it a single attribute."""
+def count(body: bytes, most: Most) -> int:
+    """How many spans, records or metrics a request holds. Raises Refused: 400 when it is none, 413 for too many."""
+    items = envelopes = 0
     try:
-        return kind.FromString(body)
-    except DecodeError:
-        return None
+        for number, at, end in chunks(body, 0, len(body)):
+            envelopes += 1
+            for inner, scope_at, scope_end in chunks(body, at, end) if number == _FIRST else ():
+                envelopes += 1
+                for innermost, _, _ in chunks(body, scope_at, scope_end) if inner == _INNER else ():
+                    items += innermost == _INNER
+                    if items + envelopes > most.items:
+                        raise too_many(most)
+                if items + envelopes > most.items:
+                    raise too_many(most)
+            if items + envelopes > most.items:
+                raise too_many(most)
+    except Malformed as error:
+        raise _not_otlp(str(error)) from error
+    return items
 
 
-def _by_item(decoded: Decoded, body: bytes, kind: type[_M], take: Callable[[_M, str, Attributes], None]) -> Decoded:
-    """What can be read of a request that cannot be parsed as a whole: each span or record by itself.
-
-    protobuf gives up at 100 nested messages, which are 32 levels of an attribute. Raises Refused: nothing can be read.
-    """
+def _portions(body: bytes, most: Most, add: _Add) -> Iterator[Decoded]:
+    decoded, cost, unreadable, items = Decoded(), 0, 0, 0
     try:
-        items = list(items_in(body))
-    except NotWire:
-        raise _no_request() from None
-    for raw, raw_scope, raw_resource in items:
-        try:
-            resource = _attributes(Resource.FromString(raw_resource).attributes)
-            take(kind.FromString(raw), InstrumentationScope.FromString(raw_scope).name, resource)
-        except DecodeError:
-            decoded.reject(Unusable(_UNREADABLE))
-        except Unusable as error:
-            decoded.reject(error)
-    if decoded.rejected == len(items):  # then it may be anything, as well
-        raise _no_request()
-    return decoded
+        for item, scope, resource in _items(body, most):
+            items += 1
+            if cost >= most.portion_cost:
+                yield decoded
+                decoded, cost = Decoded(), 0
+            try:
+                cost += add(decoded, item, scope, usable(resource))
+            except Unusable as error:
+                decoded.reject(error)
+                unreadable += isinstance(error, _Unreadable)
+            except (DecodeError, Malformed):
+                decoded.reject(Unusable(_UNREADABLE))
+                unreadable += 1
+    except (DecodeError, Malformed) as error:
+        raise _not_otlp(str(error)) from error
+    if items and unreadable == items:  # then it may be anything, as well
+        raise _not_otlp(_UNREADABLE)
+    del body  # nobody needs it while the last portion waits for the database
+    yield decoded
 
 
-def _no_request() -> Refused:
-    message = f"nothing in the body can be read as OTLP in protobuf: see what is sent to which path; or {_UNREADABLE}"
-    return Refused(400, "bad_protobuf", message)
+def _items(body: bytes, most: Most) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
+    """Each span or record with its scope's name and its resource's attributes. Raises Malformed, DecodeError."""
+    for number, at, end in chunks(body, 0, len(body)):
+        if number != _FIRST:
+            continue
+        resource = _resource(field(body, at, end, _FIRST), most)
+        for inner, scope_at, scope_end in chunks(body, at, end):
+            if inner == _INNER:
+                scope = _scope(field(body, scope_at, scope_end, _FIRST))
+                for innermost, start, stop in chunks(body, scope_at, scope_end):
+                    if innermost == _INNER:
+                        yield body[start:stop], scope, resource
+
+
+def _resource(data: bytes, most: Most) -> Attributes | Unusable:
+    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    try:
+        if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", most.parts):
+            return Unusable(f"its resource has {too_many_parts(most)}")
+        return _attributes(Resource.FromString(data).attributes)
+    except (DecodeError, Malformed):
+        return _Unreadable(_UNREADABLE)
+    except Unusable as error:
+        return error
+
+
+def _scope(data: bytes) -> str:
+    """A scope's name; none of a scope that has so many attributes that it is not parsed."""
+    return InstrumentationScope.FromString(data).name if len(data) <= _MOST_SCOPE_BYTES else ""
+
+
+class _Unreadable(Unusable):
+    """It is no protobuf, or nested too deep for it."""
+
+
+def _not_otlp(why: str) -> Refused:
+    return Refused(400, "bad_protobuf", f"the body is not OTLP in protobuf ({why}): see what is sent to which path")
+
+
+def _add_span(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+    """Returns what the span costs in memory. Raises Unusable, DecodeError, Malformed."""
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Span", most.parts):
+        raise Unusable(f"a span has {too_many_parts(most)}")
+    span = trace_pb2.Span.FromString(data)
+    parts = len(span.attributes) + len(span.events) + len(span.links)
+    decoded.spans.append(_span(span, scope, resource))
+    return len(data) + (parts + 4) * ITEM_COST
+
+
+def _add_log(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+    """Returns what the record costs in memory. Raises Unusable, DecodeError, Malformed."""
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "LogRecord", most.parts):
+        raise Unusable(f"a log record has {too_many_parts(most)}")
+    record = LogRecord.FromString(data)
+    decoded.add_log(_log(record, scope, resource))
+    return len(data) + (len(record.attributes) + 4) * ITEM_COST
 
 
 def _span(span: trace_pb2.Span, scope: str, resource: Attributes) -> Span:

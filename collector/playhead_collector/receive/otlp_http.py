@@ -7,28 +7,27 @@ A request is answered with 200 once what it brought is durable, never before. OT
 (Refused, StoreUnavailable), and `serve/errors.py` answers them in OTLP's form on these PATHS.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
+from playhead.model.ref import ContentRef
 from playhead_collector.receive import decode, reply
-from playhead_collector.receive.decode import Wire
-from playhead_collector.receive.decoded import Decoded
+from playhead_collector.receive.decode import Signal, Wire
+from playhead_collector.receive.decoded import Decoded, Most
 from playhead_collector.receive.flow import Flow, Share, off_loop
 from playhead_collector.receive.ports import Counts, Ingest, Taken
-from playhead_collector.receive.reply import Signal
 
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
 
-_DECODE: dict[Signal, Callable[[bytes, Wire], Decoded]] = {
-    "traces": decode.traces,
-    "logs": decode.logs,
-    "metrics": decode.metrics,
-}
+SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
+# A span that is on its way to the store takes 10 kB, and what is charged is a ninth of what is taken (`app.py`).
+_SPAN_CHARGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,12 @@ class OtlpHttp:
     counts: Counts
     flow: Flow
     max_bytes: int
+    most: Most
 
     def router(self) -> APIRouter:
         """The routes, to be included in an application."""
         router = APIRouter(tags=["OTLP"])
-        for signal in _DECODE:
+        for signal in SIGNALS:
             for prefix in PREFIXES:
                 router.add_api_route(
                     f"{prefix}/v1/{signal}",
@@ -64,29 +64,42 @@ class OtlpHttp:
 
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
+        rejected, reason, pending = 0, "", list[ContentRef]()
         async with self.flow.take(request, self.max_bytes) as share:
-            decoded = await self._decoded(signal, wire, share)
-            taken = await self.ingest(decoded.spans, decoded.logs) if decoded.spans or decoded.logs else Taken(0)
-        self._count(signal, decoded, taken)
-        return reply.success(signal, wire, decoded.rejected, _remarks(decoded, taken))
+            portions, size = await self._portions(signal, wire, share)
+            # Each portion is durable before the next is read, and what is taken twice changes nothing: a sender that
+            # is told to send again because the last one failed loses and doubles nothing.
+            while (portion := await off_loop(size, partial(next, portions, None))) is not None:
+                share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
+                rejected, reason = rejected + portion.rejected, reason or portion.reason
+                pending += await self._store(signal, portion)
+        return reply.success(signal, wire, rejected, _remarks(rejected, reason, pending))
 
-    async def _decoded(self, signal: Signal, wire: Wire, share: Share) -> Decoded:
-        # Apart from `_export`, so that the body is not kept while its spans wait for the database.
+    async def _portions(self, signal: Signal, wire: Wire, share: Share) -> tuple[Iterator[Decoded], int]:
+        # Apart from `_export`, so that the body is not kept while its last spans wait for the database.
         body, sent_bytes = await share.body()
-        self.counts.body(sent_bytes, len(body))
-        return await off_loop(len(body), partial(_DECODE[signal], body, wire))
+        size = len(body)
+        self.counts.body(sent_bytes, size)
+        return await off_loop(size, partial(self._open, signal, body, wire, share)), size
 
-    def _count(self, signal: Signal, decoded: Decoded, taken: Taken) -> None:
-        self.counts.taken(taken.spans, taken.duplicates, len(decoded.logs))
-        self.counts.rejected(signal, decoded.rejected)
-        self.counts.ignored(signal, decoded.ignored)
+    def _open(self, signal: Signal, body: bytes, wire: Wire, share: Share) -> Iterator[Decoded]:
+        share.hold(decode.charge(body, wire, self.most))
+        return decode.portions(signal, body, wire, self.most)
+
+    async def _store(self, signal: Signal, portion: Decoded) -> Sequence[ContentRef]:
+        """Returns the refs whose content is not stored yet."""
+        taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else Taken(0)
+        self.counts.taken(taken.spans, taken.duplicates, len(portion.logs))
+        self.counts.rejected(signal, portion.rejected)
+        self.counts.ignored(signal, portion.ignored)
+        return taken.pending
 
 
-def _remarks(decoded: Decoded, taken: Taken) -> str:
+def _remarks(rejected: int, reason: str, pending: Sequence[ContentRef]) -> str:
     """What the sender should know about a request that was taken; empty when nothing is amiss."""
     remarks: list[str] = []
-    if decoded.rejected:
-        remarks.append(f"{decoded.rejected} left out: {decoded.reason}")
-    if taken.pending:
-        remarks.append(f"content pending: {len(taken.pending)} refs, such as {taken.pending[0]}, are not stored yet")
+    if rejected:
+        remarks.append(f"{rejected} left out: {reason}")
+    if pending:
+        remarks.append(f"content pending: {len(pending)} refs, such as {pending[0]}, are not stored yet")
     return "; ".join(remarks)

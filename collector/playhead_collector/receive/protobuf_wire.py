@@ -1,56 +1,97 @@
-"""An OTLP request's spans or log records as bytes, without reading what is in them.  Pure.
+"""Protobuf's wire format, walked without making objects of it.  Pure; used by [receive]'s `from_protobuf`.
 
-For requests that the protobuf library refuses as a whole because of one item in them. Traces and logs have the same
-numbers of fields down to the item: resource 1 and scopes 2, scope 1 and items 2.
+A parsed message takes up to a hundred times its bytes, so a request is not parsed as a whole: its spans are found here,
+and parsed one at a time. What is walked in Python costs 0.3 us a field.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-_BYTES = 2
-
-
-class NotWire(ValueError):
-    """These bytes are no protobuf message."""
-
-
-def items_in(request: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Each item with its scope and its resource. Raises NotWire."""
-    for of_resource in _fields(request, 1):
-        resource = b"".join(_fields(of_resource, 1))  # the same message in parts is one message in protobuf
-        for of_scope in _fields(of_resource, 2):
-            scope = b"".join(_fields(of_scope, 1))
-            for item in _fields(of_scope, 2):
-                yield item, scope, resource
-
-
-def _fields(message: bytes, wanted: int) -> Iterator[bytes]:
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        match key & 7:
-            case 0:
-                _, at = _varint(message, at)
-                end = at
-            case 1:
-                end = at + 8
-            case 2:
-                size, at = _varint(message, at)
-                end = at + size
-            case 5:
-                end = at + 4
-            case other:
-                raise NotWire(f"wire type {other} at byte {at}")
-        if end > len(message):
-            raise NotWire("it is cut off")
-        if key >> 3 == wanted and key & 7 == _BYTES:
-            yield message[at:end]
-        at = end
+# Field numbers of messages within messages, by the name of the message; those of `opentelemetry/proto`.
+Nested = Mapping[str, Mapping[int, str]]
+_VALUES: Final = {
+    "KeyValue": {2: "AnyValue"},
+    "AnyValue": {5: "ArrayValue", 6: "KeyValueList"},
+    "ArrayValue": {1: "AnyValue"},
+    "KeyValueList": {1: "KeyValue"},
+}
+NESTED: Final[Nested] = {
+    "Span": {9: "KeyValue", 11: "Event", 13: "Link"},
+    "Event": {3: "KeyValue"},
+    "Link": {4: "KeyValue"},
+    "LogRecord": {5: "AnyValue", 6: "KeyValue"},
+    "Resource": {1: "KeyValue"},
+    "InstrumentationScope": {3: "KeyValue"},
+    **_VALUES,
+}
+_LENGTH_DELIMITED, _VARINT, _FIXED64, _FIXED32 = 2, 0, 1, 5
 
 
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for place, byte in enumerate(message[at : at + 10]):
-        value |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            return value, at + place + 1
-    raise NotWire("a number does not end")
+class Malformed(ValueError):
+    """These bytes are not in protobuf's wire format."""
+
+
+def chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """(field number, start, end) of each length-delimited field between two offsets. Raises Malformed."""
+    try:
+        while at < end:
+            key = data[at]
+            at += 1
+            if key > 127:
+                key, at = _varint(data, at - 1)
+            kind = key & 7
+            if kind == _LENGTH_DELIMITED:
+                size = data[at]
+                at += 1
+                if size > 127:
+                    size, at = _varint(data, at - 1)
+                stop = at + size
+                if stop > end:
+                    raise Malformed("a field ends after its message")
+                yield key >> 3, at, stop
+                at = stop
+            elif kind == _VARINT:
+                _, at = _varint(data, at)
+            elif kind in {_FIXED64, _FIXED32}:
+                at += 8 if kind == _FIXED64 else 4
+            else:
+                raise Malformed(f"wire type {kind} is not used here")
+    except IndexError:
+        raise Malformed("it ends too early") from None
+    if at != end:
+        raise Malformed("a field ends after its message")
+
+
+def field(data: bytes, at: int, end: int, number: int) -> bytes:
+    """The bytes of a field that is a message; several of them are one, joined, as protobuf has it. Raises Malformed."""
+    return b"".join([data[start:stop] for found, start, stop in chunks(data, at, end) if found == number])
+
+
+def is_crowded(data: bytes, message: str, most: int) -> bool:
+    """Whether there are more than `most` messages within this one, at any depth. Raises Malformed."""
+    count = 0
+    waiting = [(message, 0, len(data))]
+    while waiting:
+        name, at, end = waiting.pop()
+        inner = NESTED[name]
+        for number, start, stop in chunks(data, at, end):
+            if (kind := inner.get(number)) is not None:
+                count += 1
+                if count > most:
+                    return True
+                if stop > start and kind in NESTED:
+                    waiting.append((kind, start, stop))
+    return False
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise Malformed("a number has more than 64 bits")

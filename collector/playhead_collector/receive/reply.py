@@ -7,7 +7,7 @@
 | nothing was taken | `google.rpc.Status` |
 """
 
-from typing import Final, Literal
+from typing import Final
 
 import orjson
 from google.protobuf.json_format import MessageToDict
@@ -18,9 +18,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from starlette.responses import Response
 
-from playhead_collector.receive.decode import JSON, PROTOBUF, Wire
-
-Signal = Literal["traces", "logs", "metrics"]
+from playhead_collector.receive.decode import JSON, PROTOBUF, Signal, Wire
 
 # google.rpc.Code of an HTTP status; what is not here is INTERNAL, or for the sender's own faults INVALID_ARGUMENT.
 _CODES: Final = {401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 429: 8, 502: 14, 503: 14, 504: 4}

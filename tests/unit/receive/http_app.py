@@ -11,6 +11,7 @@ from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
@@ -49,10 +50,17 @@ class Memory:
         return Kept([t.parent for t in pack.threads if t.parent], "e1")
 
 
-def make_app(memory: Memory, *, flow: Flow | None = None, limit: int = 2**20, content_limit: int = 2**20) -> FastAPI:
+def make_app(
+    memory: Memory,
+    *,
+    flow: Flow | None = None,
+    limit: int = 2**20,
+    content_limit: int = 2**20,
+    most: Most = Most(),  # noqa: B008 - it never changes
+) -> FastAPI:
     flow = flow or Flow(max_requests=10, max_bytes=limit)
     app, metrics = FastAPI(), Metrics()
-    app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit).router())
+    app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit, most).router())
     app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit).router())
     errors.install(app)
     app.state.metrics = metrics

@@ -2,13 +2,16 @@
 
 import json
 import math
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
@@ -17,12 +20,28 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from playhead.model.span import Span
 from playhead_collector.errors import Refused
-from playhead_collector.receive.decode import JSON, PROTOBUF, Wire, logs, metrics, traces, wire_of
-from playhead_collector.receive.decoded import Decoded
+from playhead_collector.receive.decode import JSON, PROTOBUF, Signal, Wire, charge, portions, wire_of
+from playhead_collector.receive.decoded import Decoded, Most
 from tests.unit.receive.otlp import as_json, message_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "otlp"
 TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
+
+
+def whole(signal: Signal, body: bytes, wire: Wire) -> Decoded:
+    """All portions together."""
+    charge(body, wire, Most())
+    together = Decoded()
+    for portion in portions(signal, body, wire, Most()):
+        together.spans += portion.spans
+        together.logs += portion.logs
+        together.rejected += portion.rejected
+        together.reason = together.reason or portion.reason
+        together.ignored += portion.ignored
+    return together
+
+
+traces, logs, metrics = partial(whole, "traces"), partial(whole, "logs"), partial(whole, "metrics")
 
 
 def request_with(**span: Any) -> dict[str, Any]:
@@ -230,6 +249,127 @@ def test_a_resource_that_cannot_be_read_costs_what_has_it_in_json_too():
     bad = {**request["resourceSpans"][0], "resource": {"attributes": [{"key": "k", "value": {"stringValue": 5}}]}}
     decoded = traces(as_json({"resourceSpans": [bad, *request["resourceSpans"]]}), JSON)
     assert (len(decoded.spans), decoded.rejected) == (1, 1)
+
+
+def test_a_resource_that_comes_after_its_spans_or_in_parts_is_theirs():
+    request = message_of(request_with(), ExportTraceServiceRequest)
+    of_resource = request.resource_spans[0]
+    spans = of_resource.SerializeToString()
+    parts = b""
+    for name in ("a", "b"):
+        of_resource.Clear()
+        of_resource.resource.attributes.add(key=name).value.string_value = name
+        parts += of_resource.SerializeToString()
+    body = spans + parts
+    decoded = traces(b"\x0a" + bytes([len(body)]) + body, PROTOBUF)
+    assert decoded.spans[0].resource == {"a": "a", "b": "b"}
+
+
+@given(data=st.binary(max_size=200))
+def test_what_is_walked_is_what_protobuf_reads(data: bytes):
+    """Whatever protobuf reads, we walk, unless it has groups, which no OTLP message has."""
+    try:
+        message = ExportTraceServiceRequest.FromString(data)
+    except DecodeError:
+        return
+    with suppress(Refused):
+        decoded = traces(data, PROTOBUF)
+        spans = [s for r in message.resource_spans for c in r.scope_spans for s in c.spans]
+        assert len(decoded.spans) + decoded.rejected == len(spans)
+
+
+def envelope(*spans: bytes) -> bytes:
+    """A request with these spans, as bytes."""
+
+    def nested(number: int, data: bytes) -> bytes:
+        size, length = bytearray(), len(data)
+        while length > 127:
+            size.append(length & 127 | 128)
+            length >>= 7
+        return bytes([number << 3 | 2, *size, length]) + data
+
+    return nested(1, nested(2, b"".join(nested(2, span) for span in spans)))
+
+
+def span_of(request: dict[str, Any]) -> bytes:
+    return message_of(request, ExportTraceServiceRequest).resource_spans[0].scope_spans[0].spans[0].SerializeToString()
+
+
+WHOLE = span_of(request_with())
+CROWDED = {
+    "2 million spans": envelope(*[b""] * 2_000_000),
+    "2 million resources": b"\x0a\x00" * 2_000_000,
+    "2 million scopes": b"\x0a\x84\x89\x7a" + b"\x12\x00" * 1_000_002,
+}
+
+
+@pytest.mark.parametrize("body", CROWDED.values(), ids=CROWDED.keys())
+def test_more_spans_than_are_taken_are_refused_before_any_is_made(body: bytes):
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match="more than 100000 spans") as refused:
+            next(portions("traces", body, PROTOBUF, Most()))
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert refused.value.status == 413
+
+
+PARTS = {
+    "attributes": b"\x4a\x00" * 500_000,
+    "events": b"\x5a\x00" * 500_000,
+    "links": b"\x6a\x00" * 500_000,
+    "values": span_of(request_with(attributes=[{"key": "k", "value": {"arrayValue": {"values": [{}] * 50_000}}}])),
+}
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_a_span_with_too_many_parts_costs_itself_and_not_its_batch(parts: bytes):
+    body = envelope(WHOLE, WHOLE + parts)
+    tracemalloc.start()
+    try:
+        decoded = traces(body, PROTOBUF)
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(body)
+    finally:
+        tracemalloc.stop()
+    assert (len(decoded.spans), decoded.rejected) == (1, 1)
+    assert "more than 10000 attributes, events, links and values" in decoded.reason
+
+
+def test_a_resource_with_too_many_parts_costs_what_has_it():
+    request = message_of(request_with(), ExportTraceServiceRequest)
+    request.resource_spans.append(request.resource_spans[0])
+    for _ in range(20_000):
+        request.resource_spans[0].resource.attributes.add(key="k")
+    decoded = traces(request.SerializeToString(), PROTOBUF)
+    assert (len(decoded.spans), decoded.rejected) == (1, 1)
+    assert "its resource has more than 10000" in decoded.reason
+
+
+@pytest.mark.parametrize("wire", [JSON, PROTOBUF])
+def test_many_spans_come_in_portions_in_their_order(wire: Wire):
+    request = request_with()
+    spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    spans[:] = [{**spans[0], "spanId": f"{n:016x}"} for n in range(1, 5_001)]
+    body = as_json(request) if wire == JSON else message_of(request, ExportTraceServiceRequest).SerializeToString()
+    given = list(portions("traces", body, wire, Most(portion_cost=400_000)))
+    assert len(given) > 5
+    assert max(len(portion.spans) for portion in given) < 500
+    assert [span.span_id for portion in given for span in portion.spans] == [f"{n:016x}" for n in range(1, 5_001)]
+
+
+@pytest.mark.parametrize("body", [b"[" + b"[]," * 3_000_000, b'{"a":[' + b"{}," * 1_000_000, b"[" * 2_000_000])
+def test_json_with_too_many_values_is_refused_before_it_is_read(body: bytes):
+    with pytest.raises(Refused, match="too many values") as refused:
+        charge(body, JSON, Most())
+    assert refused.value.status == 413
+
+
+def test_json_is_charged_for_what_it_takes_and_text_is_not_charged_for_more():
+    text = as_json(request_with(attributes=[{"key": "k", "value": {"stringValue": "x" * 100_000}}]))
+    assert charge(text, JSON, Most()) == len(text)
+    values = b'{"resourceSpans":[' + b"{}," * 10_000 + b"{}]}"
+    assert charge(values, JSON, Most()) > 20 * len(values)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
