@@ -24,6 +24,7 @@ from playhead.errors import PlayheadError
 from playhead.export.ship import Shipper
 from playhead.journal.journal import Journal
 from playhead.journal.recorder import JournalRecorder
+from playhead.model.masking import Mask
 from playhead.model.span import Attributes
 from playhead.refs.intake import Intake
 from playhead.refs.named_classes import declare
@@ -171,7 +172,7 @@ def _start(settings: Settings) -> None:
     provider = _own_provider()
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
-    intake = Intake(max_content_bytes=most, redact=_Process.redact)
+    intake = Intake(max_content_bytes=most, redact=_Process.redact, mask=Mask(settings.mask_keys))
 
     def on_room(room: bool) -> None:
         intake.full = not room

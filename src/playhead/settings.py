@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from playhead.errors import SettingInvalid
 from playhead.model import setting as s
+from playhead.model.masking import DEFAULT_KEYS
 from playhead.model.names import VALUE_KINDS
 from playhead.model.setting import MIB, BadSetting, InForce, Setting, default_of, in_force_of, setting, table_of
 
@@ -49,6 +50,11 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def _keys(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+KEYS = s.Kind("names with commas between them, or none", _keys)
 MODULES = s.Kind("names of modules or packages with commas between them", _names)
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
@@ -98,6 +104,13 @@ class Settings:
     )
     capture_reasoning: bool = setting(
         "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud"
+    )
+    # What credentials are called in requests, settings and clients. `none`: somebody's own hook does it all.
+    mask_keys: tuple[str, ...] = setting(
+        "PLAYHEAD_MASK_KEYS",
+        DEFAULT_KEYS,
+        KEYS,
+        "keys whose values are masked in recorded objects (not in plain dictionaries), also as the end of a key",
     )
     record: Literal["sampled", "always"] = setting(
         "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"

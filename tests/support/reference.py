@@ -46,7 +46,8 @@ def _settings(lines: Iterable[sdk_settings.Setting]) -> str:
 def _default(line: sdk_settings.Setting) -> str:
     if callable(line.default):
         return "the user's folder for such data"
-    return "" if line.default in (None, ()) else f"`{line.default}`"
+    shown = ", ".join(line.default) if isinstance(line.default, tuple) else line.default
+    return "" if shown in (None, "") else f"`{shown}`"
 
 
 def _events() -> list[tuple[str, str, str]]:

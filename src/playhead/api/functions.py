@@ -13,7 +13,7 @@ import wrapt
 
 from playhead.api import wrappers
 from playhead.api.guard import warn_once
-from playhead.api.injected import injected_parameters, separated
+from playhead.api.injected import from_request, injected_parameters, separated, shown
 from playhead.api.span import ObservedSpan
 from playhead.model import names
 
@@ -36,10 +36,13 @@ def observed(function: F, how: "Observation") -> F:
     call_kind = _kind_of(function)
     output = how.output_name(how.kind or "step") if how.capture_output else None
     injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
+    filled_in = from_request(function)
 
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         def start() -> ObservedSpan | None:
             arguments = _bind(parameters, instance, args, kwargs)
+            if filled_in:
+                arguments = shown(arguments, filled_in)
             if not injected:
                 return how.begin(name, arguments, attributes)
             arguments, call_id = separated(arguments, injected)

@@ -16,7 +16,7 @@ from playhead.api.run import about
 from playhead.api.span import ObservedSpan
 from playhead.api.values import kinds_of, record_values
 from playhead.model import names
-from playhead.model.careful import safe_repr
+from playhead.model.plain_forms import safe_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
 

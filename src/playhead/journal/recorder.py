@@ -16,7 +16,8 @@ from playhead.model.careful import careful_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import beside, encode, encode_error
-from playhead.refs.intake import Intake, expanded
+from playhead.refs.intake import Intake
+from playhead.refs.secrets import holds_secret, without_secrets
 from playhead.refs.shown import shows_no_more
 from playhead.refs.threads import extend_thread, native_ref, thread_ref
 
@@ -132,8 +133,11 @@ class JournalRecorder:
             return None, "its result cannot be kept"
         if tree is None:
             return None, None
+        mask = self.intake.mask
+        if mask and holds_secret(tree, mask):
+            return None, "its result holds secrets, which are masked in the record"
         if (redact is not None or self.redacts) and not (
-            shows_no_more(tree, expanded(value)) and self.intake.leaves_alone(tree, redact)
+            shows_no_more(tree, self.intake.expanded(value)) and self.intake.leaves_alone(tree, redact)
         ):
             return None, "its result has parts that a redaction hook does not see, or changes"
         return self._recorded(tree, frames), None
@@ -149,12 +153,16 @@ class JournalRecorder:
                 shown = self.intake.redacted(described, redact)
                 if not isinstance(shown, dict) or cast(Any, shown).get("message") != described["message"]:
                     raised = None
-            if raised is not None and self._may_be_kept(raised, kept := encode_error(raised), redact):
+            if raised is not None and self._may_be_kept(raised, kept := self._outline(raised), redact):
                 shown = {**cast("dict[str, Any]", shown), "restore": kept}
             return self.intake.recorded(shown, frames)
         except Exception as error:  # noqa: BLE001 - the guard
             swallowed("record an error", error)
             return None
+
+    def _outline(self, raised: BaseException) -> Any:
+        kept = encode_error(raised)
+        return without_secrets(kept, self.intake.mask, raised) if self.intake.mask else kept
 
     def _may_be_kept(self, raised: BaseException, kept: Any, redact: Redact | None) -> bool:
         """Hooks are asked about its parts as the program knows them, too: some look for keys and not for texts."""

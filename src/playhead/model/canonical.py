@@ -15,6 +15,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.model.careful import careful_json, has_non_finite
+from playhead.model.masking import Mask
 from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
 CANONICAL_VERSION = 1
@@ -57,8 +58,11 @@ class Content:
         return ref
 
 
-def canonical_json(value: Any) -> bytes:
-    """The canonical JSON bytes of any value.  Never raises: what is no JSON is described (see `careful.py`)."""
+def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
+    """The canonical JSON bytes of any value.  Never raises: what is no JSON is described (see `careful.py`).
+
+    `mask` hides secrets in what is made of objects, and nothing in plain dictionaries and lists.
+    """
     try:
         data = orjson.dumps(value, option=_OPTIONS)
         # orjson writes NaN and Infinity as null, which would make two values one; and its newer versions write 1e+16
@@ -67,10 +71,10 @@ def canonical_json(value: Any) -> bytes:
             return data
     except Exception:  # noqa: BLE001, S110 - what orjson refuses, the careful path describes
         pass
-    return careful_json(value)
+    return careful_json(value, mask)
 
 
-def content_of(value: Any) -> Content:
+def content_of(value: Any, mask: Mask | None = None) -> Content:
     """Content of any value: text as text, bytes as they are, everything else as canonical JSON.  Never raises."""
     if type(value) is str:
         try:
@@ -82,7 +86,7 @@ def content_of(value: Any) -> Content:
             return Content(bytes(value), BYTES)
         except ValueError:  # a memoryview that was released
             pass
-    return Content(canonical_json(value), JSON)
+    return Content(canonical_json(value, mask), JSON)
 
 
 def parse_json(data: bytes | str) -> Any:

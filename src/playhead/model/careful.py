@@ -9,6 +9,8 @@ What JSON has no word for is described by an object whose key starts with `$`:
 | bytes | `{"$bytes": "<base64>"}` |
 | set, frozenset | `{"$set": [...]}` in canonical order |
 | a mapping whose keys collide as text | `{"$items": [[key, value], ...]}` |
+| a request, connection, lock, file, ... (see `infrastructure.py`) | `{"$type": "module.Type"}` |
+| a secret, where a mask is given (see `masking.py`) | `{"$masked": "str"}` |
 | a cycle, or more than 254 levels | `{"$cycle": "module.Type"}`, `{"$deep": "module.Type"}` |
 | anything else | `{"$repr": "...", "$type": "module.Type"}`, the text bounded |
 
@@ -17,20 +19,20 @@ Containers stand on a list, not on Python's call stack: how deep the caller is m
 
 import base64
 import dataclasses
-import datetime
 import enum
 import json
 import math
-import os
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
 
 import orjson
 
+from playhead.model.infrastructure import is_connection, is_machinery
+from playhead.model.masking import Keyed, Mask, masked
+from playhead.model.plain_forms import described, field_names, items_of, plain_object, type_name
+
 _MAX_DEPTH = 254  # orjson's own limit: what it can write, this path can
 _MAX_STEPS = 16  # from a rich value to a plain one
-_MAX_REPR = 2_000
 _MAX_INT_BITS = 14_000  # 4,214 digits; Python refuses to write more than 4,300
 
 
@@ -43,17 +45,23 @@ class _Encoded:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Container:
-    """An object or array being written.  `owners` are what it was made from: kept alive, so that ids stay theirs."""
+    """An object or array being written.  `owners` are what it was made from: kept alive, so that ids stay theirs.
+
+    `mask` is what hides secrets in it: None outside of what was made of an object."""
 
     start: str
     children: Iterator[tuple[str, Any]]
     end: str
     owners: tuple[object, ...] = ()
+    mask: Mask | None = None
 
 
-def careful_json(value: Any) -> bytes:
-    """Canonical JSON bytes of anything; never raises (except MemoryError and the like)."""
-    return _encode(value, ()).encode("utf-8", "surrogatepass")
+def careful_json(value: Any, mask: Mask | None = None) -> bytes:
+    """Canonical JSON bytes of anything; never raises (except MemoryError and the like).
+
+    `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists alone.
+    """
+    return _Encoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
 
 
 def has_non_finite(value: Any) -> bool:
@@ -67,69 +75,117 @@ def has_non_finite(value: Any) -> bool:
     return isinstance(value, enum.Enum) and has_non_finite(value.value)
 
 
-def type_name(value: object) -> str:
-    """`module.Name` of a value's type."""
-    kind = type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+class _Encoding:
+    """One value being written, with the mask for what is made of objects in it."""
+
+    __slots__ = ("_mask",)
+
+    def __init__(self, mask: Mask | None):
+        self._mask = mask
+
+    def text(self, value: Any, above: tuple[int, ...], mask: Mask | None) -> str:
+        """The value's JSON text; `mask` where it stands inside of an object."""
+        out: list[str] = []
+        containers = [_Container("", iter((("", value),)), "", (), mask)]
+        ids = list(above)
+        while containers:
+            container = containers[-1]
+            child = next(container.children, None)
+            if child is None:
+                out.append(container.end)
+                del ids[len(ids) - len(container.owners) :]
+                containers.pop()
+                continue
+            out.append(child[0])
+            depth = len(above) + len(containers) - 1
+            written = self._written(child[1], ids, depth, container.mask)
+            if isinstance(written, str):
+                out.append(written)
+            else:
+                out.append(written.start)
+                ids += map(id, written.owners)
+                containers.append(written)
+        return "".join(out)
+
+    def _written(self, value: Any, above: list[int], depth: int, mask: Mask | None) -> str | _Container:
+        """The text of a scalar or a description; a container to go into for all else."""
+        owners: list[object] = []
+        original = value
+        try:
+            while True:
+                if type(value) is _Encoded:
+                    return value.text
+                scalar = _scalar(value)
+                if scalar is not None:
+                    return scalar
+                if id(value) in above or any(value is owner for owner in owners):
+                    return _marker("$cycle", type_name(value))
+                if depth >= _MAX_DEPTH or len(owners) >= _MAX_STEPS:
+                    return _marker("$deep", type_name(value))
+                owners.append(value)
+                plain = self._plain(value, above, owners, mask)
+                if not issubclass(type(value), _OWN) or field_names(value) is not None:
+                    mask = self._mask
+                if isinstance(plain, dict):
+                    return self._object(cast(dict[Any, Any], plain), above, owners, mask)
+                if isinstance(plain, list):
+                    return self._array(cast(list[Any], plain), owners, mask)
+                value = plain  # one step nearer: an enum's value, a model's root
+        except Exception:  # noqa: BLE001 - a hostile mapping, iterator or property: describe it and go on
+            return _json_of(described(original, self._mask))
+
+    def _plain(self, value: Any, above: list[int], owners: list[object], mask: Mask | None) -> Any:
+        """One step from a rich value towards dict, list and scalars."""
+        kind = cast(Any, type(value))
+        if kind is dict:
+            found = cast(dict[Any, Any], value)
+            return {"$type": "connection"} if is_connection(found) else found
+        if kind is Keyed:
+            return masked(value.value) if self._mask and self._mask.hides(value.key, value.value) else value.value
+        if kind not in _OWN and is_machinery(kind):
+            return {"$type": type_name(value)}
+        if isinstance(value, dict):
+            return cast(dict[Any, Any], value)
+        if isinstance(value, list | tuple):
+            return items_of(value, self._mask)
+        if isinstance(value, Mapping):
+            return dict(cast(Mapping[Any, Any], value))
+        if isinstance(value, enum.Enum):
+            return value.value
+        if isinstance(value, bytes | bytearray | memoryview):
+            return {"$bytes": base64.b64encode(bytes(cast(bytes, value))).decode()}
+        if isinstance(value, Set):
+            inside = (*above, *map(id, owners))
+            texts = (self.text(item, inside, mask) for item in cast(Set[Any], value))
+            return {"$set": [_Encoded(text) for text in sorted(texts)]}
+        plain = plain_object(value)
+        return described(value, self._mask) if plain is None else plain
+
+    def _object(self, value: dict[Any, Any], above: list[int], owners: list[object], mask: Mask | None) -> _Container:
+        items = _items(value)
+        if mask:
+            items = [(key, masked(item) if mask.hides(key, item) else item) for key, item in items]
+        inside = (*above, *map(id, owners))
+        named = {self._key(key, inside, mask): item for key, item in items}
+        if len(named) != len(items):  # 1 and "1": as text they are one key, so keep the pairs
+            pairs = _separated(("", [key, item]) for key, item in items)
+            return _Container('{"$items":[', pairs, "]}", tuple(owners), mask)
+        children = _separated((_text(key) + ":", named[key]) for key in sorted(named))
+        return _Container("{", children, "}", tuple(owners), mask)
+
+    def _array(self, value: list[Any], owners: list[object], mask: Mask | None) -> _Container:
+        if mask and mask.hides_second(value):
+            value = [value[0], masked(value[1])]
+        return _Container("[", _separated(("", item) for item in value), "]", tuple(owners), mask)
+
+    def _key(self, key: Any, above: tuple[int, ...], mask: Mask | None) -> str:
+        if isinstance(key, enum.Enum) and isinstance(key.value, str):
+            key = key.value
+        return str.__str__(key) if isinstance(key, str) else self.text(key, above, mask)
 
 
-def safe_repr(value: object) -> str:
-    """A bounded `repr`; a broken one is called once and described."""
-    try:
-        text = str.__str__(repr(value))
-    except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        return f"<repr raised {type(error).__name__}>"
-    return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + f"... ({len(text)} characters)"
-
-
-def _encode(value: Any, above: tuple[int, ...]) -> str:
-    out: list[str] = []
-    containers = [_Container("", iter((("", value),)), "")]
-    ids = list(above)
-    while containers:
-        container = containers[-1]
-        child = next(container.children, None)
-        if child is None:
-            out.append(container.end)
-            del ids[len(ids) - len(container.owners) :]
-            containers.pop()
-            continue
-        out.append(child[0])
-        depth = len(above) + len(containers) - 1
-        written = _written(child[1], ids, depth)
-        if isinstance(written, str):
-            out.append(written)
-        else:
-            out.append(written.start)
-            ids += map(id, written.owners)
-            containers.append(written)
-    return "".join(out)
-
-
-def _written(value: Any, above: list[int], depth: int) -> str | _Container:
-    """The text of a scalar or a description; a container to go into for all else."""
-    owners: list[object] = []
-    original = value
-    try:
-        while True:
-            if type(value) is _Encoded:
-                return value.text
-            scalar = _scalar(value)
-            if scalar is not None:
-                return scalar
-            if id(value) in above or any(value is owner for owner in owners):
-                return _marker("$cycle", type_name(value))
-            if depth >= _MAX_DEPTH or len(owners) >= _MAX_STEPS:
-                return _marker("$deep", type_name(value))
-            owners.append(value)
-            plain = _plain(value, above, owners)
-            if isinstance(plain, dict):
-                return _object(cast(dict[Any, Any], plain), above, owners)
-            if isinstance(plain, list):
-                return _array(cast(list[Any], plain), owners)
-            value = plain  # one step nearer: an enum's value, a model's root
-    except Exception:  # noqa: BLE001 - a hostile mapping, iterator or property: describe it and go on
-        return _description(original)
+_OWN = (dict, list, tuple, set, frozenset, bytes, bytearray, memoryview, enum.Enum)
+"""Types of the values that a program writes down itself, and in which nothing is masked."""
 
 
 def _scalar(value: Any) -> str | None:
@@ -161,59 +217,8 @@ def _text(value: str) -> str:
         return json.dumps(exact)  # escapes lone surrogates, which have no UTF-8 form
 
 
-def _plain(value: Any, above: list[int], owners: list[object]) -> Any:
-    """One step from a rich value towards dict, list and scalars."""
-    if isinstance(value, dict):
-        return cast(dict[Any, Any], value)
-    if isinstance(value, list | tuple):
-        own_iterator = cast(Any, list if isinstance(value, list) else tuple).__iter__
-        return list(own_iterator(value))  # a subclass's iterator may never end
-    if isinstance(value, Mapping):
-        return dict(cast(Mapping[Any, Any], value))
-    if isinstance(value, enum.Enum):
-        return value.value
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {"$bytes": base64.b64encode(bytes(cast(bytes, value))).decode()}
-    if isinstance(value, Set):
-        inside = (*above, *map(id, owners))
-        return {"$set": [_Encoded(text) for text in sorted(_encode(item, inside) for item in cast(Set[Any], value))]}
-    return _plain_object(value)
-
-
-def _plain_object(value: Any) -> Any:
-    kind = cast(Any, type(value))
-    if dataclasses.is_dataclass(kind):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, uuid.UUID | os.PathLike):
-        return str(cast(object, value))
-    dump = getattr(kind, "model_dump", None)  # pydantic v2
-    if callable(dump):
-        # Its warnings are about the user's data, and the user did not ask for a dump.
-        quiet = {"warnings": False} if hasattr(kind, "__pydantic_serializer__") else {}
-        return cast(Any, dump(value, mode="python", **quiet))
-    if kind.__module__ == "numpy" and hasattr(kind, "tolist"):
-        return kind.tolist(value)
-    return {"$repr": safe_repr(value), "$type": type_name(value)}
-
-
-def _object(value: dict[Any, Any], above: list[int], owners: list[object]) -> _Container:
-    items = _items(value)
-    inside = (*above, *map(id, owners))
-    named = {_key(key, inside): item for key, item in items}
-    if len(named) != len(items):  # 1 and "1": as text they are one key, so keep the pairs
-        return _Container('{"$items":[', _separated(("", [key, item]) for key, item in items), "]}", tuple(owners))
-    children = _separated((_text(key) + ":", named[key]) for key in sorted(named))
-    return _Container("{", children, "}", tuple(owners))
-
-
 def _items(value: Any) -> list[tuple[Any, Any]]:
     return list(cast(Any, dict).items(value))  # a subclass's `items` may be hostile
-
-
-def _array(value: list[Any], owners: list[object]) -> _Container:
-    return _Container("[", _separated(("", item) for item in value), "]", tuple(owners))
 
 
 def _separated(children: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -223,15 +228,9 @@ def _separated(children: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]
         separator = ","
 
 
-def _key(key: Any, above: tuple[int, ...]) -> str:
-    if isinstance(key, enum.Enum) and isinstance(key.value, str):
-        key = key.value
-    return str.__str__(key) if isinstance(key, str) else _encode(key, above)
-
-
 def _marker(name: str, text: str) -> str:
     return f'{{"{name}":{_text(text)}}}'
 
 
-def _description(value: Any) -> str:
-    return f'{{"$repr":{_text(safe_repr(value))},"$type":{_text(type_name(value))}}}'
+def _json_of(described: dict[str, str]) -> str:
+    return "{" + ",".join(f'"{key}":{_text(text)}' for key, text in sorted(described.items())) + "}"

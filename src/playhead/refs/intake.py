@@ -12,6 +12,7 @@ import orjson
 
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.careful import careful_json
+from playhead.model.masking import Mask
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
 
@@ -43,10 +44,12 @@ _LARGEST_REPEATED = 256 * 1024
 class Intake:
     """Values → refs.  Never raises.  Safe for threads: at worst a content is kept twice, which changes nothing."""
 
-    def __init__(self, *, max_content_bytes: int, redact: Redact | None = None):
+    def __init__(self, *, max_content_bytes: int, redact: Redact | None = None, mask: Mask | None = None):
         self.known = KnownRefs()
         self.redacts = redact is not None
         """Whether there is a hook for all payloads."""
+        self.mask = mask or None
+        """What hides secrets in objects; None: nothing does."""
         self._max_bytes = max_content_bytes
         self._redact = redact
         self._repeated: dict[bytes, tuple[bytes, ContentRef]] = {}
@@ -74,7 +77,7 @@ class Intake:
         if issubclass(type(value), bytes | bytearray | memoryview):  # isinstance would ask the value
             content = content_of(value)
             return self.content(content.data, content.media_type, keep, read_as(content.data, content.media_type))
-        return self.content(canonical_json(value), JSON, keep)
+        return self.content(canonical_json(value, self.mask), JSON, keep)
 
     def repeated(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
         """The ref of a value that is likely the same as in an earlier call."""
@@ -115,21 +118,26 @@ class Intake:
     def redacted(self, value: Any, redact: Redact | None = None) -> Any:
         """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker.
 
-        Hooks are given copies of what is recorded (see `expanded`): the program keeps its objects, whatever they edit.
+        Hooks are given copies of what is recorded (`expanded`): the program keeps its objects, whatever they edit.
         """
         try:
             for hook in (redact, self._redact):
                 if hook is not None:
-                    value = hook(expanded(value))
+                    value = hook(self.expanded(value))
             return value
         except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             return {_MARKER: "redaction failed", "error": type(error).__name__}
+
+    def expanded(self, value: Any) -> Any:
+        """A copy of a value in the form in which it is recorded: text, bytes, or plain JSON values."""
+        content = content_of(value, self.mask)
+        return content.data if content.media_type == BYTES else value_of(content)
 
     def leaves_alone(self, value: Any, redact: Redact | None = None) -> bool:
         """Whether the redaction hooks change nothing of this value."""
         if redact is None and self._redact is None:
             return True
-        return content_of(self.redacted(value, redact)) == content_of(value)
+        return content_of(self.redacted(value, redact)) == content_of(value, self.mask)
 
     def _marker(self, data: bytes, keep: Keep) -> ContentRef:
         digest = hashlib.sha256(data).digest()
@@ -144,12 +152,6 @@ class Intake:
         self.generation += 1
         self.known.forget()
         self._repeated.clear()
-
-
-def expanded(value: Any) -> Any:
-    """A copy of a value in the form in which it is recorded: text, bytes, or plain JSON values."""
-    content = content_of(value)
-    return content.data if content.media_type == BYTES else value_of(content)
 
 
 def _oversize(data: bytes, media_type: str, limit: int) -> bytes:

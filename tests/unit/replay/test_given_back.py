@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
@@ -384,3 +385,76 @@ def test_a_result_whose_module_is_not_imported_is_in_doubt_until_it_is_declared(
         assert find(5).id == 5
     assert executed == [5]
     del sys.modules["lazily_imported"]
+
+
+@dataclass
+class Login:
+    user: str
+    access_token: str = ""
+    _password: str = ""
+
+
+class Keys(BaseModel):
+    note: str = ""
+    api_key: str = pydantic.Field(default="", exclude=True)
+
+
+SECRETIVE: list[Any] = [
+    Login("ann", "s3cr3t"),
+    Login("ann", "", "s3cr3t"),
+    {"first": [Login("ann", "s3cr3t")]},
+    Keys(api_key="s3cr3t"),
+    [("a", Keys(note="x", api_key="s3cr3t"))],
+]
+
+
+@pytest.mark.parametrize("value", SECRETIVE, ids=repr)
+def test_a_result_that_holds_secrets_is_in_doubt_and_they_are_nowhere(recording: Recording, twice: Twice, value: Any):
+    executed: list[int] = []
+
+    @observe(kind="tool")
+    def login() -> Any:
+        executed.append(1)
+        return value
+
+    with pytest.raises(InDoubt, match="holds secrets, which are masked"):
+        twice(login)
+    assert executed == [1]
+    assert not any(b"s3cr3t" in content.data for content in recording.read().contents.values())
+
+
+@pytest.mark.parametrize("value", [*SECRETIVE, Login("ann"), {"token": "s3cr3t"}], ids=repr)
+def test_without_masking_everything_is_given_back(recording: Recording, twice: Twice, value: Any):
+    if value in SECRETIVE:
+        recording.configure(mask_keys=())
+
+    executed: list[int] = []
+
+    @observe(kind="tool")
+    def login() -> Any:
+        executed.append(1)
+        return value
+
+    assert twice(login) == (value, value)
+    assert executed == [1]
+
+
+def test_of_an_error_the_secrets_are_left_out_and_the_rest_is_given_back(recording: Recording, twice: Twice):
+    @observe(kind="tool")
+    def login() -> None:
+        error = Refused("no", 401)
+        vars(error).update(access_token="s3cr3t", login=Login("ann", "s3cr3t"), plain={"a": 1})
+        raise error from ValueError(Login("bob", "s3cr3t"), 1)
+
+    def program() -> dict[str, Any]:
+        with pytest.raises(Refused) as raised:
+            login()
+        assert isinstance(raised.value.__cause__, ValueError)
+        return vars(raised.value)
+
+    first, again = twice(program)
+    assert first.keys() - again.keys() == {"access_token", "login"}
+    assert (again["code"], again["plain"]) == (401, {"a": 1})
+    seen = recording.read()
+    described = seen.value(seen.call("login"), names.ERROR_REF)
+    assert "s3cr3t" not in str({**described["restore"], "cause": None, "context": None})

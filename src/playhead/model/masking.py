@@ -1,0 +1,105 @@
+"""Secrets by the names they go by: in what was made of objects, what stands under `api_key` or `cookie` is masked.
+
+The program's own dictionaries are never touched: they are what it gives to a model, and what a record has to show.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+# What credentials are called. A key is one of these, or ends with one after a separator: `X-Api-Key`, `accessToken`,
+# `db_password`.
+DEFAULT_KEYS = (
+    "authorization",
+    "cookie",
+    "cookies",
+    "api_key",
+    "apikey",
+    "token",
+    "authtoken",
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "secret_key",
+    "access_key",
+    "private_key",
+    "signing_key",
+    "encryption_key",
+    "credential",
+    "credentials",
+    "connection_string",
+    "dsn",
+)
+_LONGEST_KEY = 128
+_MOST_KNOWN = 10_000
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NO_LETTER = re.compile(r"[^a-z0-9]+")
+# A value as it stands in a `repr`: quoted (the end may be cut off), or up to what ends it; with an HTTP scheme before.
+_VALUE = r"""(b?'(?:[^'\\]|\\.)*(?:'|\Z)|b?"(?:[^"\\]|\\.)*(?:"|\Z)|(?:(?:bearer|basic)[ ])?[^\s,;)\]}'"]+)"""
+
+
+class Mask:
+    """Which keys hide their values.  Safe for threads."""
+
+    def __init__(self, keys: Iterable[str] = DEFAULT_KEYS):
+        """Capitals, `-` and `_` make no difference; no keys: nothing is masked."""
+        words = {_plain(key) for key in keys} - {""}
+        self._words = tuple(sorted(words))
+        self._known: dict[str, bool] = {}
+        spelt = "|".join(re.escape(word).replace("_", "[-_ ]?") for word in sorted(words, key=len, reverse=True))
+        # Read from the value's side: a text without `=` and `:` costs next to nothing.
+        self._in_text = re.compile(rf"(?i)({spelt})(['\"]?\s{{0,3}}[=:]\s{{0,3}}){_VALUE}") if words else None
+
+    def __bool__(self) -> bool:
+        return bool(self._words)
+
+    def hides(self, key: Any, value: Any) -> bool:
+        """Whether what stands under this key is masked; nothing, truth values, and counts of tokens never are."""
+        kind: Any = type(key)  # pyright: ignore[reportUnknownVariableType] - isinstance would ask the key
+        if issubclass(kind, bytes):
+            key = bytes.decode(key, "latin-1")
+        elif not issubclass(kind, str):
+            return False
+        if value is None or type(value) is bool or _is_empty(value):
+            return False
+        key = str.__str__(key)[-_LONGEST_KEY:]
+        hidden = self._known.get(key)
+        if hidden is None:
+            plain = _plain(key)
+            hidden = any(plain == word or plain.endswith(f"_{word}") for word in self._words)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[key] = hidden
+        return hidden and not (type(value) in (int, float) and key.lower().endswith("token"))
+
+    def hides_second(self, pair: Sequence[Any]) -> bool:
+        """Whether these are a key and a value that is masked, as in a list of headers."""
+        return len(pair) == 2 and self.hides(pair[0], pair[1])
+
+    def text(self, text: str) -> str:
+        """A `repr` without the secrets in it."""
+        return text if self._in_text is None else self._in_text.sub(r"\1\2<masked>", text)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A value that came from under this key of somebody else's object, e.g. a header: masked as it would be there."""
+
+    key: str
+    value: Any
+
+
+def masked(value: Any) -> dict[str, str]:
+    """What stands in place of a secret: its type, and nothing by which it could be guessed."""
+    kind = cast(Any, type(value))
+    return {"$masked": kind.__name__ if kind.__module__ == "builtins" else "object"}
+
+
+def _plain(key: str) -> str:
+    return _NO_LETTER.sub("_", _CAMEL.sub("_", key).lower()).strip("_")
+
+
+def _is_empty(value: Any) -> bool:
+    return type(value) in (str, bytes, list, tuple, dict) and not value
