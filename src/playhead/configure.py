@@ -6,16 +6,20 @@ fails, says so once and records nothing.
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from opentelemetry import trace
+from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import background
+from playhead.api.forks import forks_wait
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.port import Redact, place
 from playhead.api.port import recorder as recorder_in_use
@@ -66,6 +70,9 @@ class _Process:
     recording: Recording | None = None
     mutex = threading.RLock()
     redact: Redact | None = None
+    is_ending = False
+    """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
+    settings_at_exit: Settings | None = None
 
 
 def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
@@ -108,7 +115,8 @@ def flush(timeout: float = 10.0) -> bool:
         return True
     try:
         written = recording.write()
-        delivered = recording.shipper is None or recording.shipper.flush(timeout)
+        shipper = recording.shipper
+        delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
         return recording.nothing_lost() and written and delivered
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("flush", error)
@@ -167,9 +175,10 @@ def _start(settings: Settings) -> None:
     if settings.disabled:
         place.disabled = True
         return
-    _import_http()
+    with forks_wait():  # what OpenTelemetry's variables name is imported, too
+        _import_http()
+        provider = _own_provider()
     declare(settings.restorable)
-    provider = _own_provider()
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
     intake = Intake(max_content_bytes=most, redact=_Process.redact, mask=Mask(settings.mask_keys))
@@ -185,7 +194,8 @@ def _start(settings: Settings) -> None:
 
     journal = Journal(
         settings.journal_dir,
-        durability=settings.durability,
+        # While the interpreter ends, nobody comes back to write what is in memory.
+        durability="process" if _Process.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
         on_room=on_room,
@@ -214,7 +224,8 @@ def _reach_into_libraries(settings: Settings) -> None:
 def _import_http() -> None:
     """Here, and not when the shipping thread needs it: the `openai` client looks for httpx among the loaded modules at
     each call, and one that another thread has half imported by then would make that call fail."""
-    import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+    with suppress(RuntimeError):  # the interpreter is ending: the next process delivers what is recorded
+        import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
 
 
 def _on_first_append(recording: Recording) -> Callable[[], None]:
@@ -224,6 +235,9 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
         with _Process.mutex:
             if recording.journal.on_append is not start:
                 return  # another thread was quicker
+            if _Process.is_ending:
+                recording.journal.on_append = _nothing  # it is there; the next process delivers it
+                return
             lane = recording.journal.open()
             if lane is None:
                 return  # said by the journal, which tries again
@@ -255,7 +269,11 @@ def _shipper(recording: Recording, lane: Path) -> Shipper:
 
 def _own_provider() -> TracerProvider:
     """Never made global: it only says what OpenTelemetry's environment variables say."""
-    return TracerProvider(shutdown_on_exit=False)
+    try:
+        return TracerProvider(shutdown_on_exit=False)
+    except RuntimeError:  # the interpreter is ending, and what describes the machine would start threads
+        named = Resource({SERVICE_NAME: "unknown_service"}).merge(OTELResourceDetector().detect())
+        return TracerProvider(resource=named, shutdown_on_exit=False)
 
 
 def _resource(own: TracerProvider) -> Attributes:
@@ -269,8 +287,11 @@ def _start_from_environment() -> None:
     with _Process.mutex:
         if place.recorder is not None or place.disabled:
             return
+        if sys.is_finalizing():  # what is left of the program has lost its modules, and so have we
+            place.disabled = True
+            return
         try:
-            _start(load())
+            _start(_Process.settings_at_exit or load())
         except PlayheadError as error:
             place.disabled = True
             log.warning("nothing is recorded: %s", error)
@@ -292,6 +313,7 @@ def _in_child() -> None:
     try:
         _Process.mutex = threading.RLock()
         recording = _Process.recording
+        _Process.is_ending = False
         if recording is None:
             return
         recording.journal.after_fork()
@@ -303,9 +325,15 @@ def _in_child() -> None:
         swallowed("go on in a forked process", error)
 
 
+def _nothing() -> None:
+    """Nobody ships."""
+
+
 def _at_exit() -> None:
+    recording = _Process.recording
+    _Process.settings_at_exit = recording.settings if recording is not None else None
     shutdown()
-    place.disabled = True  # what runs after us at exit is not recorded, and starts no thread
+    _Process.is_ending = True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
 
 
 place.start = _start_from_environment

@@ -6,6 +6,7 @@ pass through.
 
 import logging
 import os
+import sys
 import threading
 
 log = logging.getLogger("playhead")
@@ -29,6 +30,8 @@ if hasattr(os, "register_at_fork"):
 def swallowed(doing: str, error: BaseException) -> None:
     """Logs a failure of ours, once per place and type.  Call it from an `except`; it never raises itself."""
     try:
+        if sys.is_finalizing():  # modules are gone, ours too: no failure that anybody could mend
+            return
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next

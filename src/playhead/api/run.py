@@ -1,10 +1,10 @@
 """A run while it is being recorded: its identity, its counters, and what was said about it."""
 
 import os
-import threading
 from itertools import count
 from typing import Any
 
+from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_run_id
 from playhead.api.port import Conversation
@@ -74,7 +74,7 @@ class ActiveRun:
         self.responses: dict[str, Any] = {}
         """What was said up to a model's response, by its id, where the server keeps the conversation: its previous
         response, and the items since."""
-        self._mutex = threading.Lock()
+        self._mutex = fork_safe_lock()
         self._forks = _Process.forks
 
     @property

@@ -17,7 +17,6 @@ import random
 import site
 import sys
 import sysconfig
-import threading
 import time
 import uuid
 from collections import deque
@@ -29,6 +28,7 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from playhead.api.begin import CONTEXTS, CURRENT
+from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.port import place
 from playhead.api.run import ActiveRun
@@ -159,7 +159,7 @@ def _read(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
 
 _real_time_ns = time.time_ns
 _patched: list[tuple[Any, str, Any, Any]] = []
-_mutex = threading.Lock()
+_mutex = fork_safe_lock()
 
 
 def _patch() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from playhead.api.forks import forks_wait
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
@@ -30,13 +31,6 @@ _LOOK_SECONDS = 0.25
 _DEAD_LANES_SECONDS = 600.0
 _BROKEN_SECONDS = 60.0
 _DISK_SECONDS = 1.0
-
-# A fork while a module is half imported leaves a child in which importing it never ends: forks wait for our imports.
-_importing = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release
-    )
 
 
 class _Stopping(Exception):
@@ -315,7 +309,7 @@ class Shipper:
 
     def _to_deliver(self) -> "Delivery":
         if self._delivery is None:
-            with _importing:
+            with forks_wait():
                 from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
 
                 "host".encode("idna")  # these two import more: the first look-up of an address, and the first client

@@ -5,11 +5,11 @@ call under its recorded identity, a report, an error.
 """
 
 import logging
-import threading
 from collections import Counter
 from typing import Any
 
 from playhead.api.calls import tell_after_all, tell_enclosing
+from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import warn_once
 from playhead.api.replaying import Answer, Restore
 from playhead.api.scope import say, say_of
@@ -74,7 +74,7 @@ class RecordReplay:
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
-        self._mutex = threading.Lock()
+        self._mutex = fork_safe_lock()
 
     # --- api.replaying.Replay -----------------------------------------------------------------------------------------
 

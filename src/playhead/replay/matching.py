@@ -5,12 +5,12 @@ asked), the first such call first: so parallel branches match in any order, and 
 A call that is not found is new when its branch of the record is used up, and has diverged when it is not.
 """
 
-import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from playhead.api.forks import fork_safe_lock
 from playhead.replay.calls import Outcome, Question, RecordedCall
 
 
@@ -43,7 +43,7 @@ class Matcher:
 
     def __init__(self, calls: Iterable[RecordedCall]):
         """`calls`: those that can be answered, in the order in which they started."""
-        self._mutex = threading.Lock()
+        self._mutex = fork_safe_lock()
         self._by_question: dict[tuple[str, Question], deque[RecordedCall]] = {}
         self._by_branch: dict[str, dict[str, RecordedCall]] = {}
         self._reached: dict[str, int] = {}

@@ -306,6 +306,98 @@ def test_an_exit_with_an_exception_or_by_sys_exit_records_it(tmp_path: Path):
     assert read_journal(tmp_path).call("block").attributes[names.ERROR_TYPE] == "SystemExit"
 
 
+def test_a_first_call_after_the_main_thread_s_end_is_recorded(tmp_path: Path):
+    body = """
+import threading, playhead
+from playhead import observe
+
+@observe(kind="tool")
+def tool(x):
+    return x
+
+def later():
+    threading.main_thread().join()
+    tool("late")
+
+threading.Thread(target=later).start()
+"""
+    _, err = finish(script(tmp_path, body))
+    assert "Traceback" not in err
+    seen = read_journal(tmp_path)
+    assert seen.output("tool") == "late"
+    assert seen.spans[0].trace_id
+
+
+@pytest.mark.parametrize("first", ["", "tool('before')"])
+def test_a_call_after_our_own_exit_is_left_to_the_next_process(tmp_path: Path, first: str):
+    body = f"""
+import atexit
+
+@atexit.register          # before ours, so it runs after it
+def last():
+    tool("last")
+    assert not playhead.flush(1), "nobody delivers it"
+
+import threading, playhead
+from playhead import observe
+
+@observe(kind="tool")
+def tool(x):
+    return x
+
+playhead.configure(durability="off")
+{first}
+"""
+    _, err = finish(script(tmp_path, body))
+    assert "Traceback" not in err
+    seen = read_journal(tmp_path)
+    assert "last" in {seen.value(span, names.TOOL_RESULT_REF) for span in seen.calls("tool")}
+
+
+@pytest.mark.slow
+@needs_fork
+def test_a_child_that_is_forked_while_another_thread_makes_the_first_call_does_not_hang(tmp_path: Path):
+    """At 24 moments of that call, which imports, starts threads and opens the journal."""
+    body = """
+import os, signal, sys, threading, time
+import playhead
+from playhead import observe
+
+@observe(kind="tool")
+def tool(x):
+    return x
+
+def program(delay):
+    caller = threading.Thread(target=tool, args=("thread",))
+    caller.start()
+    time.sleep(delay)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        tool("child")
+        os._exit(0)
+    signal.alarm(30)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    caller.join()
+    os._exit(code != 0)
+
+failed = []
+for number in range(24):
+    delay = number * 0.006
+    pid = os.fork()  # nothing is started here: each has its own first call
+    if pid == 0:
+        program(delay)
+    if os.waitpid(pid, 0)[1] != 0:
+        failed.append(round(delay, 3))
+print(failed)
+"""
+    out, _ = finish(script(tmp_path, body))
+    assert out == "[]\n"
+    seen = read_journal(tmp_path)
+    results = [seen.value(span, names.TOOL_RESULT_REF) for span in seen.calls("tool")]
+    assert sorted(results) == ["child"] * 24 + ["thread"] * 24
+
+
 def test_a_program_that_records_nothing_makes_no_folder_and_no_thread(tmp_path: Path):
     body = "import playhead, threading; playhead.instrument(); print(threading.active_count())"
     out, _ = finish(script(tmp_path / "journal", body))

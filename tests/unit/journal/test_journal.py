@@ -1,16 +1,21 @@
 """The journal of a process: its limit, what is deleted for it, and what happens when nothing can be."""
 
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import playhead
 from playhead import observe
+from playhead.export.cursor import end_of
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.space import reclaim
+from playhead.journal.space import journal_usage, reclaim
 from playhead.model import names
 from tests.support.journal_reader import Recording, read_lane, start_recording
 
@@ -33,7 +38,9 @@ def lane_of(folder: Path, appends: int, *, alive: bool = False, acked: Position 
     return lane
 
 
-def journal(folder: Path, *, durability: str = "process", max_bytes: int = 2**20) -> Journal:
+def journal(
+    folder: Path, *, durability: str = "process", max_bytes: int = 2**20, now: Callable[[], float] = time.monotonic
+) -> Journal:
     return Journal(
         folder,
         durability=durability,
@@ -41,6 +48,7 @@ def journal(folder: Path, *, durability: str = "process", max_bytes: int = 2**20
         resource={"service.name": "shop"},
         on_room=lambda room: None,
         on_failed_write=lambda: None,
+        now=now,
     )
 
 
@@ -76,6 +84,60 @@ def test_a_living_process_keeps_its_lane(tmp_path: Path):
     assert LaneReader(lane.path).segments() == [1, 2, 3]
     reclaim(tmp_path, lane.path, 10**6)
     assert LaneReader(lane.path).segments() == [3]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from playhead.journal.frame import frame
+from playhead.journal.journal import Journal
+
+journal = Journal(
+    Path(sys.argv[1]),
+    durability="process",
+    max_bytes=int(sys.argv[2]),
+    resource={},
+    on_room=lambda room: None,
+    on_failed_write=lambda: None,
+)
+sys.stdin.readline()
+kept = sum(journal.append(frame(b"S", b"x" * 1_000)) for _ in range(int(sys.argv[3])))
+print(kept, journal.counters.lost_records)
+"""
+
+
+def test_the_limit_is_the_folders_whoever_writes(tmp_path: Path):
+    writers, limit, appends = 6, 4 * 2**20, 3_000
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", WRITER, str(tmp_path), str(limit), str(appends)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    programs = [subprocess.Popen(command, env=environ, **pipes) for _ in range(writers)]
+    for program in programs:
+        assert program.stdin is not None
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    told = [tuple(map(int, program.communicate()[0].split())) for program in programs]
+    assert all(kept + lost == appends for kept, lost in told)
+    taken = journal_usage(tmp_path).bytes
+    assert 0.9 * limit <= taken <= 1.1 * limit
+    assert sum(kept for kept, _ in told) * 1_009 <= taken, "what is said to be kept is there"
+
+
+def test_a_process_that_waits_for_others_to_be_delivered_goes_on_when_they_are(tmp_path: Path):
+    now = [0.0]
+    other = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, segment_bytes=2**18)
+    for _ in range(50):
+        other.append(frame(b"S", b"x" * 20_000))
+    other.close()
+    mine = journal(tmp_path, now=lambda: now[0])
+    large = frame(b"S", b"x" * 50_000)
+    assert not mine.append(large)
+    assert mine.counters.lost_records == 1
+    LaneReader(other.path).ack(end_of(LaneReader(other.path)))
+    assert not mine.append(large), "nobody looks at the folder for every append"
+    now[0] += 2
+    assert mine.append(large)
+    mine.close()
 
 
 # --- appending --------------------------------------------------------------------------------------------------------

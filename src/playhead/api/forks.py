@@ -1,0 +1,59 @@
+"""Forks: a child has only the thread that forked, and whatever another one was in the middle of stays half done.
+
+Locks of ours that another thread held are new in the child.  A module that another thread was importing can never be
+imported there, so forks wait for our imports.
+"""
+
+import os
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakSet
+
+# A fork that waits longer than an import takes is waiting for something that waits for the thread that forks.
+_MOST_SECONDS = 5.0
+
+
+class _Imports:
+    lock = threading.RLock()
+
+
+_locks: WeakSet[Any] = WeakSet()
+_forking = threading.local()
+
+
+def fork_safe_lock() -> threading.Lock:
+    """A lock that nobody holds in a forked child."""
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+@contextmanager
+def forks_wait() -> Generator[None]:
+    """No other thread forks meanwhile, or it does so only after seconds of waiting.  For imports."""
+    with _Imports.lock:
+        yield
+
+
+def _before() -> None:
+    _forking.waited = _Imports.lock.acquire(timeout=_MOST_SECONDS)
+
+
+def _in_parent() -> None:
+    if _forking.waited:
+        _Imports.lock.release()
+
+
+def _in_child() -> None:
+    if _forking.waited:
+        _Imports.lock.release()
+    else:
+        _Imports.lock = threading.RLock()
+    for lock in tuple(_locks):
+        lock._at_fork_reinit()  # as the standard library does with its own
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

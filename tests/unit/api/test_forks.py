@@ -1,0 +1,60 @@
+"""What a forked child finds of locks that another thread held."""
+
+import os
+import threading
+
+import pytest
+
+from playhead.api.forks import fork_safe_lock, forks_wait
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+def test_a_lock_that_another_thread_holds_is_free_in_the_child_only():
+    lock, taken, done = fork_safe_lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            taken.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait(20)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if lock.acquire(timeout=0) else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert not lock.acquire(timeout=0)
+    done.set()
+    thread.join()
+    assert lock.acquire(timeout=0)
+
+
+def test_a_fork_waits_for_an_import_of_another_thread():
+    began, went_on = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def import_something() -> None:
+        with forks_wait():
+            began.set()
+            went_on.wait(0.2)
+            order.append("imported")
+
+    thread = threading.Thread(target=import_something)
+    thread.start()
+    began.wait(20)
+    pid = os.fork()
+    if pid == 0:
+        with forks_wait():  # free in the child
+            os._exit(0 if order == ["imported"] else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    thread.join()
+
+
+def test_a_thread_forks_in_the_middle_of_its_own_import():
+    with forks_wait():
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
