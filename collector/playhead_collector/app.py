@@ -36,6 +36,7 @@ from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.serve import errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
+from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.settings import Settings, without_password
 from playhead_collector.store import migrate
@@ -62,6 +63,7 @@ class Collector:
     app: FastAPI
     database: str
     guard: Guard
+    needs_key: bool = True
 
 
 @asynccontextmanager
@@ -80,8 +82,10 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
         await migrate.upgrade(dsn)
         store = await connect(dsn, pool_size=settings.pool_size)
         stack.push_async_callback(store.close)
+        needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         app, guard = assemble(settings, store)
-        collector = Collector(app, without_password(dsn), guard)
+        needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
+        collector = Collector(app, without_password(dsn), guard, needs_key)
         _settle()
         yield collector
 
@@ -120,14 +124,14 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     sizes = {"max_request_bytes": settings.max_request_bytes, "max_content_bytes": settings.max_content_bytes}
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
-    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock)))
+    keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
+    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring))
     app.include_router(health.router(store))
     app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store)))
     _observe(metrics, flow, runner)
     errors.install(app)
-    if settings.api_key:
-        app.add_middleware(RequireKey, key=settings.api_key)
+    app.add_middleware(RequireKey, keyring=keyring, metrics_open=settings.metrics_open)
     app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
     app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
     return app, guard

@@ -57,6 +57,11 @@ async def _serve(settings: Settings, as_json: bool) -> None:
     with stopping.on_signals(), listen(settings) as listener:
         async with open_collector(settings) as collector:
             make_room(collector.guard.limits)
+            if not collector.needs_key and not _is_loopback(listener.getsockname()[0]):
+                log.warning(
+                    "listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY",
+                    settings.host,
+                )
             started = partial(announce, settings, collector.database, url_of(listener), as_json)
             stopping.server = _Server(_uvicorn_config(collector), started)
             await stopping.server.serve(sockets=[listener])
@@ -81,8 +86,6 @@ def listen(settings: Settings) -> Generator[socket.socket]:
             f"cannot listen on {host} port {port} ({error.strerror}): set PLAYHEAD_HOST and PLAYHEAD_PORT"
         ) from None
     with listener:
-        if not settings.api_key and not _is_loopback(listener.getsockname()[0]):
-            log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
         yield listener
 
 

@@ -71,8 +71,14 @@ class Settings:
     # OTLP's own port, so that an exporter which nobody configured finds us.
     port: int = setting("PLAYHEAD_PORT", 4318, PORT, "port for OTLP/HTTP, the API and the UI")
     api_key: str | None = setting(
-        "PLAYHEAD_API_KEY", None, s.TEXT, "key that clients have to send; without it, everybody may", secret=True
+        "PLAYHEAD_API_KEY",
+        None,
+        s.TEXT,
+        "a key that may do everything; without any key, everybody may",
+        secret=True,
     )
+    # False: a scraper can be given a key; figures say how much is done with agents, and when.
+    metrics_open: bool = setting("PLAYHEAD_METRICS_OPEN", False, s.SWITCH, "whether /metrics needs no key")
     # 64 MiB: what OTLP's specification asks servers to limit a request to; also counted after decompression, since a
     # few kilobytes can unpack into gigabytes.
     max_request_bytes: int = setting(

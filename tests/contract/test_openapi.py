@@ -25,6 +25,7 @@ from playhead_collector.store.postgres import connect
 from tests.integration.query.recorded import conversation
 
 RUN = "01" * 16
+KEY = {"x-api-key": "the operator's"}  # keys that are made while asking change nothing for this one
 # Generated questions are as they are; how long generating them takes says nothing about the API.
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 MEDIA_TYPES = ("", "application/json", "text/plain", "a/" + "b" * 300, "image/png", "no type")
@@ -42,19 +43,21 @@ def url(module_database_url: str) -> Iterator[str]:
         await store.ingest(PROJECT, conversation(RUN, 3).batch())
         await store.close()
 
-    with CollectorProcess(database_url=module_database_url) as collector:
+    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_API_KEY": KEY["x-api-key"]}) as collector:
         asyncio.run(ingest())
         yield collector.url
 
 
 @pytest.fixture(scope="module")
 def description(url: str) -> dict[str, Any]:
-    return httpx.get(f"{url}{PREFIX}/openapi.json").json()
+    return httpx.get(f"{url}{PREFIX}/openapi.json", headers=KEY).json()
 
 
 @pytest.fixture(scope="module")
 def api(url: str) -> Any:
-    return schemathesis.openapi.from_url(f"{url}{PREFIX}/openapi.json").include(path_regex=f"^({PREFIX}|/v1/content)")
+    return schemathesis.openapi.from_url(f"{url}{PREFIX}/openapi.json", headers=KEY).include(
+        path_regex=f"^({PREFIX}|/v1/content)"
+    )
 
 
 @schemathesis.serializer(PACK)
@@ -83,6 +86,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {f"get /runs/{{run}}/{change}" for change in ("diff", "compressions", "compressions/{seq}")}
     expected |= {"get /runs/{run}/tokens", "post /runs/{run}/explain", "get /runs/{a}/compare/{b}"}
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
+    expected |= {"get /keys", "post /keys", "delete /keys/{number}"}
     assert {name.replace(PREFIX, "") for name, _ in operations(description)} == expected
 
 
@@ -119,6 +123,6 @@ def test_no_question_makes_it_fail(api: Any):
                 case.path_parameters["run"] = RUN
             # What else the paths for machines may answer is OTLP's and the pack's own description.
             ours = case.operation.path.startswith(PREFIX)
-            case.call_and_validate(checks=CHECKS if ours else [not_a_server_error])
+            case.call_and_validate(headers=KEY, checks=CHECKS if ours else [not_a_server_error])
 
         ask()

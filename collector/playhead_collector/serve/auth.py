@@ -1,15 +1,14 @@
-"""Who may talk to the collector: whoever sends its key, in the way that their client knows.  First in [serve].
+"""Who may talk to the collector: whoever sends a key, in the way that their client knows.  First in [serve].
 
     Authorization: Bearer KEY            ours, and OTLP exporters with OTEL_EXPORTER_OTLP_HEADERS
     Authorization: Basic base64(any:KEY) browsers, and Langfuse's SDK
     x-api-key: KEY                       LangSmith's SDK
 
-Plain ASGI, so that bodies stream through it. Without a key, everybody may: `cli.py` warns when that is a network.
+Plain ASGI, so that bodies stream through it. Without any key, everybody may: `cli.py` warns when that is a network.
 """
 
 import base64
 import binascii
-import hmac
 from collections.abc import Iterator
 
 from fastapi import Request
@@ -17,30 +16,65 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
-from playhead_collector.serve.errors import answer
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.serve.errors import RETRY_SECONDS, answer
+from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
 # A load balancer that asks whether we are alive has no key; nor shows a client its key before it knows who is here.
-OPEN_PATHS = frozenset({"/healthz", COLLECTOR_PATH})
+OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH})
+METRICS_PATH = "/metrics"
+_API = "/api/v1"
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
 
 
 class RequireKey:
-    """Passes on requests that carry the key; answers all others with 401."""
+    """Passes on requests that carry a key that may do this; answers all others with 401 or 403."""
 
-    def __init__(self, app: ASGIApp, key: str) -> None:
+    def __init__(self, app: ASGIApp, keyring: Keyring, *, metrics_open: bool = False) -> None:
         self._app = app
-        self._key = key.encode()
+        self._keyring = keyring
+        self._open = OPEN_PATHS | ({METRICS_PATH} if metrics_open else frozenset[str]())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or self._is_in(Headers(scope=scope)):
+        if scope["type"] != "http" or scope["path"] in self._open:
             await self._app(scope, receive, send)
             return
-        message = "the key is missing or wrong: send the header 'Authorization: Bearer <PLAYHEAD_API_KEY>'"
-        challenge = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
-        await answer(Request(scope), 401, "unauthorized", message, challenge)(scope, receive, send)
+        refused = await self._refused(scope)
+        await (refused or self._app)(scope, receive, send)
 
-    def _is_in(self, headers: Headers) -> bool:
-        # A comparison takes the same time wherever two keys differ, so that the answer's delay says nothing about ours.
-        return any(hmac.compare_digest(key, self._key) for key in keys_in(headers))
+    async def _refused(self, scope: Scope) -> ASGIApp | None:
+        request, needed = Request(scope), needed_for(scope["method"], scope["path"])
+        try:
+            if not await self._keyring.locked():
+                return None
+            scopes = await self._keyring.scopes_of(keys_in(Headers(scope=scope)))
+        except StoreUnavailable as error:
+            if (
+                scope["path"] == METRICS_PATH
+            ):  # only before the keys were ever read; and then figures are what is wanted
+                return None
+            return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
+        if scopes is None:
+            message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
+            return answer(request, 401, "unauthorized", message, _CHALLENGE)
+        if needed not in scopes:
+            may = ", ".join(sorted(scopes)) or "nothing"
+            message = f"this needs a key with the scope {needed}, and this one has {may}: see `playhead keys`"
+            return answer(request, 403, "forbidden", message)
+        return None
+
+
+def needed_for(method: str, path: str) -> str:
+    """The scope that a request needs."""
+    if path.startswith("/v1/"):
+        return INGEST
+    if path == f"{_API}/keys" or path.startswith(f"{_API}/keys/"):
+        return ADMIN
+    if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
+        if path.endswith("/lease"):  # a program that goes on with its run
+            return INGEST
+        return READ if method == "POST" else ADMIN  # explain is a question; the rest takes something away
+    return READ
 
 
 def keys_in(headers: Headers) -> Iterator[bytes]:

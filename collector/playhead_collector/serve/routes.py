@@ -13,12 +13,15 @@ from fastapi import APIRouter, Response
 from playhead.model import answers as a
 from playhead.model import answers_why as w
 from playhead.model.answers import changes as c
+from playhead.model.answers import keys as k
 from playhead.model.answers import leases as le
 from playhead.model.answers.comparisons import Comparison
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.record import Runner
 from playhead_collector.serve.change_routes import ChangeRoutes
 from playhead_collector.serve.content_routes import ContentRoutes
+from playhead_collector.serve.key_routes import KeyRoutes
+from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.lease_routes import LeaseRoutes
 from playhead_collector.serve.run_routes import RunRoutes
 from playhead_collector.serve.schemas import schema
@@ -33,6 +36,7 @@ TAGS = [
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
     {"name": "why", "description": "Decisions, why tools were called, and what rested on what."},
     {"name": "content", "description": "What refs name."},
+    {"name": "keys", "description": "Who may send, ask, and do the rest."},
 ]
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The bytes, in their own media type; JSON for `as=messages`.", "content": {"*/*": {}}},
@@ -56,10 +60,17 @@ _REFUSALS = {
     503: "The database does not answer: try again after `Retry-After` seconds.",
 }
 
+_NO_ADMIN = "There would be no key that may make or revoke keys; or there are too many."
 _HELD = "Another process goes on with the run; the message says which, and since when."
 
 
-def router(store: Store, runner: Runner, project: int = 1, configured: Configured | None = None) -> APIRouter:
+def router(
+    store: Store,
+    runner: Runner,
+    project: int = 1,
+    configured: Configured | None = None,
+    keyring: Keyring | None = None,
+) -> APIRouter:
     """The query API on this store; the runner is asked to project a run before anything is said about it."""
     api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
     configured = configured or Configured()
@@ -87,12 +98,17 @@ def router(store: Store, runner: Runner, project: int = 1, configured: Configure
     _get(api, "moments", "/runs/{run}/diff", changes.diff, c.Diff)
     _get(api, "moments", "/runs/{run}/compressions", changes.compressions, a.Page[c.Compression])
     _get(api, "moments", "/runs/{run}/compressions/{seq}", changes.compression, c.CompressionAudit)
+    _add_content(api, contents)
+    _add_keys(api, KeyRoutes(store, project, keyring or Keyring(store, project, None)))
+    return api
+
+
+def _add_content(api: APIRouter, contents: ContentRoutes) -> None:
     content, batch = contents.content, contents.batch
     api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
     api.head("/content/{ref}", include_in_schema=False)(content)
     values = schema(dict[str, a.ContentValue])
     api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=_refusals(413))(batch)
-    return api
 
 
 def _add_thoughts(api: APIRouter, thoughts: ThoughtRoutes) -> None:
@@ -109,6 +125,14 @@ def _add_leases(api: APIRouter, leases: LeaseRoutes) -> None:
     api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(leases.take_lease)
     api.put(path, tags=["runs"], name="renew_lease", response_model=lease, responses=held)(leases.renew_lease)
     api.delete(path, tags=["runs"], name="release_lease", response_model=schema(le.Released))(leases.release_lease)
+
+
+def _add_keys(api: APIRouter, keys: KeyRoutes) -> None:
+    _get(api, "keys", "/keys", keys.keys, k.Keys)
+    new = schema(k.NewKey)
+    responses: dict[int | str, dict[str, Any]] = {409: {"description": _NO_ADMIN, "model": schema(a.ErrorAnswer)}}
+    api.post("/keys", tags=["keys"], name="create_key", response_model=new, responses=responses)(keys.create_key)
+    api.delete("/keys/{number}", tags=["keys"], name="revoke_key", response_model=schema(k.Revoked))(keys.revoke_key)
 
 
 def _get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:

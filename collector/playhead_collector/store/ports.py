@@ -16,6 +16,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
+from playhead_collector.store.explanation_ports import ExplanationStore
+from playhead_collector.store.key_ports import KeyStore
 from playhead_collector.store.lease_ports import LeaseStore
 
 
@@ -286,19 +288,7 @@ class EventStore(Protocol):
         ...
 
 
-class ExplanationStore(Protocol):
-    """Knows what was said about something, by what was shown to the model that said it.  A cache."""
-
-    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
-        """What this model said, or any when none is named; None when it was not asked."""
-        ...
-
-    async def keep_explanation(self, project: int, subject: ContentRef, model: str, explanation: Content) -> None:
-        """Durable once this returns; replaces what the model said before."""
-        ...
-
-
-class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, Protocol):
+class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, Protocol):
     """All of it, on one pool."""
 
     async def ready(self) -> None:

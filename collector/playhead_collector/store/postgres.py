@@ -17,10 +17,11 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store import content, events, ingest, leases, llm_calls, runs, threads, work
+from playhead_collector.store import content, events, ingest, keys, leases, llm_calls, runs, threads, work
 from playhead_collector.store import statements as sql
 from playhead_collector.store.connection import Database
 from playhead_collector.store.ingest import Memory, Put, day
+from playhead_collector.store.key_ports import ApiKey
 from playhead_collector.store.learning import Learning
 from playhead_collector.store.lease_ports import Taken
 from playhead_collector.store.ports import Batch, Ingested, RunFilter, RunRow, RunWork
@@ -209,6 +210,26 @@ class PostgresStore:
     async def release_lease(self, project: int, run: str, holder: str) -> bool:
         async with self._db.transaction() as conn:
             return await sql.run(conn, "release_lease", project=project, run=runs.id_of(run), holder=holder) > 0
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    async def keys(self, project: int) -> Sequence[ApiKey]:
+        async with self._db.reading() as conn:
+            return await keys.read(conn, project)
+
+    async def add_key(
+        self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+    ) -> ApiKey:
+        async with self._db.transaction() as conn:
+            return await keys.add(conn, project, name, prefix, digest, scopes, seconds)
+
+    async def remove_key(self, project: int, number: int) -> bool:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "delete_key", project=project, key=number) > 0
+
+    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "use_keys", project=project, keys=list(numbers))
 
     # --- figures ------------------------------------------------------------------------------------------------------
 

@@ -144,8 +144,9 @@ def test_a_key_is_asked_for(database_url: str):
     with CollectorProcess(
         database_url=database_url, env={"PLAYHEAD_API_KEY": "k", "PLAYHEAD_LOG_FORMAT": "json"}
     ) as it:
-        assert httpx.get(f"{it.url}/readyz").status_code == 401
-        assert httpx.get(f"{it.url}/readyz", headers={"authorization": "Bearer k"}).status_code == 200
+        assert httpx.get(f"{it.url}/readyz").status_code == 200
+        assert httpx.get(f"{it.url}/api/v1/runs").status_code == 401
+        assert httpx.get(f"{it.url}/api/v1/runs", headers={"authorization": "Bearer k"}).status_code == 200
         it.stop()
         assert [json.loads(line)["level"] for line in it.log().splitlines()]
 

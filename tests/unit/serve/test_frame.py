@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Sequence
 from typing import Annotated
 
 import pytest
@@ -10,7 +11,9 @@ from fastapi import FastAPI, Query
 from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
 from playhead_collector.serve import errors, health, identity
 from playhead_collector.serve.auth import RequireKey
+from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
+from playhead_collector.store.key_ports import ApiKey
 from tests.unit.receive.http_app import client_of
 
 KEY = "s3cret"
@@ -23,6 +26,22 @@ class Database:
     async def ready(self) -> None:
         if self.failure:
             raise self.failure
+
+
+class NoKeys:
+    async def keys(self, project: int) -> Sequence[ApiKey]:
+        return ()
+
+    async def add_key(
+        self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+    ) -> ApiKey:
+        raise NotImplementedError
+
+    async def remove_key(self, project: int, number: int) -> bool:
+        return False
+
+    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+        """None are."""
 
 
 async def nothing() -> None:
@@ -46,7 +65,7 @@ def make_app(*, key: str | None = None, failure: Exception | None = None) -> Fas
 
     errors.install(app)
     if key:
-        app.add_middleware(RequireKey, key=key)
+        app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
     app.add_middleware(CountRequests, metrics=metrics)
     app.add_middleware(identity.SayWho)
     app.state.metrics = metrics
@@ -71,7 +90,7 @@ def basic(password: str) -> str:
 )
 async def test_a_key_opens_in_the_way_that_the_client_knows(headers: dict[str, str]):
     async with client_of(make_app(key=KEY)) as client:
-        assert (await client.get("/readyz", headers=headers)).status_code == 200
+        assert (await client.get("/items/1", headers=headers)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -87,7 +106,7 @@ async def test_a_key_opens_in_the_way_that_the_client_knows(headers: dict[str, s
         {"x-api-key": ""},
     ],
 )
-@pytest.mark.parametrize("path", ["/readyz", "/metrics", "/items/1", "/nowhere"])
+@pytest.mark.parametrize("path", ["/metrics", "/items/1", "/nowhere"])
 async def test_without_the_key_nothing_opens(headers: dict[str, str], path: str):
     encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     async with client_of(make_app(key=KEY)) as client:
@@ -106,6 +125,7 @@ async def test_otlp_clients_without_the_key_get_a_status():
 async def test_whether_we_are_alive_may_be_asked_without_a_key():
     async with client_of(make_app(key=KEY)) as client:
         assert (await client.get("/healthz")).json() == {"status": "alive"}
+        assert (await client.get("/readyz")).status_code == 200
 
 
 async def test_who_is_here_may_be_asked_without_a_key():

@@ -1,0 +1,23 @@
+-- name: keys(project)
+select key_id, name, prefix, scopes, digest,
+    (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
+    (extract(epoch from expires_at) * 1000000000)::bigint as expires_ns,
+    (extract(epoch from last_used) * 1000000000)::bigint as last_used_ns
+from api_key where project_id = :project order by key_id;
+
+-- name: insert_key(project, name, prefix, digest, scopes, seconds)^
+insert into api_key (project_id, name, prefix, digest, scopes, expires_at)
+values (:project, :name, :prefix, :digest, :scopes, now() + make_interval(secs => :seconds))
+returning key_id, name, prefix, scopes, digest,
+    (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
+    (extract(epoch from expires_at) * 1000000000)::bigint as expires_ns,
+    null::bigint as last_used_ns;
+
+-- name: delete_key(project, key)!
+delete from api_key where project_id = :project and key_id = :key;
+
+-- name: use_keys(project, keys)!
+-- To the hour: a key that is used all the time is written once in it.
+update api_key set last_used = date_trunc('hour', now())
+where project_id = :project and key_id = any(:keys)
+    and (last_used is null or last_used < date_trunc('hour', now()));
