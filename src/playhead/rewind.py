@@ -9,13 +9,19 @@ from typing import Any, Literal
 from playhead.api.guard import log
 from playhead.api.port import place
 from playhead.configure import deliver_the_dead, flush, settings_in_force
-from playhead.errors import PlayheadError, ReplayError
+from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.replay.lease import Terms
-from playhead.replay.lifecycle import Rewound, policy_of, prepare_fork, prepare_resume
-from playhead.replay.policy import OnDivergence, OnDoubt, Tools
+from playhead.replay.lifecycle import Rewound, prepare_fork, prepare_resume
+from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
 _LEASE_PATIENCE_SECONDS = 2.0
+_CHOICES = {
+    "on_divergence": ("raise", "live"),
+    "completed": ("raise", "reuse", "rerun"),
+    "in_doubt": ("raise", "rerun"),
+}
+"""Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
 ASKED = "PLAYHEAD_REWIND"
 """How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
 
@@ -23,7 +29,9 @@ ASKED = "PLAYHEAD_REWIND"
 def resume(
     run_id: str,
     *,
-    on_divergence: OnDivergence = "live",
+    on_divergence: OnDivergence = "raise",
+    completed: Completed = "raise",
+    renamed: Mapping[str, str] | None = None,
     in_doubt: OnDoubt = "raise",
     outcomes: Mapping[int | str, Any] | None = None,
     force: bool = False,
@@ -34,14 +42,22 @@ def resume(
     from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
     collector.
 
-    `on_divergence`, where the program asks something else than it did: "live" (one warning; that branch goes on live),
-    "raise" (ReplayDiverged), or a function of the report that may give an outcome.  `in_doubt`, where a tool had begun
-    when the process died: "raise" (InDoubt), "rerun", or a function of the call that gives its outcome; models and
-    tools declared idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
+    `on_divergence`, where the program asks something else than it did: "raise" (ReplayDiverged, before anything is
+    executed), "live" (one warning; that branch goes on live), or a function of the report that may give an outcome.
+    `completed`, where the run goes on live and asks for a tool that had completed with the same arguments: "raise"
+    (InDoubt), "reuse" (its recorded result), or "rerun"; tools declared idempotent are executed again.  `renamed` are
+    paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
+
+    `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt), "rerun", or a function of the call that
+    gives its outcome; models and tools declared idempotent are called again.  `outcomes` are outcomes by seq, event id,
+    or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
     in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that
     one is told by its `lease_lost`.  Entering the block raises NoRecord or RunAlive.
+
+    A run that has completed gives its results again, executes nothing and records nothing; where the program differs,
+    it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
     """
     collector = _Collector()
 
@@ -49,7 +65,9 @@ def resume(
         settings = settings_in_force()
         flush(0)  # this process may hold part of the record in memory
         deliver_the_dead()
-        policy = policy_of(on_divergence, in_doubt, dict(outcomes or {}))
+        policy = Policy(on_divergence, in_doubt, completed=completed, renamed=dict(renamed or {}))
+        policy.patience_seconds = settings.replay_wait_seconds
+        policy.outcomes = {str(at): outcome for at, outcome in (outcomes or {}).items()}
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
         return prepare_resume(run_id, collector, policy=policy, terms=terms)
@@ -65,6 +83,8 @@ def fork(
     live: Literal["all", "llm"] = "all",
     tools: Tools | None = None,
     on_divergence: OnDivergence = "live",
+    completed: Completed = "rerun",
+    renamed: Mapping[str, str] | None = None,
     in_doubt: OnDoubt = "rerun",
 ) -> Rewound:
     """What if step `at` had gone otherwise?  `with playhead.fork(run_id, at=9, outcome={"error": "timeout"}) as run:`.
@@ -73,6 +93,9 @@ def fork(
     name: `pay`, `pay#2`), and goes on with another outcome there, as `resume` takes them, or simply live from there.
     A model's call may also be asked otherwise: `{"system": text}`, or `{"messages": {place: message, text or None}}`,
     which holds for later calls that begin alike.  The parent is unchanged.
+
+    A fork asks what if, so what goes live in it is executed, also a tool that had completed in the parent with the same
+    arguments: `completed`, `renamed`, `on_divergence` and `in_doubt` are as in `resume`, with other defaults.
 
     With `live="llm"` tools are not executed: they answer from the record when their arguments match, else by `tools`:
     "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the block raises NoRecord,
@@ -85,7 +108,8 @@ def fork(
         flush(0)  # as above
         deliver_the_dead()
         how: Tools = "live" if live == "all" else tools or "deny"
-        policy = policy_of(on_divergence, in_doubt, None, how)
+        policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
+        policy.patience_seconds = settings.replay_wait_seconds
         return prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)
 
     return Rewound(make, collector.close)
@@ -94,15 +118,22 @@ def fork(
 def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] = os.environ) -> None:
     """Makes the first run of this process go on from a record, where PLAYHEAD_RESUME or `playhead resume` says so.
 
-    Programs that this one starts are not asked the same.  Raises SystemExit where it cannot be done.
+    PLAYHEAD_RESUME_ON_DIVERGENCE, PLAYHEAD_RESUME_COMPLETED and PLAYHEAD_RESUME_IN_DOUBT are the options of the same
+    name, for PLAYHEAD_RESUME.  Programs that this one starts are not asked the same.  Raises SystemExit where it
+    cannot be done.
     """
     asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
+    chosen = {option: given for option in _CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
     if not asked and not run_id:
         return
     try:
+        for option, given in chosen.items():
+            if given not in _CHOICES[option]:
+                name = f"PLAYHEAD_RESUME_{option.upper()}"
+                raise SettingInvalid(f"{name}={given}: expected {' or '.join(_CHOICES[option])}")
         if not recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
-        what: dict[str, Any] = json.loads(asked) if asked else {"resume": run_id}
+        what: dict[str, Any] = json.loads(asked) if asked else {"resume": run_id, "options": chosen}
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
         place.next_run = rewound.waiting()

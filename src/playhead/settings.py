@@ -138,6 +138,14 @@ class Settings:
         s.SECONDS,
         "how long a resumed run is kept from other machines after each sign of life",
     )
+    # 1 s: branches that ran together are this far apart only where they wait for something that is not recorded; and a
+    # changed program stands still for so long before it is told.
+    replay_wait_seconds: float = setting(
+        "PLAYHEAD_REPLAY_WAIT_SECONDS",
+        1.0,
+        s.SECONDS,
+        "how long a call that a resumed run's record does not have waits for parallel branches before it has diverged",
+    )
     # 5 s: an exit that takes longer looks like a hang; what is not delivered by then stays in the journal.
     exit_timeout_seconds: float = setting(
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"

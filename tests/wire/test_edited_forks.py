@@ -1,6 +1,7 @@
 """What if the model had been told something else?  Forks whose messages a person has edited, with the real client."""
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -80,9 +81,12 @@ def agent(client: openai.OpenAI, calls: int = 3, *, streamed: bool = False) -> l
     return messages
 
 
-def run(client: openai.OpenAI, **how: Any) -> tuple[str, list[Any]]:
-    with playhead.run("shop") as run:
+def run(client: openai.OpenAI, *, is_cut_off: bool = False, **how: Any) -> tuple[str, list[Any]]:
+    messages: list[Any] = []
+    with contextlib.suppress(ConnectionError), playhead.run("shop") as run:
         messages = agent(client, **how)
+        if is_cut_off:
+            raise ConnectionError
     assert run.id is not None
     return run.id, messages
 
@@ -140,7 +144,10 @@ def test_a_fork_with_an_edit_can_be_resumed_to_its_own_answers(client: openai.Op
     assert asked() == []
     assert again.told.live == 0
     # Where the program goes on otherwise than the fork did, the prompt still is the edited one.
-    with playhead.resume(fork.id):
+    with playhead.fork(parent, at="chat#2", outcome={"system": BRIEF}) as fork:
+        run(client, is_cut_off=True)
+    asked()
+    with playhead.resume(fork.id, on_divergence="live"):
         run(client, calls=4)
     assert [request[0] for request in asked()] == [BRIEF, "You check."]
 
@@ -187,7 +194,7 @@ def test_an_edit_that_cannot_be_is_an_error_before_anything_runs(client: openai.
 
 
 def test_a_resumed_run_may_ask_otherwise_too(client: openai.OpenAI, asked: Asked):
-    parent, _ = run(client)
+    parent, _ = run(client, is_cut_off=True)
     asked()
     with playhead.resume(parent, outcomes={"chat#3": {"system": BRIEF}}):
         run(client)

@@ -8,6 +8,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 
 from playhead.api import twin
+from playhead.api.flow import current_flow, main_flow
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.port import Recorder, Redact, place, recorder
@@ -114,6 +115,9 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     if run.is_home:
         key = f"{span.path}:{kind}"
         mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
+        flow = span.flow = main_flow(run) if names.RUN_ROOT in mine else current_flow(run)
+        if flow.name:
+            mine[names.FLOW] = flow.name
         if run.replay is None:  # else it is counted when it turns out to be news
             mine[names.CALL_ORDER] = run.next_start()
     operation = _OPERATIONS.get(kind)

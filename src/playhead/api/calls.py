@@ -157,6 +157,8 @@ def finish(
                 span.attributes[names.UNRESTORABLE] = lost
             else:
                 _keep_faithful(span, output, output_name, items)
+            if span.run.replay is not None and names.RUN_ROOT in span.attributes:
+                span.run.replay.ended(span)
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed(f"record the output of {span.name!r}", error)
     _end(span)

@@ -3,12 +3,18 @@
 A run that is not replayed has none, and pays one comparison per call for it.
 """
 
+import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from playhead.api.flow import has_event_loop, is_alone
 from playhead.model import names
 from playhead.model.ref import ContentRef
+
+# Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
+_LOOK_AGAIN_SECONDS = 0.002
 
 if TYPE_CHECKING:
     from playhead.api.span import ObservedSpan
@@ -72,8 +78,16 @@ class Answer:
 class Replay(Protocol):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
-    def answer(self, span: "ObservedSpan", restore: Restore | None) -> Answer | None:
-        """The answer to a call whose arguments are in the span; None: execute it.
+    patience_seconds: float
+    """How long a call may wait while `is_undecided`."""
+
+    def is_undecided(self, span: "ObservedSpan") -> bool:
+        """Whether the answer depends on which calls other branches make: the caller may wait, and then ask."""
+        ...
+
+    def answer(self, span: "ObservedSpan", restore: Restore | None, *, waited: bool = False) -> Answer | None:
+        """The answer to a call whose arguments are in the span; None: execute it.  `waited`: the caller has waited for
+        other branches as long as it may.
 
         Raises RunStopped into the program: divergence and doubt are what its caller asked to hear of.
         """
@@ -83,9 +97,31 @@ class Replay(Protocol):
         """A call that is executed because others run inside it: decides its identity, and whether it is told again."""
         ...
 
+    def ended(self, root: "ObservedSpan") -> None:
+        """The run's root is about to end, without an error."""
+        ...
+
     def repeats(self, event: str, span: "ObservedSpan") -> bool:
         """Whether the record has this log event of the call already: then it is not told twice."""
         ...
+
+
+async def answered_async(span: "ObservedSpan") -> Answer | None:
+    """As `answered`, in a task: other branches go on meanwhile."""
+    replay = span.run.replay
+    if replay is None or not span.can_be_answered:
+        return None
+    return replay.answer(span, None, waited=await _waited(replay, span))
+
+
+async def _waited(replay: Replay, span: "ObservedSpan") -> bool:
+    """Whether it was possible to wait until the answer is decided, or for as long as it may be waited for."""
+    if not (has_event_loop() and replay.is_undecided(span)):
+        return False
+    until = time.monotonic() + replay.patience_seconds
+    while replay.is_undecided(span) and not is_alone() and time.monotonic() < until:  # noqa: ASYNC110 - threads come, too
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+    return True
 
 
 def answered(span: "ObservedSpan", restore: Restore | None = None) -> Answer | None:
@@ -93,15 +129,14 @@ def answered(span: "ObservedSpan", restore: Restore | None = None) -> Answer | N
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None
-    answer = replay.answer(span, restore)
-    if answer is not None and not answer.told:
-        equal_call(span)  # the next equal call has the second key, whether or not the first is executed again
-    return answer
+    return replay.answer(span, restore)
 
 
-def equal_call(span: "ObservedSpan") -> str:
-    """Says the same of a call in every attempt of its run: its place, its arguments, and which such call it is."""
+def call_identity(span: "ObservedSpan") -> str:
+    """Says the same of a call in every attempt of its run, and of no other call: its key, and its arguments.
+
+    A call that is executed again has the recorded call's key, however late it comes this time; a call that the record
+    does not have gets a key that the record does not have.
+    """
     arguments = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)
-    place = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
-    which = span.run.idempotency(f"{place} {arguments}", span.span_id)
-    return f"{span.run.id} {place} {arguments} {which}"
+    return f"{span.run.id} {span.attributes.get(names.CALL_KEY, '')} {arguments}"

@@ -35,13 +35,14 @@ class ActiveRun:
     """
 
     __slots__ = (
+        "_flows",
         "_forks",
         "_mutex",
         "attempt",
         "conversation",
         "ends",
+        "flow_prefix",
         "id",
-        "keys",
         "last",
         "occurrences",
         "recorded",
@@ -60,14 +61,15 @@ class ActiveRun:
         """Who answers its calls, for a run that is resumed or forked."""
         self.values: Any = None
         """What it reads besides its calls, where that is recorded: see `api.values`."""
-        self.keys: dict[str, list[int]] = {}
-        """Which equal calls have asked for an idempotency key, in order."""
         self.root: dict[str, Any] = {}
         """Attributes for its root, beside what the root itself says."""
         self.ends = count(1)
         self.last = 0
         """The number of the latest start or log event."""
         self.occurrences: dict[str, Any] = {}
+        self.flow_prefix = ""
+        """Before the numbers of its flows, where it goes on from a record that has such numbers, too."""
+        self._flows = count(1)
         self.conversation = Conversation()
         # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
@@ -90,20 +92,16 @@ class ActiveRun:
             self.last = number = self.last + 1
         return number
 
+    def flow_number(self) -> str:
+        """Another one with each call: see `api.flow`."""
+        return f"{self.flow_prefix}{next(self._flows)}"
+
     def occurrence(self, key: str) -> int:
         """1 for the first call with this path, kind and name, then 2, ..."""
         counter = self.occurrences.get(key)
         if counter is None:
             counter = self.occurrences.setdefault(key, count(1))
         return next(counter)
-
-    def idempotency(self, question: str, span_id: int) -> int:
-        """Which of the calls with this question it is: 1 for the first that asked for a key."""
-        with self._mutex:
-            asked = self.keys.setdefault(question, [])
-            if span_id not in asked:
-                asked.append(span_id)
-            return asked.index(span_id) + 1
 
 
 def about(session: Any, user: Any, tags: Any) -> dict[str, Any]:

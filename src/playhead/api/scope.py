@@ -18,9 +18,10 @@ from playhead.api.begin import begin
 from playhead.api.calls import current_span, enter, fail, finish, is_announced, set_payload
 from playhead.api.compressing import threads_of
 from playhead.api.entered import Entered
+from playhead.api.flow import enter_flow, flow_here, leave_flow
 from playhead.api.guard import swallowed
 from playhead.api.port import Frames, Recorder, Redact, recorder
-from playhead.api.replaying import equal_call
+from playhead.api.replaying import call_identity
 from playhead.api.run import about
 from playhead.api.span import ObservedSpan
 from playhead.api.values import kinds_of, record_values
@@ -158,7 +159,7 @@ def idempotency_key() -> str | None:
     span = current_span()
     if span is None:
         return None
-    return hashlib.sha256(equal_call(span).encode()).hexdigest()[:32]
+    return hashlib.sha256(call_identity(span).encode()).hexdigest()[:32]
 
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
@@ -214,20 +215,22 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
 
     `executor.submit(playhead.propagate(work), item)`.  A coroutine function's coroutine is bound, too.
     """
-    where = otel.get_current()
+    where, flow = otel.get_current(), flow_here()
 
     async def awaited(*args: Any, **kwargs: Any) -> Any:
-        token = otel.attach(where)
+        token, before = otel.attach(where), enter_flow(flow)
         try:
             return await cast(Any, function)(*args, **kwargs)
         finally:
+            leave_flow(before)
             otel.detach(token)
 
     def propagated(*args: P.args, **kwargs: P.kwargs) -> R:
-        token = otel.attach(where)
+        token, before = otel.attach(where), enter_flow(flow)
         try:
             return function(*args, **kwargs)
         finally:
+            leave_flow(before)
             otel.detach(token)
 
     bound = cast(Callable[P, R], awaited) if inspect.iscoroutinefunction(function) else propagated

@@ -14,6 +14,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
+from playhead.api.flow import Flow
 from playhead.api.guard import swallowed
 from playhead.api.port import Recorder, Redact
 from playhead.api.run import ActiveRun
@@ -52,6 +53,7 @@ class ObservedSpan(trace.Span):
         "attributes",
         "end_ns",
         "events",
+        "flow",
         "frames",
         "ids",
         "kind",
@@ -61,6 +63,7 @@ class ObservedSpan(trace.Span):
         "otel_kind",
         "parent_id",
         "path",
+        "recorded",
         "recorder",
         "redact",
         "run",
@@ -112,6 +115,9 @@ class ObservedSpan(trace.Span):
         self.silent = False
         self.announced = False
         self.live = False
+        self.recorded: Any = None
+        """The record's call that this one is, as far as the record has an end of it."""
+        self.flow: Flow | None = None
 
     @property
     def can_be_answered(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from opentelemetry.context import Context
 
 from playhead.api.calls import abort, attach, enter, fail, finish, pause
-from playhead.api.replaying import Answer, answered
+from playhead.api.replaying import Answer, answered, answered_async
 from playhead.api.span import ObservedSpan
 
 Begin = Callable[[], ObservedSpan | None]
@@ -84,7 +84,7 @@ async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted")
     if span is None:
         return await coroutine
     try:
-        answer = answered(span)
+        answer = await answered_async(span)
     except BaseException:
         coroutine.close()
         raise
@@ -146,7 +146,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
 async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
     """An asynchronous generator; one that is dropped without being closed ends its span when it is collected."""
     span = begin()
-    answer = answered(span) if span is not None else None
+    answer = await answered_async(span) if span is not None else None
     if span is not None and answer is not None:
         await steps.aclose()
         for item in _items(span, output, answer):

@@ -27,6 +27,7 @@ from playhead.settings import load
 _AT_A_TIME = 4
 _Z = 1.96  # 95 %
 _MOST_SHOWN = 100
+_BEGINS_JSON = ("{", "[", '"')
 
 Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
 
@@ -39,8 +40,22 @@ def resume(
         str, typer.Option(help="A tool that had begun when the process died: raise, or rerun.")
     ] = "raise",
     on_divergence: Annotated[
-        str, typer.Option(help="The program asks something else than it did: live, or raise.")
-    ] = "live",
+        str, typer.Option(help="The program asks something else than it did: raise, or live.")
+    ] = "raise",
+    completed: Annotated[
+        str,
+        typer.Option(
+            help="With --on-divergence live, a tool that had completed with the same arguments: raise, reuse (its "
+            "recorded result), or rerun."
+        ),
+    ] = "raise",
+    renamed: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="OLD=NEW: the path of an observed function that has another name or place now. May be given again.",
+            show_default=False,
+        ),
+    ] = None,
     outcome: Annotated[
         list[str] | None,
         typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
@@ -52,8 +67,7 @@ def resume(
     playhead resume [OPTIONS] RUN -- python agent.py
     """
     _one_of("in-doubt", in_doubt, "raise", "rerun")
-    _one_of("on-divergence", on_divergence, "live", "raise")
-    options: dict[str, Any] = {"in_doubt": in_doubt, "on_divergence": on_divergence, "force": force}
+    options: dict[str, Any] = {"in_doubt": in_doubt, "force": force} | _diverged(on_divergence, completed, renamed)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
     what = {"resume": _run_id(ctx, run), "options": options}
     raise typer.Exit(subprocess.run(program, env=_environ(what), check=False).returncode)  # noqa: S603 - the user's own
@@ -73,6 +87,16 @@ def fork(
     ] = None,
     live: Annotated[str, typer.Option(help="What runs live after it: all, or llm (tools are not executed).")] = "all",
     tools: Annotated[str, typer.Option(help="With --live llm, tools that the record cannot answer: deny.")] = "deny",
+    in_doubt: Annotated[str, typer.Option(help="A tool whose result cannot be given back: rerun, or raise.")] = "rerun",
+    on_divergence: Annotated[
+        str, typer.Option(help="Before the step, the program asks something else than it did: live, or raise.")
+    ] = "live",
+    completed: Annotated[
+        str, typer.Option(help="What had completed and goes live all the same: rerun, reuse, or raise.")
+    ] = "rerun",
+    renamed: Annotated[
+        list[str] | None, typer.Option(help="OLD=NEW, as of `resume`. May be given again.", show_default=False)
+    ] = None,
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
 ) -> None:
     """Run a program again up to a step, and on from there with another outcome, as a new run.
@@ -82,6 +106,8 @@ def fork(
     _one_of("live", live, "all", "llm")
     _one_of("tools", tools, "deny")
     options: dict[str, Any] = {"at": int(at) if at.isdecimal() and len(at) < 16 else at, "live": live}
+    _one_of("in-doubt", in_doubt, "raise", "rerun")
+    options |= {"in_doubt": in_doubt} | _diverged(on_divergence, completed, renamed)
     options["tools"] = tools if live == "llm" else None
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
@@ -161,10 +187,28 @@ def _named_outcome(given: str) -> tuple[str, Any]:
     return at, _outcome(outcome)
 
 
+def _diverged(on_divergence: str, completed: str, renamed: list[str] | None) -> dict[str, Any]:
+    _one_of("on-divergence", on_divergence, "raise", "live")
+    _one_of("completed", completed, "raise", "reuse", "rerun")
+    paths: dict[str, str] = {}
+    for given in renamed or ():
+        old, _, new = given.partition("=")
+        if not old or not new:
+            raise SettingInvalid(f"--renamed {given}: expected OLD=NEW, for example trip/plan=trip/make_plan")
+        paths[old] = new
+    return {"on_divergence": on_divergence, "completed": completed, "renamed": paths}
+
+
 def _outcome(given: str) -> Any:
     try:
         return json.loads(given)
-    except ValueError:
+    except ValueError as error:
+        if given.lstrip()[:1] in _BEGINS_JSON:
+            expected = 'JSON such as {"result": 5} or {"error": "timeout"}, quoted for your shell, or a plain text'
+            raise SettingInvalid(
+                f"--outcome {given}: this begins like JSON and is none ({error}); expected {expected} "
+                '(a text that begins with {, [ or " has to be a JSON string)'
+            ) from error
         return given  # a text: what a tool returned, or a model said
 
 

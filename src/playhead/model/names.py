@@ -78,6 +78,8 @@ CALL_ORDER: Final = "playhead.call.order"
 # An end is placed after the last start that it saw, and among such ends by its own count.
 CALL_ENDED_AFTER: Final = "playhead.call.ended_after"
 CALL_END_ORDER: Final = "playhead.call.end_order"
+# Which flow of execution made the call, where that is not the one that the run began in: NUMBER<PARENT.
+FLOW: Final = "playhead.call.flow"
 CODE: Final = "playhead.code"
 OUTPUT_TYPE: Final = "playhead.output_type"  # text | bytes | json: equal bytes of several types have one ref
 # Of a model call that a fork has edited: what the program asked, and which edit the model saw instead.
@@ -101,7 +103,7 @@ HANDOFF: Final = "playhead.handoff"
 ANNOTATION: Final = "playhead.annotation"
 PLAN: Final = "playhead.plan"
 COMPRESSED: Final = "playhead.compressed"
-DIVERGENCE_HOW: Final = "playhead.divergence.how"  # with DIVERGED: changed | inserted
+DIVERGENCE_HOW: Final = "playhead.divergence.how"  # with DIVERGED: changed | inserted | renamed | not_called_again
 DIVERGENCE_CALL: Final = "playhead.divergence.call"  # path of the call that is not as recorded
 DIVERGENCE_REF: Final = "playhead.divergence_ref"  # JSON: how, report
 VALUE_READ: Final = "playhead.value_read"  # the clock, a seed, a UUID

@@ -6,9 +6,11 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from playhead.api.calls import tell_after_all, tell_enclosing
+from playhead.api.flow import Flow, in_event_loop, is_alone
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import warn_once
 from playhead.api.replaying import Answer, Restore
@@ -18,12 +20,22 @@ from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError,
 from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.span import LogEvent
-from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of
+from playhead.replay.calls import Outcome, Question, RecordedCall, place_of, question_of
 from playhead.replay.divergence import diverged
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
+from playhead.replay.enclosing import Enclosing
 from playhead.replay.identity import adopt, is_live
-from playhead.replay.matching import Beyond, Diverged, Found, Matcher
-from playhead.replay.policy import Policy, Told, Tools, in_doubt_sentence, is_open
+from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
+from playhead.replay.policy import (
+    DIVERGENCE_OPTIONS,
+    Policy,
+    Told,
+    Tools,
+    completed_run_sentence,
+    completed_sentence,
+    in_doubt_sentence,
+    is_open,
+)
 from playhead.replay.record import Record, WithRecent
 from playhead.replay.restoring import given, restored
 
@@ -32,6 +44,9 @@ log = logging.getLogger("playhead")
 # Asking a model or an index again changes nothing in the world but the bill.
 _HARMLESS = frozenset({"llm", "embedding", "retriever"})
 _NOTHING: Any = object()
+_FOREVER = 2**62
+# More say no more than that another program is running.
+_MOST_MISSED = 20
 
 
 class RecordReplay:
@@ -46,17 +61,24 @@ class RecordReplay:
         same_run: bool,
         beyond: list[RecordedCall],
         upto: int = 0,
+        completed_run: str | None = None,
     ):
         """`calls` answer; `beyond` (a fork's parent after the cut) answer only tools that must not be executed.
 
-        `upto`: the order of the call at which a fork parts: log events before it are shared."""
+        `upto`: the order of the call at which a fork parts: log events before it are shared.  `completed_run`: the id
+        of a run that has completed, which gives its results again, and nothing else."""
         self.record = record
         self.policy = policy
         self.told = Told()
+        self.patience_seconds = policy.patience_seconds
         self._same_run = same_run
-        self._answerable = Matcher([call for call in calls if call.can_answer])
+        self._upto = _FOREVER if same_run else upto
+        self._completed_run = completed_run
+        self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
         self._beyond = Matcher([call for call in beyond if call.kind == "tool"])
-        self._enclosing = {str(call.span.attributes.get(names.CALL_KEY)): call for call in calls}
+        self._enclosing = Enclosing(calls, self._answerable.recorded_places, same_run=same_run)
+        self._inside = _inside(calls)
+        self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
         shared = [entry for entry in record.logs if same_run or _is_shared(entry, upto)]
         # The calls that run again may have ids of their own: what was said in them is found by where they stand.
@@ -69,8 +91,7 @@ class RecordReplay:
             for entry in shared
             if same_run and entry.span_id not in keys and names.CALL_KEY in entry.attributes
         }
-        self._parents = {call.span.span_id: call.span.parent_id for call in calls}
-        self._answered: set[str | None] = set()
+        self._numbers = _last_numbers([*(call.key for call in calls), *self._only_said])
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
@@ -78,13 +99,17 @@ class RecordReplay:
 
     # --- api.replaying.Replay -----------------------------------------------------------------------------------------
 
-    def answer(self, span: ObservedSpan, restore: Restore | None) -> Answer | None:
+    def is_undecided(self, span: ObservedSpan) -> bool:
+        """Whether the verdict depends on which other branches come."""
+        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*_asked(span))
+
+    def answer(self, span: ObservedSpan, restore: Restore | None, *, waited: bool = False) -> Answer | None:
         """The recorded answer; None: execute the call.  Raises RunStopped, and from then on for every call: a program
         that takes it for an error of a tool must not go on either."""
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
         try:
-            answer = self._answer(span, restore)
+            answer = self._answer(span, restore, waited=waited)
         except RunStopped as stopped:
             self._stopped = stopped
             raise
@@ -95,20 +120,31 @@ class RecordReplay:
     def enclosing(self, span: ObservedSpan) -> None:
         """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""
         is_root = names.RUN_ROOT in span.attributes
-        key = str(span.attributes.get(names.CALL_KEY))
-        call, said = self._enclosing.pop(key, None), self._only_said.pop(key, None)
+        said = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
+        call = None if is_live(span) else self._enclosing.take(span)
+        if call is not None and span.flow is not None and any(call.question):
+            self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
         if said is not None and said.span_id is not None and not is_live(span):
             span.span_id = int(said.span_id, 16)
-        elif call is not None and not is_live(span):
+        elif call is not None:
+            if not is_open(call):
+                span.recorded = call
+            span.attributes[names.CALL_KEY] = call.key
             if is_open(call) and self._same_run:
                 adopt(span, call)
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
                 span.silent = True
-        if is_root and not span.silent:
+        elif self._same_run and names.CALL_KEY in span.attributes:
+            span.attributes[names.CALL_KEY] = self._new_key(span)
+        if self._completed_run is not None:
+            span.silent = True
+        elif is_root and not span.silent:
             self._say_resumed(span)
 
     def repeats(self, event: str, span: ObservedSpan) -> bool:
         """As many as the record has of this call; one that asks something else than it did says something new."""
+        if self._completed_run is not None:
+            return True
         if is_live(span) or (span.can_be_answered and not span.announced):
             return False
         key = (event, str(span.attributes.get(names.CALL_KEY)))
@@ -120,49 +156,114 @@ class RecordReplay:
             tell_after_all(span)
         return left > 0
 
+    def ended(self, root: ObservedSpan) -> None:
+        """The program has come to its end.  What it was expected to call again, and has not, is told."""
+        if self._completed_run is not None or not self._same_run or not root.recorder.content:
+            return
+        missed = [call for call in self._answerable.missed() if call.is_settled]
+        for call in missed[:_MOST_MISSED]:
+            report = f"{call.place} had completed, and the program has not called it again: was it removed, or changed?"
+            log.warning("%s", report)
+            said = {names.DIVERGENCE_HOW: "not_called_again", names.DIVERGENCE_CALL: call.key}
+            say_of(root, names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": "not_called_again", "report": report}})
+        if len(missed) > _MOST_MISSED:
+            log.warning("%d more completed calls were not called again", len(missed) - _MOST_MISSED)
+
     def left(self) -> list[RecordedCall]:
         """Recorded calls that were not made again; those inside a call that was answered need not be."""
-        return [call for call in self._answerable.left() if not self._is_inside_answered(call)]
-
-    def _is_inside_answered(self, call: RecordedCall) -> bool:
-        at = call.span.parent_id
-        while at is not None and at not in self._answered:
-            at = self._parents.get(at)
-        return at is not None
+        return self._answerable.left()
 
     # --- what a verdict means -----------------------------------------------------------------------------------------
 
-    def _answer(self, span: ObservedSpan, restore: Restore | None) -> Answer | None:
+    def _may_compare(self, span: ObservedSpan) -> bool:
+        return span.recorder.content and not is_live(span)
+
+    def _answer(self, span: ObservedSpan, restore: Restore | None, *, waited: bool) -> Answer | None:
         if not span.recorder.content:
+            self._refuse("PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared")
             warn_once(
                 "replay without content", "PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared: all live"
             )
             return self._live(span)
         if is_live(span):
-            return self._live(span)
-        match self._answerable.match(place_of(span.attributes), question_of(span.attributes)):
+            return self._live_unless_completed(span, restore)
+        match self._verdict(span, waited=waited):
             case Found(call):
                 return self._found(span, call, restore)
             case Diverged(how, expected):
                 return self._diverged(span, how, expected, restore)
             case Beyond():
+                unchecked = self._answerable.unchecked(place_of(span.attributes), span.flow)
+                if unchecked is not None:
+                    return self._in_doubt(span, unchecked, restore, "its arguments are not recorded")
+                self._refuse(f"{span.attributes.get(names.CALL_KEY)} is not in its record")
                 return self._live(span)
+
+    def _verdict(self, span: ObservedSpan, *, waited: bool) -> Match:
+        """Waits, for a while, where another branch may still come for what is left, and waiting holds up nobody."""
+        waits = not (waited or in_event_loop())
+        verdict = self._answerable.match(*_asked(span), patience_seconds=self.patience_seconds if waits else 0)
+        if isinstance(verdict, Diverged) and not (waited or waits) and verdict.certainty is Certainty.POSSIBLE:
+            # A synchronous call in a task: nobody else can come while it waits.
+            verdict = verdict if is_alone() else Beyond()
+        if isinstance(verdict, Beyond) and any(question_of(span.attributes)):
+            around = self._completed_around(span)
+            return Diverged("inserted", around) if around is not None else verdict
+        return verdict
+
+    def _completed_around(self, span: ObservedSpan) -> RecordedCall | None:
+        """A call around it that had completed in the record, without this one inside."""
+        above = span.above
+        while above is not None:
+            call = above.recorded
+            flow = above.flow.name if above.flow is not None else None
+            # In another flow, an equal call that had not come to its end may have been taken for this one.
+            if call is not None and call.flow == flow and call.outcome is Outcome.COMPLETED and self._had_ended(call):
+                is_left = names.OUTCOME in call.span.attributes  # a generator, which may be read further this time
+                return None if is_left or self._outlived(call) else call
+            above = above.above
+        return None
+
+    def _had_ended(self, call: RecordedCall) -> bool:
+        """Whether that is shared: what was under way where a fork parts, goes on there."""
+        return call.ended is not None and call.ended[0] < self._upto
+
+    def _outlived(self, around: RecordedCall) -> bool:
+        """Whether a call inside went on after the one around it: tasks that nobody waited for may still begin."""
+        end = _FOREVER if around.ended is None else around.ended[0]
+        inner = self._inside.get(around.span.span_id, [])
+        return any(call.order > end or call.ended is None or call.ended[0] > end for call in inner)
+
+    def _refuse(self, what: str, call: RecordedCall | None = None) -> None:
+        """Of a run that has completed: `call` is where to fork it instead, by default its last one."""
+        if self._completed_run is not None:
+            at = call or self._last
+            raise ReplayDiverged(completed_run_sentence(self._completed_run, what, at.span.span_id if at else "SEQ"))
 
     def _found(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
         outcome = self.policy.outcomes.pop(call.span.span_id, _NOTHING)
         if outcome is not _NOTHING:
+            self._cover(span, call)
             return self._given(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None)
+        return self._recorded_answer(span, call, restore)
+
+    def _recorded_answer(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
         try:
             answer = restored(self.record, call, restore)
         except CannotRestore as error:
             return self._in_doubt(span, call, restore, str(error))
+        self._cover(span, call)
         with self._mutex:
             self.told.answered += 1
-            self._answered.add(call.span.span_id)
         self._tell_of_code(span, call)
         return answer
+
+    def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
+        inner = self._inside.get(call.span.span_id)
+        if inner:
+            self._answerable.cover([each for each in inner if each.can_answer], span.flow)
 
     def _tell_of_code(self, span: ObservedSpan, call: RecordedCall) -> None:
         """The same question to another function may have another answer: that is for a person to judge."""
@@ -178,11 +279,13 @@ class RecordReplay:
     def _in_doubt(
         self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None
     ) -> Answer | None:
+        self._refuse(f"{call.place} {'is in doubt' if why is None else f'cannot be given back: {why}'}", call)
         with self._mutex:
             self.told.in_doubt.append(call.place)
         if call.kind not in _HARMLESS and not span.attributes.get(names.IDEMPOTENT):
             how = self.policy.in_doubt
             if callable(how):
+                self._cover(span, call)
                 return self._given(span, how(call), call, restore)
             if how == "raise":
                 raise InDoubt(in_doubt_sentence(call, self._arguments(span), why))
@@ -190,33 +293,61 @@ class RecordReplay:
             warn_once(f"again {call.place} {why}", f"{call.place} is executed again: {why}")
         if self._same_run and is_open(call):
             adopt(span, call)
-        return self._live(span)
+        return self._live(span, again=call)
 
     def _diverged(self, span: ObservedSpan, how: str, expected: RecordedCall, restore: Restore | None) -> Answer | None:
         report = diverged(how, span.attributes, expected, WithRecent(self.record, span.frames))
+        self._refuse(str(report), expected if expected.can_answer else None)
         with self._mutex:
             self.told.divergences.append(report)
         policy = self.policy.on_divergence
         if policy == "raise":
-            raise ReplayDiverged(str(report))
+            raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
         if callable(policy) and (outcome := policy(report)) is not None:
             return self._given(span, outcome, expected, restore)
         log.warning("from here on this branch runs live: %s", report)
         if span.above is not None:
             span.above.live = True
-        answer = self._live(span)
+        self._answerable.give_up(span.above.path if span.above is not None else None, span.flow, expected)
+        answer = self._live_unless_completed(span, restore)
         said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.place}
         say(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
         return answer
 
-    def _live(self, span: ObservedSpan) -> Answer | None:
+    def _live_unless_completed(self, span: ObservedSpan, restore: Restore | None) -> Answer | None:
+        """Where the run has diverged: a tool that had completed with the same arguments is neither executed again nor
+        answered from before the change, unless that was asked for."""
+        if span.kind in _HARMLESS or self.policy.tools != "live":
+            return self._live(span)
+        call = self._answerable.completed(place_of(span.attributes), span.kind, question_of(span.attributes))
+        if call is None:
+            return self._live(span)
+        if span.attributes.get(names.IDEMPOTENT) or self.policy.completed == "rerun":
+            return self._live(span, again=call)
+        if self.policy.completed == "reuse":
+            return self._recorded_answer(span, call, restore)
+        with self._mutex:
+            self.told.in_doubt.append(call.place)
+        raise InDoubt(completed_sentence(call, self._arguments(span)))
+
+    def _live(self, span: ObservedSpan, again: RecordedCall | None = None) -> Answer | None:
+        """`again`: the recorded call that is executed again, whose key it keeps."""
         tools = self.policy.tools
         if span.kind == "tool" and tools != "live":
             return self._without_executing(span, tools)
         with self._mutex:
             self.told.live += 1
+        if self._same_run:
+            span.attributes[names.CALL_KEY] = self._new_key(span) if again is None else again.key
         self._news(span)
         return None
+
+    def _new_key(self, span: ObservedSpan) -> str:
+        """One that no call of the record has: others may have come in another order this time."""
+        place = place_of(span.attributes)
+        with self._mutex:
+            number = self._numbers[place] = self._numbers.get(place, 0) + 1
+        return f"{place}#{number}"
 
     def _without_executing(self, span: ObservedSpan, tools: Tools) -> Answer:
         match self._beyond.match(place_of(span.attributes), question_of(span.attributes)):
@@ -241,8 +372,10 @@ class RecordReplay:
         if restore is not None and is_edit(outcome, call):
             return self._edited(span, outcome, call)
         self._news(span)
-        if self._same_run and is_open(call):
-            adopt(span, call)
+        if self._same_run:
+            span.attributes[names.CALL_KEY] = call.key
+            if is_open(call):
+                adopt(span, call)
         try:
             return given(self.record, outcome, call, restore)
         except CannotRestore as error:
@@ -257,7 +390,7 @@ class RecordReplay:
             self._rules = (*self._rules, rule)
         if self._same_run and is_open(call):
             adopt(span, call)
-        self._live(span)
+        self._live(span, again=call)
         return Answer(edit=Edits(self._rules, call.place))
 
     def _news(self, span: ObservedSpan) -> None:
@@ -283,3 +416,28 @@ class RecordReplay:
 
 def _is_shared(entry: LogEvent, upto: int) -> bool:
     return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto
+
+
+def _asked(span: ObservedSpan) -> tuple[str, Question, Flow | None]:
+    return place_of(span.attributes), question_of(span.attributes), span.flow
+
+
+def _inside(calls: list[RecordedCall]) -> dict[str, list[RecordedCall]]:
+    """Each call's id → the calls that were made inside it, at any depth."""
+    by_id = {call.span.span_id: call for call in calls}
+    found: dict[str, list[RecordedCall]] = {}
+    for call in calls:
+        above = call.span.parent_id
+        while above is not None and above in by_id:
+            found.setdefault(above, []).append(call)
+            above = by_id[above].span.parent_id
+    return found
+
+
+def _last_numbers(keys: Iterable[str]) -> dict[str, int]:
+    """Each place → the highest number of a call there."""
+    found: dict[str, int] = {}
+    for key in keys:
+        place, _, number = key.rpartition("#")
+        found[place] = max(found.get(place, 0), int(number) if number.isdecimal() else 0)
+    return found

@@ -41,6 +41,18 @@ class RecordedCall:
     order: int
     ended: tuple[int, int] | None
     span: Span
+    flow: str = ""
+    """The flow of execution that made it: see `api.flow`."""
+
+    @property
+    def key(self) -> str:
+        """Its place, and which call with that place it is."""
+        return str(self.span.attributes.get(names.CALL_KEY, ""))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known what came of it."""
+        return self.outcome is not Outcome.IN_DOUBT
 
     @property
     def branch(self) -> str:
@@ -82,7 +94,8 @@ def place_of(attributes: Mapping[str, Any]) -> str:
 def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
     """The calls of a record in the order in which they started; a span and its announcement are one call.
 
-    Where attempts repeated a call, the last that ended counts.
+    Where attempts repeated a call, the last that ended counts: one that goes on under the recorded identity has the
+    span's id, and one that was executed anew (it was cancelled, or could not be given back) has the call's key.
     """
     by_id: dict[str, Span] = {}
     for span in spans:
@@ -90,7 +103,18 @@ def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
         if known is None or known.end_ns is None:
             by_id[span.span_id] = span
     calls = [_call(span) for span in by_id.values() if names.CALL_ORDER in span.attributes]
-    return sorted(calls, key=lambda call: call.order)
+    latest: dict[tuple[object, ...], int] = {}
+    for call in calls:
+        latest[_identity(call)] = max(_attempt(call), latest.get(_identity(call), 0))
+    return sorted((call for call in calls if _attempt(call) == latest[_identity(call)]), key=lambda call: call.order)
+
+
+def _identity(call: RecordedCall) -> tuple[object, ...]:
+    return call.span.attributes.get(names.RUN_ID), call.key, call.question
+
+
+def _attempt(call: RecordedCall) -> int:
+    return int(call.span.attributes.get(names.RUN_ATTEMPT, 0))
 
 
 def _call(span: Span) -> RecordedCall:
@@ -105,6 +129,7 @@ def _call(span: Span) -> RecordedCall:
         order=int(attributes[names.CALL_ORDER]),
         ended=_ended(attributes) if span.end_ns is not None else None,
         span=span,
+        flow=str(attributes.get(names.FLOW, "")),
     )
 
 

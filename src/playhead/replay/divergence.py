@@ -9,7 +9,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_text, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.calls import RecordedCall, asked_system, asked_thread
+from playhead.replay.calls import RecordedCall, asked_system, asked_thread, question_of
 from playhead.replay.record import Record
 
 _WORDS = {
@@ -18,6 +18,11 @@ _WORDS = {
     names.REQUEST_REF: "request settings",
     names.TOOL_ARGUMENTS_REF: "arguments",
     names.INPUT_REF: "arguments",
+}
+_VERBS = {
+    "changed": "asks something else than it did",
+    "renamed": "is in the record under another path",
+    "not_called_again": "was not called again",
 }
 _MOST_LINES = 40
 _MOST_WIDTH = 300
@@ -43,7 +48,7 @@ class Divergence:
     notes: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
-        verb = "asks something else than it did" if self.how == "changed" else "is not in the record here"
+        verb = _VERBS.get(self.how, "is not in the record here")
         lines = [f"{self.place} {verb} (recorded call {self.recorded_order})"]
         for change in self.changes:
             lines += [f"  {change.what} changed:", *(f"    {line}" for line in change.lines)]
@@ -56,14 +61,38 @@ def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, re
     """Compares the call (`attributes` of its span) with the recorded one; `record` has the contents of both."""
     place = str(attributes.get(names.CALL_KEY, ""))
     code, then = attributes.get(names.CODE), expected.span.attributes.get(names.CODE)
+    if how == "renamed":
+        code_changed = code is not None and code != then
+        return Divergence(how, place, expected.order, (), code_changed, _renamed(place, expected))
     if how == "inserted":
-        note = f"the record goes on with {expected.place}"
-        return Divergence(how, place, expected.order, (), code is not None and code != then, (note,))
+        notes = [f"the record goes on with {expected.place}"]
+        if not expected.can_answer:
+            notes = [f"{expected.place} had completed without such a call"]
+        elif question_of(attributes) == expected.question and attributes.get(names.KIND) == expected.kind:
+            notes.append(f"with the same arguments: was {expected.name} renamed?")
+        return Divergence(how, place, expected.order, (), False, tuple(notes))
     changes = [change for name in _WORDS if (change := _value_change(name, attributes, expected, record))]
     thread = _thread_change(attributes, expected, record)
     return Divergence(
         how, place, expected.order, (*thread, *changes), code is not None and then is not None and code != then
     )
+
+
+def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
+    """What has become of the path: told, and as the option with which to resume."""
+    old, new = (at.rpartition(":")[0].split("/") for at in (expected.place, key))
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    was, is_now = "/".join(old), "/".join(new)
+    if is_now.startswith(f"{was}/"):
+        what = f"calls in {was} are now made in {is_now}"
+    elif was.startswith(f"{is_now}/"):
+        what = f"calls in {was} are now made in {is_now} itself"
+    else:
+        what = f"it looks as if {was} was renamed to {is_now}"
+    option = f"if so, resume with renamed={{{was!r}: {is_now!r}}}, or playhead resume --renamed {was}={is_now}"
+    return f"the record has {expected.place} with the same arguments: {what}", option
 
 
 def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Change | None:

@@ -16,7 +16,7 @@ from playhead.replay.answering import RecordReplay
 from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.editing import is_edit, rule_of
 from playhead.replay.lease import Lease, Terms, local_lease, refused
-from playhead.replay.policy import OnDivergence, OnDoubt, Policy, Told, Tools
+from playhead.replay.policy import Policy, Told, completed_run_sentence
 from playhead.replay.record import Both, Record, WithParent, read_local
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.values_given import give_values
@@ -116,10 +116,15 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
         raise
     if lease is not None and not needs_lease:
         lease.release()
+    if not needs_lease and policy.outcomes:  # what came of its calls is known, and other runs may have been told
+        at = next(call.name for call in calls if call.span.span_id in policy.outcomes)
+        raise ReplayError(completed_run_sentence(run_id, "it takes no other outcomes", at))
     run = ActiveRun(run_id=run_id, attempt=1 + _attempt(record))
+    run.flow_prefix = f"{run.attempt}."
     run.root = _fork_of(run_id, record)
     _go_on_counting(run, record, calls)
-    replay = RecordReplay(record, calls, policy, same_run=True, beyond=[])
+    completed_run = None if needs_lease else run_id
+    replay = RecordReplay(record, calls, policy, same_run=True, beyond=[], completed_run=completed_run)
     run.replay = replay
     give_values(run, record)
     return run, replay, lease if needs_lease else None
@@ -132,8 +137,9 @@ def _leased(
     completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
     record = read_record(run_id, terms.journal_dir, client)
     calls = recorded_calls(record.spans)
-    roots = [call for call in calls if names.RUN_ROOT in call.span.attributes]
-    if any(root.outcome is Outcome.COMPLETED for root in roots) and not policy.outcomes:
+    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
+    roots = [call for call in own if names.RUN_ROOT in call.span.attributes]
+    if any(root.outcome is Outcome.COMPLETED for root in roots):
         return record, calls, False
     if lease is None:
         raise refused(run_id, holder)
@@ -189,6 +195,7 @@ def prepare_fork(
     if isinstance(at, int):
         run.root[names.FORK_AT] = at
     run.last = cut.order - 1
+    run.flow_prefix = f"f{cut.order}."
     beyond = [call for call in calls if call not in before] if live == "llm" else []
     replay = RecordReplay(record, before, policy, same_run=False, beyond=beyond, upto=cut.order)
     run.replay = replay
@@ -224,13 +231,6 @@ def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
     if not remote.spans:
         raise NoRecord(f"run {run_id} is neither in the journal in {journal_dir} nor in the collector")
     return remote
-
-
-def policy_of(
-    on_divergence: OnDivergence, in_doubt: OnDoubt, outcomes: dict[Any, Any] | None = None, tools: Tools = "live"
-) -> Policy:
-    """What to do where the record does not simply answer."""
-    return Policy(on_divergence, in_doubt, tools, dict(outcomes or {}))
 
 
 def _fork_of(run_id: str, record: Record) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What to do where a record does not simply answer, and what came of replaying."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ from playhead.replay.divergence import Divergence
 
 OnDivergence = Literal["live", "raise"] | Callable[[Divergence], Any]
 OnDoubt = Literal["rerun", "raise"] | Callable[[RecordedCall], Any]
+Completed = Literal["raise", "reuse", "rerun"]
 Tools = Literal["live", "deny"] | Callable[[str, Any], Any]
 
 
@@ -16,9 +17,15 @@ Tools = Literal["live", "deny"] | Callable[[str, Any], Any]
 class Policy:
     """What to do where the record does not simply answer."""
 
-    on_divergence: OnDivergence = "live"
+    on_divergence: OnDivergence = "raise"
     in_doubt: OnDoubt = "raise"
     tools: Tools = "live"
+    completed: Completed = "raise"
+    """Of a tool that had completed with the same arguments, where the run has diverged and goes on live."""
+    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Paths of enclosing calls, as recorded → as they are now."""
+    patience_seconds: float = 1.0
+    """How long a call that the record does not have waits for other branches to come for what is left of the record."""
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
     """Span id → an outcome that stands in for what is not known, or for what was."""
 
@@ -35,6 +42,13 @@ class Told:
     """Functions that are not what they were, and whose recorded results were given all the same."""
 
 
+DIVERGENCE_OPTIONS = (
+    "It was not executed, and the run is as it was. Resume it with the program as it was; or let the changed part run "
+    "live: on_divergence='live' (playhead resume --on-divergence live), where completed='reuse' gives tools that had "
+    "completed their recorded results, and completed='rerun' executes them again; or make a new run: playhead.fork(...)"
+)
+
+
 def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> str:
     """For the person who has to decide; `why`: it is known to have ended, but cannot be given back."""
     if why is not None:
@@ -47,6 +61,25 @@ def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> st
         f"{what}; its arguments: {arguments!r}. Look, and then say what came of it (playhead resume --outcome "
         f"{call.span.span_id}=RESULT), or let it run again (in_doubt='rerun', or @observe(idempotent=True) if running "
         "it twice does no harm)"
+    )
+
+
+def completed_sentence(call: RecordedCall, arguments: Any) -> str:
+    """For the person who has to decide about a tool that had completed before the run diverged."""
+    return (
+        f"{call.place} had completed with these arguments before the program changed: {arguments!r}. Executing it "
+        "again may do the same twice, and its recorded result may be of another state of things: give it that result "
+        "(completed='reuse', or playhead resume --completed reuse), or let it run again "
+        "(@observe(idempotent=True) if running it twice does no harm, or completed='rerun')"
+    )
+
+
+def completed_run_sentence(run_id: str, what: str, at: str) -> str:
+    """A run that has completed only gives its results again."""
+    return (
+        f"run {run_id} has completed, and only gives its recorded results again; nothing else is executed. To go on "
+        f"from it with the changed program, make a new run of it: playhead.fork({run_id!r}, at={at!r}), or "
+        f"playhead fork {run_id} --at {at} -- PROGRAM. What differs: {what}"
     )
 
 

@@ -1,9 +1,10 @@
 """Which recorded call a call is: verdicts on programs that changed, with hand-made records."""
 
+from playhead.api.flow import Flow
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of, recorded_calls
-from playhead.replay.matching import Beyond, Diverged, Found, Matcher
+from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Matcher
 
 
 def span(order: int, place: str, asked: str, *, ended: int | None = None, **more: object) -> Span:
@@ -24,9 +25,9 @@ def matcher(*spans: Span) -> Matcher:
     return Matcher(recorded_calls(spans))
 
 
-def ask(by: Matcher, place: str, asked: str):
+def ask(by: Matcher, place: str, asked: str, flow: Flow | None = None):
     attributes = {names.CALL_KEY: f"{place}#1", names.TOOL_ARGUMENTS_REF: f"sha256:{asked}"}
-    return by.match(place_of(attributes), question_of(attributes))
+    return by.match(place_of(attributes), question_of(attributes), flow)
 
 
 def order_of(match: object) -> int:
@@ -75,9 +76,16 @@ def test_parallel_calls_match_in_any_order():
     assert [order_of(ask(by, "agent/a:tool", asked)) for asked in "zxy"] == [3, 1, 2]
 
 
-def test_a_parallel_call_that_never_began_is_no_divergence_while_its_siblings_still_wait():
-    by = matcher(span(1, "agent/a:tool", "x", ended=2), span(2, "agent/a:tool", "y", ended=2))
-    assert isinstance(ask(by, "agent/a:tool", "z"), Beyond)
+def test_a_parallel_call_that_never_began_is_no_certain_divergence_while_its_siblings_still_wait():
+    flows = ({names.FLOW: "1<"}, {names.FLOW: "2<"})
+    by = matcher(*(span(at, "agent/a:tool", "xy"[at - 1], ended=2, **flows[at - 1]) for at in (1, 2)))
+    third = Flow("", 0, "1.1<")
+    verdict = ask(by, "agent/a:tool", "z", third)
+    assert isinstance(verdict, Diverged)
+    assert verdict.certainty is Certainty.POSSIBLE
+    for which, asked in enumerate("xy"):
+        assert order_of(ask(by, "agent/a:tool", asked, Flow("", 0, f"1.{2 + which}<"))) == which + 1
+    assert isinstance(ask(by, "agent/a:tool", "z", third), Beyond)
 
 
 def test_a_call_that_had_begun_is_found_in_doubt():

@@ -147,3 +147,34 @@ def test_the_interval_is_wilson_s() -> None:
     assert [round(bound, 3) for bound in wilson(5, 20)] == [0.112, 0.469]
     assert wilson(0, 20)[0] == 0.0
     assert wilson(20, 20)[1] == 1.0
+
+
+@pytest.mark.parametrize("given", ['{"error": timeout}', "[1, 2", '"half', " {'result': 5}"])
+def test_an_outcome_that_begins_like_json_and_is_none_is_refused(shell: Shell, given: str) -> None:
+    for command in (["resume", "0" * 32, "--outcome", f"work={given}"], ["fork", "0" * 32, "--at", "work"]):
+        refused = shell.playhead(*command, *(["--outcome", given] if command[0] == "fork" else []))
+        assert refused.returncode == 2, command
+        assert "this begins like JSON and is none" in refused.stderr
+        assert "expected JSON such as" in refused.stderr
+    assert not (shell.folder / "effects").exists()
+
+
+def test_a_changed_program_is_stopped_and_goes_on_as_the_options_say(shell: Shell) -> None:
+    run_id = shell.killed_run()
+    step = shell.span_of(run_id, "work:tool")
+    program = shell.folder / "agent.py"
+    program.write_text(program.read_text().replace("def agent():", "def sums():").replace("agent()", "sums()"))
+    stopped = shell.playhead("resume", run_id)
+    assert stopped.returncode == 1
+    assert "--renamed sums/agent=sums/sums" in stopped.stderr
+    assert shell.effects() == ["1", "2"]
+    refused = shell.agent(PLAYHEAD_RESUME=run_id, PLAYHEAD_RESUME_COMPLETED="perhaps")
+    assert "PLAYHEAD_RESUME_COMPLETED=perhaps: expected raise or reuse or rerun" in refused.stderr
+    stopped = shell.agent(PLAYHEAD_RESUME=run_id, PLAYHEAD_RESUME_ON_DIVERGENCE="live")
+    assert "had completed with these arguments" in stopped.stderr
+    assert "completed='reuse'" in stopped.stderr
+    assert "idempotent=True" in stopped.stderr
+    assert shell.effects() == ["1", "2"]
+    done = shell.playhead("resume", run_id, "--renamed", "sums/agent=sums/sums", "--outcome", f"{step}=2")
+    assert (done.returncode, done.stdout.split()[1:]) == (0, ["total", "6"]), done.stderr
+    assert shell.effects() == ["1", "2", "3"]

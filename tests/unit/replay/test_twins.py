@@ -1,5 +1,6 @@
 """A program with a tracer provider of its own sees, of a run that goes on, what is news."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,9 +38,11 @@ def agent(*numbers: int) -> list[int]:
         return [work(number) for number in numbers]
 
 
-def run(*numbers: int) -> Any:
-    with playhead.run("p") as run:
+def run(*numbers: int, is_cut_off: bool = False) -> Any:
+    with contextlib.suppress(ConnectionError), playhead.run("p") as run:
         agent(*numbers)
+        if is_cut_off:
+            raise ConnectionError
     return run.id
 
 
@@ -50,7 +53,9 @@ def test_recorded_calls_have_no_second_span_and_new_ones_stand_where_they_are(ex
     with playhead.resume(run_id):
         run(1, 2)
     assert exporter.get_finished_spans() == ()
-    with playhead.resume(run_id):
+    run_id = run(1, 2, is_cut_off=True)
+    exporter.clear()
+    with playhead.resume(run_id, on_divergence="live"):
         run(1, 2, 3)
     spans: dict[str, Any] = {span.name: span for span in exporter.get_finished_spans()}
     assert set(spans) == {"invoke_agent p", "agent", "inside", "execute_tool work"}
@@ -62,8 +67,8 @@ def test_recorded_calls_have_no_second_span_and_new_ones_stand_where_they_are(ex
 
 
 def test_a_run_that_goes_on_is_recorded_whatever_the_sampler_says(monkeypatch: pytest.MonkeyPatch):
-    run_id = run(1)
+    run_id = run(1, is_cut_off=True)
     provide(monkeypatch, TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False))
-    with playhead.resume(run_id) as resumed:
+    with playhead.resume(run_id, on_divergence="live") as resumed:
         run(1, 2)
     assert (resumed.told.answered, resumed.told.live) == (1, 1)

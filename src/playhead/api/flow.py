@@ -1,0 +1,124 @@
+"""Flows of execution: an asyncio task, or a job of a thread.  The calls of one flow follow each other; calls of two
+flows may come in any order.  That tells a resumed run a changed call from one that another branch has yet to make.
+
+A flow is found by a context variable, which tasks, `asyncio.to_thread` and `propagate` copy: where the copy's owner is
+another task or thread than the flow's, a new flow has begun.
+"""
+
+import asyncio
+import sys
+import threading
+import weakref
+from contextvars import ContextVar, Token
+from typing import Any, Protocol
+
+# Asked in each call; the public function raises where no loop runs, which costs more than all the rest.
+_running_loop = asyncio._get_running_loop
+
+
+class Numbering(Protocol):
+    """A run, as far as flows need one."""
+
+    id: str
+
+    def flow_number(self) -> str:
+        """Another one with each call; never one that the run's record has."""
+        ...
+
+
+class Flow:
+    """One flow of a run.  `name`: "" for the one that the run began in, else its number and that of the flow from which
+    it branched off: `NUMBER<PARENT`.  Of a run that goes on from a record, `reached` is the order of the last recorded
+    call that was found in it, and `since` how far its parent had come when it branched off.
+
+    It refers to nothing of the run: it stays in the context of a thread when the run has ended.
+    """
+
+    __slots__ = ("__weakref__", "_owner", "name", "reached", "run_id", "since")
+
+    def __init__(self, run_id: str, owner: Any, name: str = "", since: int = 0):
+        self.run_id = run_id
+        self._owner = owner if isinstance(owner, int) else weakref.ref(owner)
+        self.name = name
+        self.since = since
+        self.reached = 0
+
+    def is_owned_by(self, owner: Any) -> bool:
+        """Whether this task, or thread, is the flow's."""
+        mine = self._owner
+        return mine == owner if isinstance(mine, int) else mine() is owner
+
+
+_FLOW: ContextVar[Flow | None] = ContextVar("playhead-flow", default=None)
+
+
+def main_flow(run: Numbering) -> Flow:
+    """The flow in which a run begins."""
+    flow = Flow(run.id, _owner())
+    _FLOW.set(flow)
+    return flow
+
+
+def current_flow(run: Numbering) -> Flow:
+    """The flow of a call that is about to be made in this run."""
+    owner = _owner()
+    parent = _FLOW.get()
+    if parent is None or parent.run_id != run.id:
+        # Other instrumentation has carried the call's surroundings here: nobody knows what else comes this way.
+        return Flow(run.id, owner, f"{run.flow_number()}<?")
+    if parent.is_owned_by(owner):
+        return parent
+    flow = Flow(run.id, owner, f"{run.flow_number()}<{parent.name.partition('<')[0]}", parent.reached)
+    _FLOW.set(flow)
+    return flow
+
+
+def flow_here() -> Flow | None:
+    """For `enter_flow` elsewhere."""
+    return _FLOW.get()
+
+
+def enter_flow(flow: Flow | None) -> Token[Flow | None]:
+    """What happens here from now on has branched off from that flow; until `leave_flow`."""
+    here = _FLOW.get()
+    is_called_inline = flow is None or (here is not None and here.run_id == flow.run_id and here.is_owned_by(_owner()))
+    return _FLOW.set(here if is_called_inline else flow)
+
+
+def leave_flow(token: Token[Flow | None]) -> None:
+    """Undoes `enter_flow`."""
+    _FLOW.reset(token)
+
+
+def in_event_loop() -> bool:
+    """Whether waiting here would keep all other tasks of a loop waiting."""
+    return _running_loop() is not None or _trio_task() is not None
+
+
+def has_event_loop() -> bool:
+    """Whether an asyncio loop runs here."""
+    return _running_loop() is not None
+
+
+def is_alone() -> bool:
+    """Whether no other task of this loop could go on meanwhile."""
+    loop = _running_loop()
+    return loop is not None and len(asyncio.all_tasks(loop)) <= 1
+
+
+def _owner() -> Any:
+    loop = _running_loop()
+    if loop is not None:
+        task = asyncio.current_task(loop)
+        return threading.get_ident() if task is None else task
+    return _trio_task() or threading.get_ident()
+
+
+def _trio_task() -> Any:
+    trio: Any = sys.modules.get("trio")
+    if trio is None:
+        return None
+    try:
+        return trio.lowlevel.current_task()
+    except (RuntimeError, AttributeError):
+        return None
