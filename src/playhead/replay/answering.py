@@ -279,7 +279,9 @@ class RecordReplay:
     def _in_doubt(
         self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None
     ) -> Answer | None:
-        self._refuse(f"{call.place} {'is in doubt' if why is None else f'cannot be given back: {why}'}", call)
+        if self._completed_run is not None:
+            what = f"{call.place} was executed, and what came of it cannot be given back ({why or 'it was cancelled'})"
+            raise InDoubt(completed_run_sentence(self._completed_run, what, call.span.span_id))
         with self._mutex:
             self.told.in_doubt.append(call.place)
         if call.kind not in _HARMLESS and not span.attributes.get(names.IDEMPOTENT):
