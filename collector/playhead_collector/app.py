@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from starlette.middleware.cors import CORSMiddleware
 
 from playhead.model.names import COLLECTOR_PATH
 from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead_collector import embedded
-from playhead_collector.errors import BadSetting, StoreUnavailable
+from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.lift import lift, lift_log
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
@@ -29,13 +30,16 @@ from playhead_collector.project.runner import Runner
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.model_api import ModelApi
 from playhead_collector.query.prices import read_prices, shipped
+from playhead_collector.receive.bounded import ANSWER_PATIENCE_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
+from playhead_collector.receive.reading import Reading
 from playhead_collector.serve import errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
+from playhead_collector.serve.door import Door
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.settings import Settings, without_password
@@ -121,7 +125,11 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     flow, guard = _bounds(settings, metrics)
     intake = Intake(store, runner)
     most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
-    sizes = {"max_request_bytes": settings.max_request_bytes, "max_content_bytes": settings.max_content_bytes}
+    sizes = {
+        "max_request_bytes": settings.max_request_bytes,
+        "max_content_bytes": settings.max_content_bytes,
+        "max_items": settings.max_pack_items,
+    }
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
@@ -130,10 +138,7 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store)))
     _observe(metrics, flow, runner)
-    errors.install(app)
-    app.add_middleware(RequireKey, keyring=keyring, metrics_open=settings.metrics_open)
-    app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
-    app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
+    _frame(app, settings, flow, metrics, keyring)
     return app, guard
 
 
@@ -203,6 +208,38 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Batch:
         contents=[content for one in lifted for content in one.contents],
         threads=[thread for one in lifted for thread in one.threads],
     )
+
+
+def _frame(app: FastAPI, settings: Settings, flow: Flow, metrics: Metrics, keyring: Keyring) -> None:
+    """What is around the routes, from the inside to the outside."""
+    errors.install(app)
+    _bound(app, settings, flow)
+    app.add_middleware(RequireKey, keyring=keyring, metrics_open=settings.metrics_open)
+    if settings.allowed_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=settings.allowed_origins, allow_methods=["*"], allow_headers=["*"]
+        )
+    app.add_middleware(Door, hosts=(*settings.allowed_hosts, settings.host), origins=settings.allowed_origins)
+    app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
+    app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
+
+
+def _bound(app: FastAPI, settings: Settings, flow: Flow) -> None:
+    """Bodies and answers of the questions; those of spans and content have `flow`."""
+
+    def refusal(request: Request, error: Refused) -> Response:
+        return errors.answer(request, error.status, error.code, str(error), error.headers)
+
+    sending = Reading(settings.max_answering_bytes, ANSWER_PATIENCE_SECONDS)
+    app.add_middleware(
+        BoundBodies,
+        reading=flow.reading,
+        limit=settings.max_question_bytes,
+        body_seconds=settings.body_seconds,
+        is_other=lambda path: path.startswith(INTAKE_PATHS),
+        answer=refusal,
+    )
+    app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
 def _bounds(settings: Settings, metrics: Metrics) -> tuple[Flow, Guard]:

@@ -84,6 +84,13 @@ class Settings:
     max_request_bytes: int = setting(
         "PLAYHEAD_MAX_REQUEST_BYTES", 64 * MIB, s.BYTES, "largest request accepted, before and after decompression"
     )
+    # None: names that are not ours may be a website's that resolves to this machine. Addresses are always allowed.
+    allowed_hosts: tuple[str, ...] = setting(
+        "PLAYHEAD_ALLOWED_HOSTS", (), NAMES, "names of the collector besides localhost; *.example.com for all below"
+    )
+    allowed_origins: tuple[str, ...] = setting(
+        "PLAYHEAD_ALLOWED_ORIGINS", (), NAMES, "websites whose pages may ask it: https://traces.example.com"
+    )
     # 1,000: what common limits of descriptors (1,024) leave room for; an idle one takes 10 kB.
     max_connections: int = setting(
         "PLAYHEAD_MAX_CONNECTIONS", 1_000, MANY, "connections at a time; beyond, they are answered with 503"
@@ -117,6 +124,18 @@ class Settings:
     # 10,000: OpenTelemetry's SDKs keep 128 attributes, events and links each; beyond, one is a hundred times its bytes.
     max_span_parts: int = setting(
         "PLAYHEAD_MAX_SPAN_PARTS", 10_000, MANY, "most attributes, events, links and values of one span or log record"
+    )
+    # 1 MiB: the largest question names 10,000 refs, which are 740 kB.
+    max_question_bytes: int = setting(
+        "PLAYHEAD_MAX_QUESTION_BYTES", MIB, s.BYTES, "largest request to anything but spans, logs and content"
+    )
+    # 128 MiB: two contents of the largest size.
+    max_answering_bytes: int = setting(
+        "PLAYHEAD_MAX_ANSWERING_BYTES", 128 * MIB, s.BYTES, "bytes of large answers that clients are taking, together"
+    )
+    # 20,000: a hundred times what Playhead's SDK puts into one; each takes half a kilobyte besides its bytes.
+    max_pack_items: int = setting(
+        "PLAYHEAD_MAX_PACK_ITEMS", 20_000, MANY, "most contents, and messages of threads, in one upload"
     )
     # 64: an exporter has one request open at a time, so this is as many busy processes; each waits for one of the
     # pool's connections, and more of them would wait longer than exporters do, which is 10 s.

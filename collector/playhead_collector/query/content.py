@@ -12,8 +12,9 @@ from playhead_collector.query.values import fetch, messages_of, plain_value
 from playhead_collector.settings import MIB
 from playhead_collector.store.ports import Store
 
-# A batch is held in memory whole: it is read in portions, and refused when it grows beyond what one content may be.
-_PORTION, _MOST_BYTES = 50, 64 * MIB
+# A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
+# single content may be as large as contents are.
+_PORTION, _MOST_BYTES = 10, 16 * MIB
 
 
 def parse_ref(text: str) -> ContentRef:
@@ -33,7 +34,7 @@ async def read_batch(store: Store, project: int, refs: Sequence[str]) -> Mapping
         for ref, content in (await store.get_many(project, portion)).items():
             size += len(content.data)
             found[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
-        if size > _MOST_BYTES:
+        if size > _MOST_BYTES and len(found) > 1:
             message = f"these contents are larger than {_MOST_BYTES // MIB} MiB together: ask for fewer refs at a time"
             raise Refused(413, "too_large", message)
     return found

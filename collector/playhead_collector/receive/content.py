@@ -22,6 +22,8 @@ from playhead_collector.settings import MIB
 # 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.
 MOST_REFS = 10_000
 MOST_QUESTION_BYTES = MIB
+# A content is written as `[0,5],`.
+_MARKS_PER_ITEM = 3
 # What a pack has besides contents: 9 bytes for each, and its threads.
 PACK_OVERHEAD = MIB
 
@@ -59,6 +61,7 @@ class ContentHttp:
     flow: Flow
     max_request_bytes: int
     max_content_bytes: int
+    max_items: int
 
     def router(self) -> APIRouter:
         """The routes, to be included in an application."""
@@ -111,6 +114,15 @@ class ContentHttp:
         return body
 
     def _unpack(self, body: bytes) -> tuple[Pack, list[RefusedContent]]:
+        # Before anything is made of it: every content and every message of a thread has a comma in front, or a bracket.
+        header = body[4 : 4 + int.from_bytes(body[:4], "big")]
+        if header.count(b",") + header.count(b"[") > _MARKS_PER_ITEM * self.max_items:
+            raise Refused(
+                413,
+                "too_many_items",
+                f"more than {self.max_items} contents and messages in one pack: send smaller ones, or raise "
+                "PLAYHEAD_MAX_PACK_ITEMS",
+            )
         try:
             pack = decode_pack(body)
         except BadPack as error:

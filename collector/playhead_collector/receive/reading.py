@@ -43,9 +43,10 @@ class Arriving:
 
 @dataclass(slots=True)
 class Reading:
-    """The bodies that are arriving, oldest first."""
+    """The bodies that are arriving, or answers that are being taken: oldest first."""
 
     max_bytes: int
+    patience_seconds: float = PATIENCE_SECONDS
     bytes: int = field(default=0, init=False)
     _arriving: dict[Arriving, None] = field(default_factory=dict[Arriving, None], init=False, repr=False)
 
@@ -71,14 +72,14 @@ class Reading:
         while (others := self.bytes - arriving.bytes) and others + size > self.max_bytes:
             slowest = next(one for one in self._arriving if one.bytes or one is arriving)
             if slowest is arriving or not self._is_slow(slowest):
-                raise come_back(f"{others} bytes of other requests are arriving")
+                raise come_back(f"{others} bytes of others are on their way")
             self._release(slowest)
             slowest.give_way()
         self.bytes += size - arriving.bytes
         arriving.bytes = size
 
     def _is_slow(self, arriving: Arriving) -> bool:
-        return asyncio.get_running_loop().time() - arriving.since > PATIENCE_SECONDS
+        return asyncio.get_running_loop().time() - arriving.since > self.patience_seconds
 
     def _release(self, arriving: Arriving) -> None:
         if arriving in self._arriving:

@@ -1,5 +1,6 @@
 """Content by its ref, as HTTP asks for it."""
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import Body, Query, Request, Response
@@ -20,6 +21,8 @@ class ContentRoutes:
 
     def __init__(self, store: Store, project: int) -> None:
         self._store, self._project = store, project
+        # A content takes up to 64 MiB before anything of it is sent: no more of them are looked up at a time than two.
+        self._looking_up = asyncio.Semaphore(2)
 
     async def content(self, ref: p.Ref, request: Request, view: As = None) -> Response:
         """The bytes that a ref names, with their media type; a thread's ref names its last node.
@@ -30,8 +33,10 @@ class ContentRoutes:
         parsed = parse_ref(ref)
         if view == "messages":
             return json_answer(await read_thread(self._store, self._project, parsed))
-        return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
+        async with self._looking_up:
+            return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
 
     async def batch(self, refs: Refs) -> Response:
         """Many contents at once, by ref; those that are not stored are left out."""
-        return json_answer(await read_batch(self._store, self._project, refs))
+        async with self._looking_up:
+            return json_answer(await read_batch(self._store, self._project, refs))

@@ -34,7 +34,7 @@ async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
 
 @pytest.fixture
 async def client(http: httpx.AsyncBaseTransport) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient("http://collector", transport=http) as client:
+    async with AsyncClient("http://localhost", transport=http) as client:
         yield client
 
 
@@ -103,6 +103,6 @@ async def test_what_cannot_be_answered_says_why(
     store: Store, http: httpx.AsyncBaseTransport, path: str, status: int, code: str
 ):
     run = await ingested(store, RUNS[0])
-    async with httpx.AsyncClient(transport=http, base_url=f"http://collector/api/v1/runs/{run}/") as plain:
+    async with httpx.AsyncClient(transport=http, base_url=f"http://localhost/api/v1/runs/{run}/") as plain:
         response = await plain.get(path)
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)

@@ -43,7 +43,7 @@ async def http(store: PostgresStore) -> AsyncIterator[httpx.AsyncBaseTransport]:
 
 @pytest.fixture
 async def client(http: httpx.AsyncBaseTransport) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient("http://collector", transport=http) as client:
+    async with AsyncClient("http://localhost", transport=http) as client:
         yield client
 
 
@@ -122,7 +122,7 @@ def said_late(recorder: Recorder) -> Any:
 
 
 async def every_question_is_answered(http: httpx.AsyncBaseTransport, run: str, last: int) -> None:
-    async with httpx.AsyncClient(transport=http, base_url="http://collector/api/v1") as asking:
+    async with httpx.AsyncClient(transport=http, base_url="http://localhost/api/v1") as asking:
         whole = ("events", "state", "context", "messages", "llm-calls", "tool-calls", "spans", "decisions", "tokens")
         paths = [*whole, "attributions", "compressions", "diff", f"diff?from={last}&to={last}", f"compare/{run}"]
         for seq in range(1, last + 1):

@@ -54,7 +54,7 @@ async def test_values_are_of_the_type_that_the_run_says(http: httpx.ASGITranspor
     await store.ingest(PROJECT, said(run).batch())
     await store.ingest(PROJECT, said(other).batch())
     expected = [shown(value) for value in ALIKE]
-    async with AsyncClient("http://collector", transport=http) as client:
+    async with AsyncClient("http://localhost", transport=http) as client:
         for each in (run, other):
             state = await client.state(each, hydrate=True)
             assert list(state["values"]["user_state"].values()) == expected  # pyright: ignore[reportTypedDictNotRequiredAccess]
@@ -98,7 +98,7 @@ async def test_messages_and_questions_are_the_same_whoever_stored_them_first(
     batch = recorded(run).batch()
     await store.put(PROJECT, [Content(content.data, first) for content in batch.contents])
     await store.ingest(PROJECT, batch)
-    async with AsyncClient("http://collector", transport=http) as client:
+    async with AsyncClient("http://localhost", transport=http) as client:
         poisoned = await answers(client, run)
     assert [entry["role"] for entry in poisoned[0]] == ["system", "user", "assistant", "tool", "assistant"]
     assert all(isinstance(message, dict) for message in poisoned[1])
@@ -113,7 +113,7 @@ async def test_content_of_no_media_type_is_refused_and_the_rest_of_the_pack_is_s
     recorder.tool("look", {}, "fine")
     batch: Batch = recorder.batch()
     bad = [Content(b"one", ""), Content(b"two", "no type"), Content(b"three", "a/" + "b" * 9_000)]
-    async with httpx.AsyncClient(transport=http, base_url="http://collector") as client:
+    async with httpx.AsyncClient(transport=http, base_url="http://localhost") as client:
         pack = encode_pack(Pack((*bad, *batch.contents), ()))
         answer = await client.post("/v1/content", content=pack, headers={"content-type": PACK})
         assert answer.status_code == 200

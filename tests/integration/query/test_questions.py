@@ -37,7 +37,7 @@ async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
 async def client(http: httpx.AsyncBaseTransport, store: Store) -> AsyncIterator[AsyncClient]:
     """Knows a run of three turns; ingesting the same again changes nothing, so every test may."""
     await store.ingest(PROJECT, conversation(RUN, 3).batch())
-    async with AsyncClient("http://collector", transport=http) as client:
+    async with AsyncClient("http://localhost", transport=http) as client:
         yield client
 
 
@@ -128,7 +128,7 @@ async def test_content_is_served_by_its_ref_to_whoever_has_it_not(client: AsyncC
     call = await anext(client.tool_calls(RUN))
     ref = call["refs"]["result"]
     assert value_of(await client.content(ref)) == ["order 0 is on its way"]
-    async with httpx.AsyncClient(transport=http, base_url="http://collector/api/v1") as plain:
+    async with httpx.AsyncClient(transport=http, base_url="http://localhost/api/v1") as plain:
         first = await plain.get(f"content/{ref}")
         assert (await plain.get(f"content/{ref}", headers={"if-none-match": first.headers["etag"]})).status_code == 304
         part = await plain.get(f"content/{ref}", headers={"range": "bytes=0-1"})
@@ -201,7 +201,7 @@ async def test_a_failed_call_says_what_it_raised(client: AsyncClient, store: Sto
 async def test_what_cannot_be_answered_says_why(
     client: AsyncClient, http: httpx.AsyncBaseTransport, path: str, status: int, code: str
 ):
-    async with httpx.AsyncClient(transport=http, base_url="http://collector/api/v1/") as plain:
+    async with httpx.AsyncClient(transport=http, base_url="http://localhost/api/v1/") as plain:
         response = await plain.get(path)
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
     assert len(response.json()["error"]["message"]) > 20

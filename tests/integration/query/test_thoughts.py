@@ -36,7 +36,7 @@ def server() -> Iterator[MockModelServer]:
 
 
 def asking(store: Store, settings: Settings) -> AsyncClient:
-    return AsyncClient("http://collector", transport=httpx.ASGITransport(create_app(settings, store)))
+    return AsyncClient("http://localhost", transport=httpx.ASGITransport(create_app(settings, store)))
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ async def store(module_database_url: str) -> AsyncIterator[Store]:
 async def client(store: Store) -> AsyncIterator[AsyncClient]:
     async with (
         httpx.ASGITransport(create_app(Settings(), store)) as transport,
-        AsyncClient("http://collector", transport=transport) as client,
+        AsyncClient("http://localhost", transport=transport) as client,
     ):
         yield client
 

@@ -32,7 +32,7 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 @pytest.fixture
 async def client(store: Store) -> AsyncIterator[httpx.AsyncClient]:
     app = create_app(Settings(), store)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://collector") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client
 
 
@@ -108,7 +108,7 @@ async def test_while_the_database_is_away_everything_is_a_503(data_dir: Path):
     store = await connect(postgres.dsn, pool_size=2)
     transport = httpx.ASGITransport(create_app(Settings(), store))
     try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             await asyncio.to_thread(postgres.stop)
             answers = [
                 await client.post("/v1/traces", content=batch(range(1, 2)), headers=PROTOBUF),

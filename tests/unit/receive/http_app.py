@@ -56,12 +56,13 @@ def make_app(
     flow: Flow | None = None,
     limit: int = 2**20,
     content_limit: int = 2**20,
+    max_items: int = 1_000,
     most: Most = Most(),  # noqa: B008 - it never changes
 ) -> FastAPI:
     flow = flow or Flow(max_requests=10, max_bytes=limit)
     app, metrics = FastAPI(), Metrics()
     app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit, most).router())
-    app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit).router())
+    app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit, max_items).router())
     errors.install(app)
     app.state.metrics = metrics
     return app

@@ -204,7 +204,7 @@ async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
     reading = Reading(100)
     with reading.one() as slow, reading.one() as quick:
         slow.hold(60)
-        with pytest.raises(Refused, match="60 bytes of other requests") as refused:
+        with pytest.raises(Refused, match="60 bytes of others") as refused:
             quick.hold(50)
         assert refused.value.status == 503
         slow.since -= PATIENCE_SECONDS + 1

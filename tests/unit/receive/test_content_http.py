@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 import zstandard
 
@@ -94,3 +95,24 @@ async def test_a_store_that_is_down_is_a_503_to_be_retried(path: str, body: byte
     answer = await post(Memory(failure=StoreUnavailable("Postgres is down")), path, body, headers)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json() == {"error": {"code": "store_unavailable", "message": "Postgres is down"}}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"media": ["a/b"], "contents": [[0, 0]] * 100_000, "threads": []},
+        {"media": ["a/b"], "contents": [[0, 0]], "threads": [[None, [0] * 100_000]]},
+        {"media": ["a/b"], "contents": [[0, 0]], "threads": [[None, []]] * 100_000},
+        {"media": ["a/b"] * 100_000, "contents": [], "threads": []},
+    ],
+    ids=["contents", "messages", "threads", "media types"],
+)
+async def test_a_small_pack_that_becomes_many_things_is_refused_before_any_is_made(header: dict[str, Any]):
+    head = orjson.dumps({"v": 1, "digest": "", **header})
+    packed = gzip.compress(len(head).to_bytes(4, "big") + head)
+    assert len(packed) < 5_000
+    memory = Memory()
+    async with client_of(make_app(memory, limit=10 * 2**20)) as client:
+        answer = await client.post("/v1/content", content=packed, headers={**TYPE, "content-encoding": "gzip"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_many_items")
+    assert memory.packs == []

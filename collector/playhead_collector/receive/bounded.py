@@ -1,0 +1,130 @@
+"""Bodies and answers of the questions, bounded: what `flow` does for spans and content, for all other routes.
+
+A body is read as a whole, within its size and its time, before the application sees the request. A large answer is sent
+in pieces and counted until its client has taken it.  Plain ASGI.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from fastapi import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from playhead_collector.errors import Refused
+from playhead_collector.receive.body import check_length
+from playhead_collector.receive.body import receive as receive_body
+from playhead_collector.receive.reading import Reading
+from playhead_collector.settings import KIB
+
+_PIECE = 64 * KIB
+# Smaller answers are not worth counting: as many of them as there are connections are 100 MB.
+_LARGE = 128 * KIB
+# A large answer that is still being taken after this gives way to others when there is no more room.
+ANSWER_PATIENCE_SECONDS = 30.0
+
+Answer = Callable[[Request, Refused], Response]
+
+
+class BoundBodies:
+    """Reads bodies of at most `limit` bytes for all paths that `is_other` does not name. Refused ones are answered."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        reading: Reading,
+        limit: int,
+        body_seconds: float,
+        is_other: Callable[[str], bool],
+        answer: Answer,
+    ) -> None:
+        self._app = app
+        self._reading = reading
+        self._limit = limit
+        self._body_seconds = body_seconds
+        self._is_other = is_other
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or self._is_other(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        if request.headers.get("content-length", "0") == "0" and "transfer-encoding" not in request.headers:
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._body(request)
+        except Refused as error:
+            await self._answer(request, error)(scope, receive, send)
+            return
+        given = False
+
+        async def replayed() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, replayed, send)
+
+    async def _body(self, request: Request) -> bytes:
+        if (encoding := request.headers.get("content-encoding", "identity")) != "identity":
+            raise Refused(415, "unknown_encoding", f"Content-Encoding {encoding[:100]!r} is not read here: send none")
+        check_length(request.headers.get("content-length"), self._limit)
+        with self._reading.one() as arriving:
+            return await receive_body(request.stream(), self._limit, arriving, body_seconds=self._body_seconds)
+
+
+class BoundAnswers:
+    """Counts the bytes of large answers until they are taken, and sends them in pieces. 503 when there is no room."""
+
+    def __init__(self, app: ASGIApp, sending: Reading, answer: Answer) -> None:
+        self._app = app
+        self._sending = sending
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with self._sending.one() as one:
+            refused: Refused | None = None
+
+            async def bounded(message: Message) -> None:
+                nonlocal refused
+                if refused is not None:
+                    return
+                if message["type"] == "http.response.start" and (size := _length(message)) > _LARGE:
+                    try:
+                        one.hold(size)
+                    except Refused as error:
+                        refused = error
+                        await self._answer(Request(scope), error)(scope, receive, send)
+                        return
+                await _in_pieces(message, send)
+
+            try:
+                async with asyncio.timeout(None) as one.deadline:
+                    await self._app(scope, receive, bounded)
+            except TimeoutError:
+                if not one.gave_way:
+                    raise
+                # Nothing more can be said: the server cuts a connection whose answer stays unfinished.
+
+
+async def _in_pieces(message: Message, send: Send) -> None:
+    body = message.get("body", b"")
+    if len(body) <= _PIECE:
+        await send(message)
+        return
+    view = memoryview(body)
+    for start in range(0, len(body), _PIECE):
+        more = start + _PIECE < len(body) or message.get("more_body", False)
+        await send({"type": "http.response.body", "body": bytes(view[start : start + _PIECE]), "more_body": more})
+
+
+def _length(message: Message) -> int:
+    length = next((value for name, value in message.get("headers", ()) if name.lower() == b"content-length"), b"0")
+    return int(length) if length.isdigit() else 0
