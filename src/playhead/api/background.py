@@ -10,6 +10,7 @@ from opentelemetry import context as otel
 
 from playhead.api.begin import CURRENT
 from playhead.api.guard import swallowed
+from playhead.model.interrupts import let_through
 
 _CONTEXT = "_playhead_context"
 
@@ -32,7 +33,8 @@ def _patch(module: Any) -> None:
         kind: Any = module.BackgroundTask
         kind.__init__ = wrapt.FunctionWrapper(kind.__init__, _init)
         kind.__call__ = wrapt.FunctionWrapper(kind.__call__, _call)
-    except Exception as error:  # noqa: BLE001 - the guard: another version
+    except BaseException as error:  # noqa: BLE001 - the guard: another version
+        let_through(error)
         swallowed("follow Starlette's background tasks", error)
 
 
@@ -42,7 +44,8 @@ def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
     if CURRENT in where:
         try:
             setattr(instance, _CONTEXT, where)
-        except Exception as error:  # noqa: BLE001 - the guard: a subclass with slots
+        except BaseException as error:  # noqa: BLE001 - the guard: a subclass with slots
+            let_through(error)
             swallowed("follow a background task", error)
 
 

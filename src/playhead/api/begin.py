@@ -15,6 +15,7 @@ from playhead.api.port import Recorder, Redact, place, recorder
 from playhead.api.run import ActiveRun
 from playhead.api.span import ObservedSpan
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
@@ -58,7 +59,8 @@ def begin(
         _describe(span, span_name, attributes)
         _sampled(to, span, where)
         return span
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"begin observing {name!r}", error)
         return None
 

@@ -20,6 +20,7 @@ from playhead.api.guard import swallowed, warn_once
 from playhead.api.span import ObservedSpan
 from playhead.errors import RunStopped
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
@@ -47,7 +48,8 @@ def enter(span: ObservedSpan) -> None:
         attach(span)
         if not (span.silent or span.announced) and is_announced(span):
             span.recorder.announce(span.fields(), span.frames)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"enter {span.name!r}", error)
 
 
@@ -159,9 +161,11 @@ def finish(
                 _keep_faithful(span, output, output_name, items)
             if span.run.replay is not None and names.RUN_ROOT in span.attributes:
                 span.run.replay.ended(span)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"record the output of {span.name!r}", error)
-    _end(span)
+    finally:
+        _end(span)
 
 
 def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> None:
@@ -177,9 +181,11 @@ def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> 
             _describe_error(span, raised)
             if lost is not None and span.can_be_answered:
                 span.attributes[names.UNRESTORABLE] = lost
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"record the error of {span.name!r}", error)
-    _end(span)
+    finally:
+        _end(span)
 
 
 def abort(
@@ -242,7 +248,8 @@ def _end(span: ObservedSpan) -> None:
             span.recorder.end(span.fields(), span.frames)
         if span.twin is not None:
             twin.end(span, span.twin)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"end {span.name!r}", error)
 
 
@@ -274,5 +281,6 @@ def is_cancellation(raised: BaseException) -> bool:
 def _text_of(raised: BaseException) -> str:
     try:
         return str(raised)
-    except Exception:  # noqa: BLE001 - it is the user's code, and may raise anything
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return ""

@@ -1,13 +1,16 @@
 """The guard: observing must not break what it observes.
 
 Whatever goes wrong inside Playhead is logged once per cause and swallowed; the user's results, exceptions and timing
-pass through.
+pass through.  That includes what the user's code raises when recording calls it (`__repr__`, a property, a hook), be it
+`SystemExit`; what was meant for the program goes on to it (`let_through`).
 """
 
 import logging
 import os
 import sys
 import threading
+
+from playhead.model.interrupts import let_through
 
 log = logging.getLogger("playhead")
 
@@ -41,7 +44,8 @@ def swallowed(doing: str, error: BaseException) -> None:
                 return
             _said.add(cause)
         log.warning("could not %s; your program is unaffected", doing, exc_info=error)
-    except Exception:  # noqa: BLE001 - the user's log handler, for example
+    except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
+        let_through(raised)
         return
 
 
@@ -53,7 +57,8 @@ def warn_once(cause: str, message: str) -> None:
                 return
             _said.add((cause, "", 0))
         log.warning("%s", message)
-    except Exception:  # noqa: BLE001 - the user's log handler, for example
+    except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
+        let_through(raised)
         return
 
 

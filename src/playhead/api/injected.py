@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from playhead.api.guard import swallowed
 from playhead.model.infrastructure import name_of_type
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Keyed
 
 # Names of the frameworks' classes; only those of these packages are meant.
@@ -46,7 +47,8 @@ def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
         function = inspect.unwrap(function)
         written = cast("dict[str, Any]", getattr(function, "__annotations__", None) or {})
         return frozenset(name for name, annotation in written.items() if _is_injected(_read(annotation, function)))
-    except Exception as error:  # noqa: BLE001 - the guard: annotations may be any code
+    except BaseException as error:  # noqa: BLE001 - the guard: annotations may be any code
+        let_through(error)
         swallowed("read the annotations of a tool", error)
         return frozenset()
 
@@ -79,7 +81,8 @@ def from_request(function: Callable[..., Any]) -> dict[str, str | None]:
                 elif "Header" in kinds:
                     found[name] = str(getattr(marker, "alias", None) or name)
         return found
-    except Exception:  # noqa: BLE001 - a callable without a signature, annotations that are any code
+    except BaseException as error:  # noqa: BLE001 - a callable without a signature, annotations that are any code
+        let_through(error)
         return {}
 
 
@@ -107,7 +110,8 @@ def _read(annotation: Any, function: Any) -> Any:
         return None
     try:
         return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - as `typing.get_type_hints` does
-    except Exception:  # noqa: BLE001 - a name of a scope that is gone, or that comes later
+    except BaseException as error:  # noqa: BLE001 - a name of a scope that is gone, or that comes later
+        let_through(error)
         return None
 
 

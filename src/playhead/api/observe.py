@@ -16,6 +16,7 @@ from playhead.api.run import about
 from playhead.api.span import ObservedSpan
 from playhead.api.values import kinds_of, record_values
 from playhead.model import names
+from playhead.model.interrupts import let_through
 from playhead.model.plain_forms import safe_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,7 +111,8 @@ class Observation:
         """The same function, observed."""
         try:
             return observed(function, self)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("observe a function", error)
             return function
 
@@ -161,7 +163,8 @@ class Observation:
         if span is not None and span.run.recorded:
             try:
                 self._describe(span, name, arguments)
-            except Exception as error:  # noqa: BLE001 - the guard
+            except BaseException as error:  # noqa: BLE001 - the guard
+                let_through(error)
                 swallowed(f"describe {name!r}", error)
         return span
 

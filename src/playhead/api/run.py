@@ -10,6 +10,7 @@ from playhead.api.ids import new_run_id
 from playhead.api.port import Conversation
 from playhead.api.replaying import Replay
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 
 class _Process:
@@ -112,6 +113,7 @@ def about(session: Any, user: Any, tags: Any) -> dict[str, Any]:
         if tags:
             said[names.RUN_TAGS] = [tags] if isinstance(tags, str) else [str(tag) for tag in tags]
         return said
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("describe a run", error)
         return {}

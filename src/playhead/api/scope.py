@@ -26,6 +26,7 @@ from playhead.api.run import about
 from playhead.api.span import ObservedSpan
 from playhead.api.values import kinds_of, record_values
 from playhead.model import names
+from playhead.model.interrupts import let_through
 from playhead.model.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
@@ -275,7 +276,8 @@ def _tell(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: 
         said |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
         fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", said)
         to.log(event, fields, frames)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"record {event}", error)
 
 

@@ -19,6 +19,7 @@ from playhead.api.guard import swallowed
 from playhead.api.port import Recorder, Redact
 from playhead.api.run import ActiveRun
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 # As OpenTelemetry's SDK has it: what a program adds in a loop must not grow without end.
 _MOST_EVENTS = 128
@@ -35,7 +36,8 @@ def _quiet(method: Callable[P, None]) -> Callable[P, None]:
     def quiet(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             method(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed(f"{method.__name__} of a span", error)
 
     return quiet

@@ -17,6 +17,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from playhead.api.guard import swallowed
 from playhead.api.span import ObservedSpan
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 _KINDS = {"llm": SpanKind.CLIENT}
 
@@ -56,7 +57,8 @@ def _name_runs(of: TracerProvider) -> None:
         _named.add(of)
     try:
         of.add_span_processor(_NamesRun())
-    except Exception as error:  # noqa: BLE001 - the guard: a provider of the program's own making
+    except BaseException as error:  # noqa: BLE001 - the guard: a provider of the program's own making
+        let_through(error)
         swallowed("name the run on other spans", error)
 
 

@@ -34,6 +34,7 @@ from playhead.api.port import place
 from playhead.api.run import ActiveRun
 from playhead.api.span import ObservedSpan
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 _NOTHING: Any = object()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,7 +67,8 @@ def kinds_of(said: Any) -> frozenset[str]:
     try:
         words: Iterable[Any] = said.split(",") if isinstance(said, str) else (said or ())
         found = frozenset(str(word).strip() for word in words) - {""}
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("read what a run records", error)
         return frozenset()
     if unknown := sorted(found.difference(names.VALUE_KINDS)):
@@ -150,7 +152,8 @@ def _read(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
         said = {names.RUN_ID: span.run.id, names.CALL_ORDER: span.run.next_start(), names.VALUE_OF: key}
         fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**said, names.VALUE: value})
         to.log(names.VALUE_READ, fields, frames)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed(f"record {what}", error)
     return value
 

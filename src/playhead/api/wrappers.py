@@ -15,6 +15,7 @@ from opentelemetry.context import Context
 from playhead.api.calls import abort, attach, enter, fail, finish, pause
 from playhead.api.replaying import Answer, answered, answered_async
 from playhead.api.span import ObservedSpan
+from playhead.model.interrupts import let_through
 
 Begin = Callable[[], ObservedSpan | None]
 
@@ -267,5 +268,6 @@ class _Watch:
 def _bytes_of(item: Any) -> int:
     try:
         return sys.getsizeof(item)
-    except Exception:  # noqa: BLE001 - it is the user's code, and may raise anything
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return 0

@@ -18,6 +18,7 @@ from playhead.api.span import ObservedSpan
 from playhead.capture.edited import Asking, edited
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.interrupts import let_through
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 
@@ -100,7 +101,8 @@ class ModelCall:
             if span.run.recorded:
                 _record_request(span, request)
             call = cls(span)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("observe a model call", error)
             return None
         if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
@@ -134,7 +136,8 @@ class ModelCall:
             response = read()
             if response is not None:
                 _request_tools(self.span, response)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("read a recorded answer", error)
 
     def first_chunk(self) -> None:
@@ -159,7 +162,8 @@ class ModelCall:
             response = read()
             if response is not None:
                 _record_response(self.span, response)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("read a model's answer", error)
 
 

@@ -13,6 +13,7 @@ import wrapt
 from playhead.api.calls import detach
 from playhead.api.guard import swallowed
 from playhead.capture.model_call import ModelCall, ModelResponse
+from playhead.model.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
 """Makes one response of the chunks seen so far."""
@@ -65,7 +66,8 @@ class Watch:
     def __del__(self) -> None:
         try:
             self.ended(aborted=self.begun)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("end a stream that was dropped", error)
 
 

@@ -13,6 +13,7 @@ from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame
 from playhead.journal.journal import Journal
 from playhead.model.canonical import content_of
 from playhead.model.careful import careful_json
+from playhead.model.interrupts import let_through
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import beside, encode, encode_error
@@ -49,7 +50,8 @@ class JournalRecorder:
             return None
         try:
             return self.intake.payload(value, frames, redact)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a payload", error)
             return None
 
@@ -58,7 +60,8 @@ class JournalRecorder:
             return None
         try:
             return self.intake.repeated(value, frames, redact)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a payload", error)
             return None
 
@@ -74,7 +77,8 @@ class JournalRecorder:
             return None
         try:
             return thread_ref(self.intake, messages, to_message, conversation.threads, frames, redact)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a model call's messages", error)
             return None
 
@@ -83,7 +87,8 @@ class JournalRecorder:
             return None
         try:
             return extend_thread(self.intake, messages, None, frames)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a model call's answer", error)
             return None
 
@@ -98,7 +103,8 @@ class JournalRecorder:
             return None
         try:
             return native_ref(self.intake, message, to_message, frames, redact)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a message", error)
             return None
 
@@ -128,7 +134,8 @@ class JournalRecorder:
             tree = encode(value) if whole else beside(value)
         except NotFaithful as error:
             return None, str(error)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("keep a result for resume", error)
             return None, "its result cannot be kept"
         if tree is None:
@@ -156,7 +163,8 @@ class JournalRecorder:
             if raised is not None and self._may_be_kept(raised, kept := self._outline(raised), redact):
                 shown = {**cast("dict[str, Any]", shown), "restore": kept}
             return self.intake.recorded(shown, frames)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record an error", error)
             return None
 
@@ -197,7 +205,8 @@ class JournalRecorder:
 def _fields_json(fields: Sequence[Any]) -> bytes:
     try:
         return orjson.dumps(fields)
-    except Exception:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
+    except BaseException as error:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
+        let_through(error)
         return careful_json(list(fields))
 
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.model.careful import careful_json, has_non_finite
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Mask
 from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
@@ -69,8 +70,8 @@ def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
         # for 1e16, which would give one value two refs.
         if (b"null" not in data or not has_non_finite(value)) and not (b"e+" in data and _NEW_EXPONENT.search(data)):
             return data
-    except Exception:  # noqa: BLE001, S110 - what orjson refuses, the careful path describes
-        pass
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
     return careful_json(value, mask)
 
 

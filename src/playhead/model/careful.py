@@ -28,6 +28,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.model.infrastructure import is_connection, is_machinery
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Keyed, Mask, masked
 from playhead.model.plain_forms import described, field_names, items_of, plain_object, type_name
 
@@ -131,7 +132,8 @@ class _Encoding:
                 if isinstance(plain, list):
                     return self._array(cast(list[Any], plain), owners, mask)
                 value = plain  # one step nearer: an enum's value, a model's root
-        except Exception:  # noqa: BLE001 - a hostile mapping, iterator or property: describe it and go on
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            let_through(error)
             return _json_of(described(original, self._mask))
 
     def _plain(self, value: Any, above: list[int], owners: list[object], mask: Mask | None) -> Any:

@@ -9,6 +9,7 @@ import uuid
 from typing import Any, cast
 
 from playhead.model.infrastructure import name_of_type
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Mask, masked
 
 _MAX_REPR = 2_000
@@ -24,7 +25,8 @@ def safe_repr(value: object) -> str:
     """A bounded `repr`; a broken one is called once and described."""
     try:
         text = str.__str__(repr(value))
-    except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return f"<repr raised {type(error).__name__}>"
     return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + f"... ({len(text)} characters)"
 

@@ -12,6 +12,7 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.interrupts import let_through
 from playhead.model.plain_forms import safe_repr
 from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
 from playhead.refs.object_codecs import set_state, state_of
@@ -176,7 +177,8 @@ def _native_state(raised: BaseException) -> dict[str, Any]:
 def _message(value: Any) -> str:
     try:
         return str(value)
-    except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return f"<str raised {type(error).__name__}>"
 
 
@@ -230,7 +232,8 @@ def http_tree(value: Any) -> Tree | None:
         return tagged("http request", library=library, method=value.method, url=str(value.url))
     try:
         body = value.text if len(value.content) <= _MOST_BODY else ""
-    except Exception:  # noqa: BLE001 - it was streamed, and nobody read it
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         body = ""
     headers = [[name, text] for name, text in value.headers.multi_items() if name.lower() not in _NOT_KEPT]
     try:

@@ -19,6 +19,7 @@ models, exceptions and the types above only, calls nothing that a record names, 
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.interrupts import let_through
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
 from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey
@@ -129,7 +130,8 @@ def _encoded(value: Any, *, lenient: bool) -> Any:
         raise
     except RecursionError:
         raise NotFaithful("it nests too deeply") from None
-    except Exception as error:
+    except BaseException as error:
+        let_through(error)
         raise NotFaithful(f"reading it raised {type(error).__name__}: {error}") from error
 
 

@@ -12,6 +12,7 @@ import orjson
 
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.careful import careful_json
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Mask
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
@@ -85,7 +86,8 @@ class Intake:
             return self.payload(value, keep, redact)
         try:
             raw = orjson.dumps(value)
-        except Exception:  # noqa: BLE001 - not JSON
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            let_through(error)
             return self.payload(value, keep)
         seen = self._repeated.get(raw)
         if seen is not None and (seen[0] in self.known or self.known.older(seen[0]) is not None):
@@ -125,7 +127,8 @@ class Intake:
                 if hook is not None:
                     value = hook(self.expanded(value))
             return value
-        except Exception as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            let_through(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}
 
     def expanded(self, value: Any) -> Any:

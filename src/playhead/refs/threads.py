@@ -12,6 +12,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.model.canonical import JSON, canonical_json, parse_json
+from playhead.model.interrupts import is_from_outside, let_through
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
@@ -149,7 +150,8 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
     try:
         if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
             return False
-    except Exception:  # noqa: BLE001 - the user's objects may compare as they like
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return False
     for place in thread.numeric:
         if place < count and _json(messages[place]) != _json(thread.messages[place]):
@@ -166,8 +168,8 @@ def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
             try:
                 if given == remembered:
                     continue
-            except Exception:  # noqa: BLE001, S110 - the user's objects may compare as they like
-                pass
+            except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+                let_through(error)
         if canonical_json(_native(given)) != canonical_json(remembered):
             return place
     return min(len(messages), count)
@@ -180,9 +182,20 @@ def _native(message: Any) -> Any:
             return _copied(message)
         except TypeError:
             pass
+    arrived: list[BaseException] = []  # orjson makes a TypeError of whatever `default` raises
+
+    def plain(value: Any) -> Any:
+        try:
+            return _plain(value)
+        except BaseException as error:
+            if is_from_outside(error):
+                arrived.append(error)
+            raise
+
     try:
-        return orjson.loads(orjson.dumps(message, default=_plain))
-    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
+        return orjson.loads(orjson.dumps(message, default=plain))
+    except BaseException as error:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
+        let_through(arrived[0] if arrived else error)
         return parse_json(canonical_json(message))
 
 
@@ -214,7 +227,8 @@ def _json(value: Any) -> bytes:
     """Bytes that differ when the values do."""
     try:
         return orjson.dumps(value)
-    except Exception:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return canonical_json(value)
 
 
@@ -233,7 +247,8 @@ def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redac
         native = intake.redacted(native, redact)
     try:
         return to_message(native)
-    except Exception:  # noqa: BLE001 - not a message that the dialect knows: kept as it came
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
         return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}
 
 

@@ -1,0 +1,62 @@
+"""Which exceptions only happened to arrive while our code ran, and are the program's to see.
+
+Recording calls code of the program: `__repr__`, properties, hooks.  What that raises must not leave recording, be it
+`SystemExit`.  But Ctrl-C, a signal handler that ends the program or a time limit (`sys.exit` on SIGTERM, SIGALRM), and
+what another thread or a greenlet hub throws in, can arrive at any moment, also in here; they go on to the program.  The
+traceback tells them apart: a handler's frame has the frame that it interrupted among its arguments, and what was thrown
+in has no frame of the program's above ours.
+"""
+
+import inspect
+import signal
+from types import CodeType, FrameType
+from typing import Any, cast
+
+# Where waiting for something of ours may end by an exception that is meant for the program.
+_OURS = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
+
+
+def is_from_outside(error: BaseException) -> bool:
+    """Whether it was delivered to the program, and not raised by code that recording has called."""
+    if issubclass(type(error), KeyboardInterrupt):
+        return True
+    trace = error.__traceback__
+    above: FrameType | None = None
+    while trace is not None:
+        frame = trace.tb_frame
+        if above is not None and _is_handler(frame, above):
+            return True
+        above, trace = frame, trace.tb_next
+    if issubclass(type(error), Exception):
+        return False  # ours, or of code that we called
+    return above is not None and str(above.f_globals.get("__name__")).partition(".")[0] in _OURS
+
+
+def let_through(error: BaseException) -> None:
+    """Raises it if it is from outside.  Call it first in an `except` that is meant for what recording has called."""
+    if is_from_outside(error):
+        raise error
+
+
+def _is_handler(frame: FrameType, above: FrameType) -> bool:
+    code = frame.f_code
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
+    for name in arguments:
+        value: Any = frame.f_locals.get(name)
+        if value is above or (type(value) is tuple and any(one is above for one in cast("tuple[Any, ...]", value))):
+            return True
+    return code in _installed()
+
+
+def _installed() -> set[CodeType]:
+    """The code of the signal handlers of this process."""
+    found: set[CodeType] = set()
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        if callable(handler):
+            function = getattr(handler, "func", handler)  # a partial's
+            code = getattr(getattr(function, "__func__", function), "__code__", None)
+            if isinstance(code, CodeType):
+                found.add(code)
+    return found
