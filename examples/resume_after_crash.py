@@ -57,7 +57,10 @@ def main() -> None:
         server.when(contains("owe"), text("89.00"))
         server.otherwise(text("Thank you for paying 89.00."))
         set_up = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none", "PLAYHEAD_JOURNAL_DIR": journal}
-        set_up |= {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1", "RUN_ID_FILE": str(Path(journal) / "run")}
+        patience = os.environ.get(
+            "PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1"
+        )  # nobody listens, unless you start a collector
+        set_up |= {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": patience, "RUN_ID_FILE": str(Path(journal) / "run")}
         command = [sys.executable, __file__, "agent"]
         print("first process:", flush=True)
         subprocess.run(command, env=os.environ | set_up | {"CRASH": "yes"}, check=False)  # noqa: S603 - this file

@@ -8,9 +8,9 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,12 @@ class Recording:
     journal: Journal
     recorder: JournalRecorder
     shipper: Shipper | None = None
-    has_to_look: bool = False
-    """Whether what dead processes have left is wanted at once."""
     has_shipper: bool = False
     """Whether `shipper` is of this process, and knows the lane."""
     lost_records: int = 0
     """How many `nothing_lost` has told of."""
+    lanes: list[Path] = field(default_factory=list[Path])
+    """Lanes of dead processes that have to be delivered with this one's."""
 
     def write(self) -> bool:
         """Writes what waits in memory, and sees that it is shipped; False if it cannot be written."""
@@ -123,16 +123,16 @@ def flush(timeout: float = 10.0) -> bool:
         return False
 
 
-def deliver_the_dead() -> None:
-    """What dead processes have left in the journal is delivered now: a run of theirs that goes on here is whole only
-    with it."""
+def deliver_lanes(lanes: Sequence[Path]) -> None:
+    """What dead processes have left in these lanes is delivered with what is recorded here: `flush` and the program's
+    exit wait for it, too."""
     try:
         recorder_in_use()
         recording = _Process.recording
         if recording is not None:
-            recording.has_to_look = True
+            recording.lanes += lanes
             if recording.shipper is not None:
-                recording.shipper.look_now()
+                recording.shipper.deliver_too(lanes)
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("deliver what dead processes have left", error)
 
@@ -245,8 +245,7 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
             recording.has_shipper = True
             recording.journal.on_lane = shipper.follow
             recording.journal.on_append = shipper.wake
-            if recording.has_to_look:
-                shipper.look_now()
+            shipper.deliver_too(recording.lanes)
             shipper.start()
             shipper.wake()
 

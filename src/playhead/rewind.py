@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from playhead.api.guard import log
 from playhead.api.port import place
-from playhead.configure import deliver_the_dead, flush, settings_in_force
+from playhead.configure import deliver_lanes, flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.replay.lease import Terms
-from playhead.replay.lifecycle import Rewound, prepare_fork, prepare_resume
+from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
@@ -64,13 +64,12 @@ def resume(
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # this process may hold part of the record in memory
-        deliver_the_dead()
         policy = Policy(on_divergence, in_doubt, completed=completed, renamed=dict(renamed or {}))
         policy.patience_seconds = settings.replay_wait_seconds
         policy.outcomes = {str(at): outcome for at, outcome in (outcomes or {}).items()}
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
-        return prepare_resume(run_id, collector, policy=policy, terms=terms)
+        return _whole(prepare_resume(run_id, collector, policy=policy, terms=terms))
 
     return Rewound(make, collector.close)
 
@@ -106,11 +105,12 @@ def fork(
     def make() -> Any:
         settings = settings_in_force()
         flush(0)  # as above
-        deliver_the_dead()
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
         policy.patience_seconds = settings.replay_wait_seconds
-        return prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)
+        return _whole(
+            prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)
+        )
 
     return Rewound(make, collector.close)
 
@@ -142,6 +142,13 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
         why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
         log.error("%s", why)
         raise SystemExit(f"playhead: {why}") from error
+
+
+def _whole(prepared: Prepared) -> Prepared:
+    """What dead processes have left of the record is delivered before this process ends: the run is whole only with
+    it."""
+    deliver_lanes(prepared[1].record.lanes)
+    return prepared
 
 
 def _lease_client() -> Any:

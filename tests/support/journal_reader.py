@@ -159,7 +159,7 @@ class NoShipper:
     def follow(self, lane_path: Path) -> None:
         """Nothing."""
 
-    def look_now(self) -> None:
+    def deliver_too(self, lanes: Any) -> None:
         """Nothing."""
 
     def flush(self, timeout_s: float) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, cast
 from playhead.model import names
 from playhead.model.event import Usage
 from playhead.model.ref import ContentRef, is_ref
-from playhead.model.span import STATUS_ERROR, Attributes, Span
+from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 
 CANCELLED = "cancelled"
 # Names of GenAI operations that our kinds go by; every other operation (plans, workflows, memory) is a step.
@@ -64,6 +64,13 @@ def order_of(attributes: Mapping[str, Any]) -> int | None:
 def attempt_of(attributes: Mapping[str, Any]) -> int:
     """Which attempt at the run this belongs to."""
     return whole(attributes, names.RUN_ATTEMPT) or 0
+
+
+def replaced_by(resumed: LogEvent) -> list[tuple[int, int]]:
+    """The numbers of calls that a resumed attempt has found nothing of and done again, each as (first, last)."""
+    said = resumed.attributes.get(names.RESUMED_WITHOUT)
+    numbers = [item for item in cast(list[Any], said) if type(item) is int] if isinstance(said, list | tuple) else []
+    return list(zip(numbers[::2], numbers[1::2], strict=False))
 
 
 def kind_of(span: Span) -> str | None:

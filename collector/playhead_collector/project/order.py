@@ -13,7 +13,7 @@ from typing import Any
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent
-from playhead_collector.project.attributes import attempt_of, order_of, whole
+from playhead_collector.project.attributes import attempt_of, order_of, replaced_by, whole
 from playhead_collector.project.tree import Place, Tree
 
 START, LOG, END = "start", "log", "end"
@@ -67,11 +67,18 @@ def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
 
 def spans_missing(tree: Tree, logs: Iterable[LogEvent], first: int = 1) -> int:
     """Holes in what the run's process counted, from `first` on.  A later attempt may count anew, or go on: both are
-    covered."""
+    covered.  What a later attempt has done in the place of calls that a crash has left nothing of is not missing."""
+    logs = list(logs)
     counted = {place.order for place in tree.places}
     counted.update(order_of(log.attributes) for log in logs)
-    orders = counted - {None}
-    return max(0, max((order for order in orders if order is not None), default=first - 1) - len(orders) - (first - 1))
+    orders = {order for order in counted if order is not None and order >= first}
+    last = max(orders, default=first - 1)
+    replaced = [span for log in logs if log.name == names.RESUMED for span in replaced_by(log)]
+    missing = last - (first - 1) - len(orders)
+    if missing <= 0 or not replaced:
+        return max(0, missing)
+    holes = (order for order in range(first, last) if order not in orders)
+    return sum(not any(low <= hole <= high for low, high in replaced) for hole in holes)
 
 
 def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:

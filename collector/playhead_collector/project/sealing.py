@@ -5,10 +5,10 @@ appended, and says so (`late`).
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from playhead.model.event import MessageAdded, RunEvent, RunResumed, UnknownEvent
+from playhead.model.event import MessageAdded, RunEvent, RunResumed, RunStarted, UnknownEvent
 
 
 def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
@@ -30,13 +30,19 @@ def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[
 
 
 def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:
-    """Whether a sealed run goes on: a new attempt follows what was sealed, nothing of which moves or was late."""
+    """Whether a sealed run goes on: a later attempt follows what was sealed, nothing of which moves or was late."""
     count = len(sealed)
+    following = events[count] if len(events) > count else None
     return (
-        len(events) > count
-        and isinstance(events[count], RunResumed)
+        isinstance(following, RunResumed)
+        and following.attempt > latest_attempt(sealed)
         and all(old.id == event.id and not old.late for old, event in zip(sealed, events, strict=False))
     )
+
+
+def latest_attempt(events: Iterable[RunEvent]) -> int:
+    """The last attempt at the run that these tell of."""
+    return max((event.attempt for event in events if isinstance(event, RunStarted | RunResumed)), default=0)
 
 
 def _placed(event: RunEvent, seq: int, late: bool) -> RunEvent:

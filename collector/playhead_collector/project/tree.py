@@ -142,7 +142,8 @@ def _place_of(span: Span) -> Place:
 
 
 def _each_once(spans: Iterable[Span]) -> list[Span]:
-    """One span per id, whatever the order of arrival: the ended one, then the one that says most."""
+    """One span per id, whatever the order of arrival: the ended one, then the latest attempt's, then the one that says
+    most."""
     kept: dict[str, Span] = {}
     for span in spans:
         other = kept.setdefault(span.span_id, span)
@@ -151,9 +152,9 @@ def _each_once(spans: Iterable[Span]) -> list[Span]:
     return sorted(kept.values(), key=lambda span: (span.start_ns, span.span_id))
 
 
-def _knows(span: Span) -> tuple[bool, int, int, str]:
+def _knows(span: Span) -> tuple[bool, int, int, int, str]:
     said = sorted((name, repr(value)) for name, value in span.attributes.items())
-    return span.end_ns is not None, span.end_ns or 0, len(said), repr(said)
+    return span.end_ns is not None, attempt_of(span.attributes), span.end_ns or 0, len(said), repr(said)
 
 
 def _cut_cycle(path: list[Place], again: Place) -> list[Place]:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import ContentRef, is_ref
@@ -109,6 +110,8 @@ def _counts_more(span: Span, known: Span) -> bool:
     """Whether this version counts, of two with one id.  A total order: when they arrived says nothing."""
     if (span.end_ns is None) != (known.end_ns is None):
         return known.end_ns is None
+    if span.end_ns is not None and _attempt(span) != _attempt(known):
+        return _attempt(span) > _attempt(known)  # ended by two attempts at its run: the later one
     if span.end_ns != known.end_ns:
         return (span.end_ns or 0) > (known.end_ns or 0)
     return span != known and _whole_text(span) > _whole_text(known)
@@ -116,6 +119,11 @@ def _counts_more(span: Span, known: Span) -> bool:
 
 def _whole_text(span: Span) -> bytes:
     return canonical_json([_span_row(span, 0, 0), span.scope, span.resource])
+
+
+def _attempt(span: Span) -> int:
+    attempt = span.attributes.get(names.RUN_ATTEMPT)
+    return attempt if type(attempt) is int else 0
 
 
 def tidy(pages: Sequence[Page], merged: Merged, *, thoroughly: bool) -> Tidied | None:

@@ -7,7 +7,7 @@ collector is down it tries again, ever more slowly; the records are safe in the 
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,7 @@ class Shipper:
         self._lane = LaneReader(lane_path)
         self._next_lane: Path | None = None
         self._ended: list[Path] = []  # lanes that this process had to give up, and that are not delivered
+        self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
         self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
@@ -116,9 +117,11 @@ class Shipper:
         self._next_lane = lane_path
         self.wake()
 
-    def look_now(self) -> None:
-        """What dead processes have left is delivered right after what is this one's, not only with the next look."""
-        self._next_look = 0.0
+    def deliver_too(self, lanes: Sequence[Path]) -> None:
+        """What dead processes have left in these lanes is delivered right after what is this one's, and flushes wait
+        for it."""
+        with self._turn:
+            self._too += [lane for lane in lanes if lane != self._lane.path]
         self._bell.set()
 
     def flush(self, timeout_s: float) -> bool:
@@ -255,10 +258,12 @@ class Shipper:
         return True
 
     def _ship_ended(self) -> bool:
-        """The same for lanes that this process had to give up."""
-        if not self._ended:
+        """The same for lanes that this process had to give up, and for those that it was asked to deliver, too."""
+        with self._turn:
+            too = list(self._too)
+        if not (self._ended or too):
             return True
-        dead = DeadLanes(self._lane.path.parent, self.counters, only=self._ended)
+        dead = DeadLanes(self._lane.path.parent, self.counters, only=[*self._ended, *too])
 
         def deliver(shipment: Shipment) -> None:
             if not self._deliver_in_the_end(shipment):
@@ -271,6 +276,8 @@ class Shipper:
             return False
         finally:
             dead.release()
+        with self._turn:  # what is left of these, its owner delivers, or who has taken it
+            self._too = [path for path in self._too if path not in too]
         self._ended = [path for path in self._ended if not is_delivered(path)]
         return not self._ended
 

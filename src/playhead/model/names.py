@@ -96,6 +96,8 @@ STARTED: Final = "playhead.started"
 SPAN_NAME: Final = "playhead.span.name"  # with STARTED: what only the span itself says otherwise
 SPAN_PARENT: Final = "playhead.span.parent_id"
 RESUMED: Final = "playhead.resumed"
+RESUMED_WITHOUT: Final = "playhead.resumed.without"  # with RESUMED: CALL_ORDERs of which the record it goes on from has
+# nothing, as first, last, first, last, ...: the dead process had begun these, and what they were is done again
 DIVERGED: Final = "playhead.diverged"
 STATE_CHANGED: Final = "playhead.state_changed"
 CHECKPOINT: Final = "playhead.checkpoint"

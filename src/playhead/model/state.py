@@ -158,19 +158,27 @@ class _Folding:
         changes = self.changes
         match event:
             case ev.RunStarted():
-                changes |= {"status": RUNNING, "name": event.name, "attempt": event.attempt, "agent": event.actor}
+                if not (event.late and event.attempt < changes.get("attempt", self.start.attempt)):
+                    changes |= {"status": RUNNING, "name": event.name, "attempt": event.attempt, "agent": event.actor}
             case ev.RunCompleted():
-                changes["status"] = COMPLETED
+                self._end_run(event, COMPLETED)
             case ev.RunFailed():
-                changes["status"] = CANCELLED if event.outcome == CANCELLED else FAILED
+                self._end_run(event, CANCELLED if event.outcome == CANCELLED else FAILED)
                 self._error(event, event.error_type, event.message)
             case ev.RunResumed():
-                # What the dead process left open is not open in the new attempt: it is called again, or answered.
-                self.open_calls = {}
-                changes |= {"status": RUNNING, "attempt": event.attempt}
+                # One that is heard of after a later one has begun is over: it reopens nothing.
+                if event.attempt > changes.get("attempt", self.start.attempt):
+                    # What the dead process left open is not open in the new attempt: it is called again, or answered.
+                    self.open_calls = {}
+                    changes |= {"status": RUNNING, "attempt": event.attempt}
             case ev.RunForked():
                 # What the parent had open where they part, the fork begins itself, or ends right after this.
                 self.open_calls = {}
+
+    def _end_run(self, event: ev.RunCompleted | ev.RunFailed, status: str) -> None:
+        """How an earlier attempt ended, heard of late, does not change how the run did."""
+        if not event.late or self.changes.get("status", self.start.status) == RUNNING:
+            self.changes["status"] = status
 
     def _model(self, event: ev.LlmCalled | ev.LlmCompleted | ev.LlmFailed) -> None:
         match event:

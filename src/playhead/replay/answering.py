@@ -6,7 +6,7 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from playhead.api.calls import tell_after_all, tell_enclosing
@@ -51,6 +51,9 @@ _MOST_MISSED = 20
 
 class RecordReplay:
     """Replays one run's record into the run that goes on.  Safe for threads and tasks."""
+
+    without: Sequence[int] = ()
+    """Numbers of which the record has nothing: see `holes`."""
 
     def __init__(
         self,
@@ -406,7 +409,8 @@ class RecordReplay:
         if not said:
             while span.above is not None:
                 span = span.above
-            say_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt}, {})
+            without = {names.RESUMED_WITHOUT: list(self.without)} if self.without else {}
+            say_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt, **without}, {})
 
     def _arguments(self, span: ObservedSpan) -> Any:
         ref = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)

@@ -15,6 +15,7 @@ from playhead.model import names
 from playhead.replay.answering import RecordReplay
 from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.editing import is_edit, rule_of
+from playhead.replay.holes import holes
 from playhead.replay.lease import Lease, Terms, local_lease, refused
 from playhead.replay.policy import Policy, Told, completed_run_sentence
 from playhead.replay.record import Both, Record, WithParent, read_local
@@ -125,6 +126,7 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
     _go_on_counting(run, record, calls)
     completed_run = None if needs_lease else run_id
     replay = RecordReplay(record, calls, policy, same_run=True, beyond=[], completed_run=completed_run)
+    replay.without = holes(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     give_values(run, record)
     return run, replay, lease if needs_lease else None

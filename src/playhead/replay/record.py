@@ -60,6 +60,11 @@ class Record(Protocol):
         """Whether this is what the collector knows: the journal of the run's process is elsewhere, or gone."""
         ...
 
+    @property
+    def lanes(self) -> Sequence[Path]:
+        """Where in the journal it is: those lanes have to be delivered for the collector to have the run whole."""
+        ...
+
     def content(self, ref: ContentRef) -> Content | None:
         """The content; None where it is not to be had."""
         ...
@@ -78,6 +83,7 @@ class LocalRecord:
     alive: bool = False
     """Whether another process that still lives has this run in its lane."""
     remote: bool = False
+    lanes: list[Path] = field(default_factory=list[Path])
     elsewhere: Callable[[ContentRef], Content] | None = None
     """Where contents may be whose space the journal has given back; raises ClientError."""
     _where: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
@@ -177,6 +183,7 @@ def read_local(
             seen |= record.take(path, data, run)
         seen |= record.take_open(run)
         if seen:
+            record.lanes.append(lane)
             record.alive |= _is_alive(lane)
     begins = any(
         span.attributes.get(names.CALL_ORDER) == 1 or names.FORK_OF in span.attributes for span in record.spans
@@ -190,6 +197,7 @@ class WithRecent:
     def __init__(self, record: Record, frames: Frames):
         """`frames` are the call's own, before they are written."""
         self.spans, self.logs, self.alive, self.remote = record.spans, record.logs, record.alive, record.remote
+        self.lanes = record.lanes
         self._record = record
         self._recent = LocalRecord()
         self._contents: dict[ContentRef, Content] = {}
@@ -237,6 +245,7 @@ class WithParent:
         said = [log for log in parent.logs if 0 < int(log.attributes.get(names.CALL_ORDER, 0)) < first]
         self.logs = [*said, *own.logs]
         self.alive, self.remote = own.alive, own.remote
+        self.lanes = [*own.lanes, *parent.lanes]
         self._records = (own, parent)
 
     def content(self, ref: ContentRef) -> Content | None:
@@ -257,6 +266,7 @@ class Both:
         said = {_said(entry) for entry in local.logs}
         self.logs = [*local.logs, *(entry for entry in remote.logs if _said(entry) not in said)]
         self.alive, self.remote = local.alive, False
+        self.lanes = local.lanes
         self._records = (local, remote)
 
     def content(self, ref: ContentRef) -> Content | None:

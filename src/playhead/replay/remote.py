@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from playhead.errors import ClientError, NotFound
@@ -20,6 +21,7 @@ class RemoteRecord:
         self.spans: list[Span] = [_span(item) for item in client.spans(run_id)]
         self.logs: list[LogEvent] = _logs(client, run_id)
         self.alive, self.remote = False, True
+        self.lanes: tuple[Path, ...] = ()
         self._contents: dict[ContentRef, Content | None] = {}
 
     def content(self, ref: ContentRef) -> Content | None:

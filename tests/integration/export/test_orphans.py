@@ -16,7 +16,7 @@ from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.settings import Settings
 from tests.integration.export.fake_collector import TRACES, Answer, FakeCollector, closed_port
-from tests.integration.export.test_ship_failures import wait_until
+from tests.integration.export.test_ship_failures import names_in, wait_until
 from tests.unit.export.records import WHO, content, span
 
 
@@ -106,12 +106,32 @@ def test_a_process_that_goes_on_with_a_dead_ones_run_delivers_what_that_left_how
     journal: Path, lane: LaneWriter, shipper_for: Callable[..., Shipper], collector: FakeCollector
 ):
     dead_lane(journal, span(1), span(2))
+    (dead,) = (path for path in lanes(journal) if path != lane.path)
+    dead_lane(journal, span(4))
     lane.append(span(3))
     shipper = shipper_for(collector.url, linger_seconds=60.0)
-    shipper.look_now()
+    shipper.deliver_too([dead, lane.path])
     shipper.start()
     assert shipper.stop(10)
-    assert collector.span_names() == ["step 3", "step 1", "step 2"]
+    assert collector.span_names()[:3] == ["step 3", "step 1", "step 2"]
+
+
+def test_a_flush_is_done_when_the_lanes_that_belong_to_it_are_delivered(
+    journal: Path, lane: LaneWriter, shipper_for: Callable[..., Shipper], collector: FakeCollector
+):
+    dead_lane(journal, span(1))
+    (dead,) = (path for path in lanes(journal) if path != lane.path)
+    shipper = shipper_for(collector.url)
+    shipper.deliver_too([dead])
+    collector.refuse = lambda path, decoded: (
+        Answer(503, {"retry-after": "60"}) if path == TRACES and names_in(decoded) == ["step 1"] else None
+    )
+    lane.append(span(2))
+    assert not shipper.flush(30)
+    assert collector.span_names() == ["step 2"]
+    collector.refuse = lambda path, decoded: None
+    assert shipper.flush(30)
+    assert collector.span_names() == ["step 2", "step 1"]
 
 
 def test_a_dead_lane_that_cannot_be_delivered_does_not_hold_up_the_living(
