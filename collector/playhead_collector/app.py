@@ -22,6 +22,7 @@ from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead_collector import embedded
+from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.lift import lift, lift_log
 from playhead_collector.network.guard import Guard
@@ -68,6 +69,8 @@ class Collector:
     database: str
     guard: Guard
     needs_key: bool = True
+    supervision: "asyncio.Task[None] | None" = None
+    """Ends with an error when its own Postgres cannot be kept running; None: it has none of its own."""
 
 
 @asynccontextmanager
@@ -78,10 +81,12 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
     """
     configured(settings)  # what cannot be used ends the start before there is anything to take down
     async with AsyncExitStack() as stack:
-        dsn = settings.database_url
+        dsn, supervision = settings.database_url, None
         if dsn is None:
             postgres = await asyncio.to_thread(embedded.start, settings.data_dir)
             stack.push_async_callback(asyncio.to_thread, postgres.stop)
+            supervision = asyncio.create_task(supervise(postgres))
+            stack.push_async_callback(_end, supervision)
             dsn = postgres.dsn
         await migrate.upgrade(dsn)
         store = await connect(dsn, pool_size=settings.pool_size)
@@ -89,9 +94,14 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         app, guard = assemble(settings, store)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
-        collector = Collector(app, without_password(dsn), guard, needs_key)
+        collector = Collector(app, without_password(dsn), guard, needs_key, supervision)
         _settle()
         yield collector
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:

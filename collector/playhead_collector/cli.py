@@ -64,7 +64,11 @@ async def _serve(settings: Settings, as_json: bool) -> None:
                 )
             started = partial(announce, settings, collector.database, url_of(listener), as_json)
             stopping.server = _Server(_uvicorn_config(collector), started)
+            if collector.supervision is not None:
+                collector.supervision.add_done_callback(stopping.give_up)
             await stopping.server.serve(sockets=[listener])
+            if collector.supervision is not None and collector.supervision.done():
+                collector.supervision.result()  # raises what it ended with
 
 
 # --- the network side ------------------------------------------------------------------------------------------------
@@ -137,6 +141,11 @@ class _Stopping:
     """What a signal does: before the server runs, the start is given up; then it drains; a second one ends at once."""
 
     server: uvicorn.Server | None = field(default=None)
+
+    def give_up(self, _: object) -> None:
+        """What the collector needs is gone for good."""
+        if self.server is not None:
+            self.server.should_exit = True
 
     @contextmanager
     def on_signals(self) -> Generator[None]:

@@ -45,12 +45,18 @@ TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", 
 POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
 
 
-def default_data_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
-    """Where programs of this platform keep a user's data."""
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "playhead"
+def default_data_dir(
+    platform: str = sys.platform, environ: Mapping[str, str] = os.environ, *, as_root: bool | None = None
+) -> Path:
+    """Where programs of this platform keep a user's data; by default the user is whoever runs this."""
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead"
+    if as_root is None:
+        as_root = os.geteuid() == 0
+    if as_root:  # Postgres runs as somebody else then, who may not enter root's home
+        return Path("/var/lib/playhead")
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "playhead"
     # XDG: a relative path in this variable is to be ignored.
     named = Path(environ.get("XDG_DATA_HOME", ""))
     return (named if named.is_absolute() else Path.home() / ".local" / "share") / "playhead"

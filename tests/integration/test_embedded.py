@@ -1,5 +1,6 @@
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from playhead_collector import embedded
 from playhead_collector.embedded import cluster as on_disk
 from playhead_collector.embedded import postgres
+from playhead_collector.embedded.supervising import MOST_RESTARTS, supervise
 from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
 
 
@@ -23,6 +25,7 @@ from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
 def data_dir() -> Iterator[Path]:
     # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
     folder = Path(tempfile.mkdtemp(prefix="playhead-embedded-"))
+    folder.chmod(0o711)
     yield folder / "data"
     assert processes(folder) == []
     shutil.rmtree(folder)
@@ -227,14 +230,70 @@ def test_a_normal_user_runs_it_as_themselves(data_dir: Path):
         user=account.uid, group=account.gid, extra_groups=(), cwd=data_dir, capture_output=True, text=True, check=False,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
-    assert (done.stdout.strip(), done.stderr) == (on_disk.ACCOUNT, "")
+    assert (done.stdout.strip(), done.stderr) == (pwd.getpwuid(account.uid).pw_name, "")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_root_opens_only_a_way_through(data_dir: Path):
+def test_root_opens_nothing_and_makes_no_account(data_dir: Path):
+    accounts = Path("/etc/passwd").read_bytes()
     data_dir.parent.chmod(0o700)
+    with pytest.raises(EmbeddedPostgresFailed, match=f"may not pass {data_dir.parent} .*set PLAYHEAD_DATA_DIR"):
+        embedded.start(data_dir)
+    assert data_dir.parent.stat().st_mode & 0o777 == 0o700
+    data_dir.parent.chmod(0o711)
     embedded.start(data_dir).stop()
-    assert data_dir.parent.stat().st_mode & 0o777 == 0o701
+    assert (data_dir.parent.stat().st_mode & 0o777, data_dir.stat().st_mode & 0o777) == (0o711, 0o701)
+    assert Path("/etc/passwd").read_bytes() == accounts
+
+
+async def test_after_its_postmaster_is_killed_it_is_there_again_at_the_same_address(data_dir: Path):
+    with embedded.start(data_dir) as server:
+        await ask(server.dsn, "create table t (x int)")
+        watching = asyncio.create_task(supervise(server, every_seconds=0.02))
+        before = server.pid
+        os.kill(before, signal.SIGKILL)
+        while server.pid == before or not server.is_running:
+            assert not watching.done()
+            await asyncio.sleep(0.02)
+        while True:
+            try:
+                assert await ask(server.dsn, "select count(*) from t") == 0
+                break
+            except (OSError, asyncpg.PostgresError):
+                await asyncio.sleep(0.02)
+        watching.cancel()
+    server.restart()  # stopped for good: nothing
+    assert processes(data_dir) == []
+
+
+async def test_a_postgres_that_ends_again_and_again_ends_the_watch():
+    class Broken:
+        is_running = False
+        restarts = 0
+
+        def restart(self) -> None:
+            self.restarts += 1
+
+    broken, now = Broken(), iter(range(10_000))
+    with pytest.raises(EmbeddedPostgresFailed, match="ended 6 times in 10 minutes: see postgres.log"):
+        await supervise(broken, clock=lambda: float(next(now)), every_seconds=0)
+    assert broken.restarts == MOST_RESTARTS
+
+
+async def test_a_postgres_that_ends_now_and_then_is_started_again_each_time():
+    class Unlucky:
+        is_running = False
+        restarts = 0
+
+        def restart(self) -> None:
+            self.restarts += 1
+            if self.restarts == 12:
+                raise EmbeddedPostgresFailed("the disk is full: make room")
+
+    unlucky, now = Unlucky(), iter(range(0, 1_000_000, 200))
+    with pytest.raises(EmbeddedPostgresFailed, match="the disk is full"):
+        await supervise(unlucky, clock=lambda: float(next(now)), every_seconds=0)
+    assert unlucky.restarts == 12
 
 
 def test_the_start_is_quick(data_dir: Path):

@@ -117,4 +117,5 @@ def test_secrets_are_not_shown():
     ],
 )
 def test_data_goes_where_the_platform_keeps_it(platform: str, environ: dict[str, str], folder: Path):
-    assert settings.default_data_dir(platform, environ) == folder
+    assert settings.default_data_dir(platform, environ, as_root=False) == folder
+    assert settings.default_data_dir("linux", {}, as_root=True) == Path("/var/lib/playhead")

@@ -23,7 +23,8 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-ACCOUNT = "playhead"
+# Whom Postgres runs as when we are root, the first of these that is there. None is made.
+ACCOUNTS = ("playhead", "postgres", "nobody")
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_DIR_PREFIX = "playhead-"
 # The kernel's `sun_path`, less the closing zero: 108 bytes on Linux, 104 on macOS.
@@ -70,36 +71,49 @@ def binaries(major: int | None = None) -> Path:
 
 
 def account_for(cluster: Path) -> Account:
-    """Ourselves; for root, the owner of the cluster, and before there is one the account `playhead`."""
+    """Ourselves; for root, the owner of the cluster, and before there is one the first of ACCOUNTS that exists."""
     if os.geteuid() != 0:
         return Account(os.geteuid(), os.getegid())
     if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
         return Account(owner.st_uid, owner.st_gid)
-    try:
-        entry = pwd.getpwnam(ACCOUNT)
-    except KeyError:
-        log.info("creating the system account %r: Postgres does not run as root", ACCOUNT)
-        command = ["useradd", "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", ACCOUNT]
-        made = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - constant words
+    for name in ACCOUNTS:
         try:
-            entry = pwd.getpwnam(ACCOUNT)  # also when another process was quicker
+            entry = pwd.getpwnam(name)
         except KeyError:
-            raise EmbeddedPostgresFailed(
-                f"Postgres does not run as root, and no account {ACCOUNT!r} could be made ({made.stderr.strip()}): run "
-                "as a normal user, or set PLAYHEAD_DATABASE_URL"
-            ) from None
-    return Account(entry.pw_uid, entry.pw_gid)
+            continue
+        log.info("Postgres does not run as root: it runs as the account %r", name)
+        return Account(entry.pw_uid, entry.pw_gid)
+    raise EmbeddedPostgresFailed(
+        f"Postgres does not run as root, and none of the accounts {', '.join(ACCOUNTS)} exists: run as a normal user, "
+        "make one of them, or set PLAYHEAD_DATABASE_URL"
+    )
 
 
-def open_the_way(account: Account, *places: Path) -> None:
-    """Lets the account pass through (not list, not read) the folders above its binaries and its data."""
+def check_way(account: Account, *places: Path) -> None:
+    """Whether the account gets to its binaries and its data. Opens nothing but the data directory, which is ours.
+
+    Raises EmbeddedPostgresFailed.
+    """
     if account.is_us():
         return
-    for folder in {parent for place in places for parent in place.parents}:
-        mode = folder.stat().st_mode
-        if not mode & 0o001:
-            log.info("letting other accounts pass through %s, so that Postgres gets to its files", folder)
-            folder.chmod(mode | 0o001)
+    data_dir = places[-1].parent
+    if not _may_pass(account, data_dir):
+        data_dir.chmod(data_dir.stat().st_mode | 0o001)  # to pass through: not to list, not to read
+    for place in places:
+        closed = [folder for folder in reversed(place.parents) if not _may_pass(account, folder)]
+        if closed:
+            raise EmbeddedPostgresFailed(
+                f"Postgres does not run as root but as user {account.uid}, which may not pass {closed[0]} to get to "
+                f"{place}: set PLAYHEAD_DATA_DIR to a folder such as /var/lib/playhead (or, for its binaries, install "
+                "Playhead where all may read), run as a normal user, or set PLAYHEAD_DATABASE_URL"
+            )
+
+
+def _may_pass(account: Account, folder: Path) -> bool:
+    found = folder.stat()
+    if found.st_uid == account.uid:
+        return bool(found.st_mode & 0o100)
+    return bool(found.st_mode & (0o010 if found.st_gid == account.gid else 0o001))
 
 
 def environment() -> dict[str, str]:
@@ -142,7 +156,6 @@ def socket_dir(cluster: Path, account: Account) -> Path:
         parent = "/tmp"  # noqa: S108 - mkdtemp makes a folder that nobody else may enter
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_DIR_PREFIX, dir=parent))
     os.chown(folder, account.uid, account.gid)
-    open_the_way(account, folder)
     return folder
 
 

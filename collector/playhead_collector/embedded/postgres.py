@@ -5,10 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -59,20 +61,53 @@ TUNING: Mapping[str, str] = MappingProxyType(
 class EmbeddedPostgres:
     """A running Postgres. Ends with `stop()`, with its `with` block or with the interpreter, whichever is first."""
 
-    def __init__(self, dsn: str, process: psutil.Popen, socket_dir: Path, lock: int) -> None:
+    def __init__(self, dsn: str, running: "_Running") -> None:
         self.dsn = dsn
-        self.pid = process.pid
-        self._end = weakref.finalize(self, _shut_down, process, socket_dir, lock, os.getpid())
+        self._running = running
+        self._changing = threading.Lock()
+        self._end = weakref.finalize(self, _shut_down, running, os.getpid())
+
+    @property
+    def pid(self) -> int:
+        """The postmaster's process number; another one after `restart`."""
+        return self._running.process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """False once the postmaster has ended without being asked to."""
+        return self._running.process.poll() is None
+
+    def restart(self) -> None:
+        """Starts it again at the same address after it has ended; nothing once it was stopped. Blocks.
+
+        Raises EmbeddedPostgresFailed.
+        """
+        with self._changing:
+            if self._end.alive and not self.is_running:
+                _relaunch(self._running)
 
     def stop(self) -> None:
         """Everything is on disk, no process is left and the data directory is free once this returns."""
-        self._end()
+        with self._changing:
+            self._end()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self.stop()
+
+
+@dataclass(slots=True)
+class _Running:
+    """What is needed to end it, and to start it again."""
+
+    process: psutil.Popen
+    cluster: Path
+    socket_dir: Path
+    account: on_disk.Account
+    options: Mapping[str, str]
+    lock: int
 
 
 def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) -> EmbeddedPostgres:
@@ -105,7 +140,7 @@ def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) 
 def _start_locked(data_dir: Path, lock: int, options: Mapping[str, str]) -> EmbeddedPostgres:
     cluster = data_dir / "postgres"
     account = on_disk.account_for(cluster)
-    on_disk.open_the_way(account, on_disk.binaries() / "postgres", cluster)
+    on_disk.check_way(account, on_disk.binaries() / "postgres", cluster)
     if not cluster.exists():
         on_disk.create(cluster, account)
     _end_leftover(cluster)
@@ -117,7 +152,22 @@ def _start_locked(data_dir: Path, lock: int, options: Mapping[str, str]) -> Embe
         _end_process(process)
         on_disk.remove_socket_dir(socket_dir)
         raise
-    return EmbeddedPostgres(f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}", process, socket_dir, lock)
+    running = _Running(process, cluster, socket_dir, account, options, lock)
+    return EmbeddedPostgres(f"postgresql://postgres@/postgres?host={quote(str(socket_dir))}", running)
+
+
+def _relaunch(running: _Running) -> None:
+    try:
+        _end_leftover(running.cluster)  # its children end by themselves; until then, a second one would do harm
+        if not running.socket_dir.exists():
+            running.socket_dir.mkdir(mode=0o700)
+            os.chown(running.socket_dir, running.account.uid, running.account.gid)
+        running.process = _launch(running.cluster, running.socket_dir, running.account, running.options)
+    except OSError as error:
+        raise EmbeddedPostgresFailed(
+            f"cannot start Postgres again on {running.cluster} ({error}): mend that, or set PLAYHEAD_DATABASE_URL"
+        ) from error
+    _wait_until_ready(running.process, running.cluster)
 
 
 def _lock(data_dir: Path) -> int:
@@ -224,10 +274,10 @@ def _is_dead(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
-def _shut_down(process: psutil.Popen, socket_dir: Path, lock: int, owner: int) -> None:
+def _shut_down(running: _Running, owner: int) -> None:
     if os.getpid() != owner:  # a forked child ends; the Postgres is its parent's
         return
-    _end_process(process)
-    on_disk.remove_socket_dir(socket_dir)
-    fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough where a forked child has the file open, too
-    os.close(lock)
+    _end_process(running.process)
+    on_disk.remove_socket_dir(running.socket_dir)
+    fcntl.flock(running.lock, fcntl.LOCK_UN)  # closing is not enough where a forked child has the file open, too
+    os.close(running.lock)
