@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import background
 from playhead.api.forks import forks_wait
+from playhead.api.grouping import forget_groups
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.port import Redact, place
 from playhead.api.port import recorder as recorder_in_use
@@ -218,6 +219,8 @@ def _start(settings: Settings) -> None:
 def _reach_into_libraries(settings: Settings) -> None:
     """What is recorded beyond the calls themselves needs a hold on code that is not the program's."""
     background.follow()
+    forget_groups()
+    place.task_run_seconds = settings.task_run_seconds
     record_everywhere(frozenset(settings.record_values))
 
 

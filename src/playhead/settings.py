@@ -126,6 +126,13 @@ class Settings:
         MODULES,
         "modules and packages that may be imported to restore recorded values of their classes on resume",
     )
+    # 60 s: a model may think for long, and a task that lives on between jobs (a bot, a queue's consumer) rests longer.
+    task_run_seconds: float = setting(
+        "PLAYHEAD_TASK_RUN_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
+    )
     # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
     linger_seconds: float = setting(
         "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"

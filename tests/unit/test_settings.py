@@ -40,6 +40,7 @@ def test_the_defaults_need_no_environment():
         ("PLAYHEAD_MASK_KEYS", "none", "mask_keys", ()),
         ("PLAYHEAD_RESTORABLE", "shop.orders, crm", "restorable", ("shop.orders", "crm")),
         ("PLAYHEAD_REPLAY_WAIT_SECONDS", "0", "replay_wait_seconds", 0.0),
+        ("PLAYHEAD_TASK_RUN_SECONDS", "0", "task_run_seconds", 0.0),
         ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0", "exit_timeout_seconds", 0.0),
     ],
 )
@@ -69,6 +70,7 @@ def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
         "PLAYHEAD_RECORD_VALUES",
         "PLAYHEAD_RESTORABLE",
         "PLAYHEAD_REPLAY_WAIT_SECONDS",
+        "PLAYHEAD_TASK_RUN_SECONDS",
     }
 
 

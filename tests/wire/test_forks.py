@@ -72,7 +72,7 @@ class Shop:
         """Everything that is said of a run, but for the list of its forks."""
         asking, last = self.asking, len(self.events(run))
         summary: Any = {**asking.run(run)}
-        for changes in ("forks", "more_forks", "links"):
+        for changes in ("forks", "fork_count", "more_forks", "links"):
             del summary[changes]
         lists: Any = (asking.messages, asking.llm_calls, asking.tool_calls, asking.spans, asking.decisions)
         lists += (asking.attributions,)

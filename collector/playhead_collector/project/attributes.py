@@ -133,9 +133,10 @@ def failure_fields(span: Span) -> dict[str, Any]:
     return {"elapsed_ms": elapsed_ms(span), "error_type": error_type, "message": message, "outcome": outcome}
 
 
-def elapsed_ms(span: Span) -> float:
-    """How long it took; 0 while it is open."""
-    return round(((span.end_ns or span.start_ns) - span.start_ns) / 1e6, 3)
+def elapsed_ms(span: Span, since_ns: int | None = None) -> float:
+    """How long it took, or how long after `since_ns` it ended; 0 while it is open."""
+    since_ns = span.start_ns if since_ns is None else since_ns
+    return round(((span.end_ns or since_ns) - since_ns) / 1e6, 3)
 
 
 def tool_name(span: Span) -> str:

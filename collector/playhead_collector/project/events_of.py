@@ -184,7 +184,7 @@ class EventWriter:
             self.events.append(self._tool_end(place))
         elif place.kind is not None and not place.root:
             self.events.append(self._step_end(place))
-        if place.root and place.ends_run:
+        if place.ends_run:
             self.events.append(self._run_end(place))
 
     def _model_answers(self, place: Place) -> None:
@@ -259,7 +259,7 @@ class EventWriter:
             return ev.RunFailed(**self._at_end(place, "run_failed"), **failure_fields(span))
         return ev.RunCompleted(
             **self._at_end(place, "run_completed"),
-            elapsed_ms=elapsed_ms(span),
+            elapsed_ms=elapsed_ms(span, place.run_began_ns),
             outcome=text(span.attributes, names.OUTCOME),
             output=ref(span.attributes, names.OUTPUT_REF),
         )

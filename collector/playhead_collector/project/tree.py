@@ -3,12 +3,12 @@
 Spans come from many hands: parents may be lost, may arrive later, or may form a cycle.  None of that stops anything.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead_collector.project.attributes import agent_name, attempt_of, kind_of, order_of
+from playhead_collector.project.attributes import agent_name, attempt_of, kind_of, order_of, whole
 
 # OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
 _INTERNAL, _ENTRY = (0, 1), (2, 5)
@@ -19,7 +19,8 @@ _VISITING = -1
 class Place:
     """A span and what its place in the tree makes of it.
 
-    `root`: the run (or an attempt at it) begins with this span; `ends_run`: and ends with it.  `kind` is None when the
+    `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
+    `run_began_ns` (None: with this one, too).  `kind` is None when the
     span gives no events of its own.  `call` is the nearest model call around it.  `begun_ns` is when it began by its
     own clock, but not before its parent; `order.py` sets it when clocks are what it has to go by.
     """
@@ -32,6 +33,7 @@ class Place:
     call: "Place | None" = None
     root: bool = False
     ends_run: bool = False
+    run_began_ns: int | None = None
     attempt: int = 0
     order: int | None = None
     encloses: bool = False
@@ -72,19 +74,38 @@ class Tree:
         A run of ours whose root has not arrived has none: another span in its place would end the run too early.
         """
         everyone = self._all.values()
-        claimed: dict[int, Place] = {}
-        if any(names.RUN_ID in place.span.attributes for place in everyone):
-            begins = [place for place in everyone if place.span.attributes.get(names.RUN_ROOT) is True]
-            for place in sorted(begins, key=_earliest):
-                claimed.setdefault(place.attempt, place)
-        elif everyone:
-            parentless = [place for place in everyone if place.span.parent_id is None]
-            orphans = [place for place in everyone if place.span.parent_id not in self._all]
-            claimed[0] = min(parentless or orphans or everyone, key=_earliest)
-        for place in claimed.values():
-            place.root = True
-            place.ends_run = names.RUN_ROOT in place.span.attributes or self._is_outermost(place.span)
-        return [claimed[attempt] for attempt in sorted(claimed)]
+        is_ours = any(names.RUN_ID in place.span.attributes for place in everyone)
+        begins: dict[int, list[Place]] = {}
+        for place in sorted(everyone, key=_earliest):
+            if place.span.attributes.get(names.RUN_ROOT) is True:
+                begins.setdefault(place.attempt, []).append(place)
+        around = None if is_ours and not self._is_trace() else self._outermost(sure=is_ours)
+        if around is not None:
+            around.root = True
+            around.ends_run = self._is_outermost(around.span)
+            return [around]
+        for several in begins.values():
+            several[0].root = True
+            last = several[0] if several[0].kind not in names.CALL_KINDS else _last(several)
+            if last is not None:
+                last.ends_run, last.run_began_ns = True, several[0].span.start_ns
+        return [begins[attempt][0] for attempt in sorted(begins)]
+
+    def _is_trace(self) -> bool:
+        """Whether the run is all that has one trace: calls without an agent, inside somebody's span, uncounted."""
+        ours = [place for place in self._all.values() if names.RUN_ID in place.span.attributes]
+        return all(place.order is None and place.span.attributes[names.RUN_ID] == place.span.trace_id for place in ours)
+
+    def _outermost(self, *, sure: bool) -> Place | None:
+        """The span that encloses a trace.  `sure`: it can be no other, since spans that stand for it are here."""
+        everyone = self._all.values()
+        parentless = [place for place in everyone if place.span.parent_id is None]
+        orphans = [place for place in everyone if place.span.parent_id not in self._all]
+        if sure:
+            entries = [place for place in orphans if place.span.kind in _ENTRY]
+            parentless = [place for place in parentless or entries if names.RUN_ROOT not in place.span.attributes]
+            return min(parentless, key=_earliest, default=None)
+        return min(parentless or orphans or everyone, key=_earliest, default=None)
 
     def _is_outermost(self, span: Span) -> bool:
         """Whether a trace of others ends with this span.
@@ -135,6 +156,19 @@ class Tree:
         for place in self.places:
             if place.encloses and not place.root and place.span.kind in _INTERNAL:
                 place.kind = "step"
+
+
+def _last(calls: Sequence[Place]) -> Place | None:
+    """Of calls without an agent, the one that ended last; None while one is open."""
+    if any(place.span.end_ns is None for place in calls):
+        return None
+
+    def end(place: Place) -> tuple[int, int, int]:
+        attributes = place.span.attributes
+        counted = whole(attributes, names.CALL_ENDED_AFTER) or 0, whole(attributes, names.CALL_END_ORDER) or 0
+        return *counted, place.span.end_ns or 0
+
+    return max(calls, key=end)
 
 
 def _place_of(span: Span) -> Place:

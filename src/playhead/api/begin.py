@@ -9,6 +9,7 @@ from opentelemetry.context import Context
 
 from playhead.api import twin
 from playhead.api.flow import current_flow, main_flow
+from playhead.api.grouping import run_of_call
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.port import Recorder, Redact, place, recorder
@@ -53,11 +54,12 @@ def begin(
         if isinstance(above, ObservedSpan):
             span = _child(to, above, kind or "step", name, redact)
         else:
-            span = _root(to, where, kind or "agent", name, _next_run(where) or ActiveRun(), root)
+            span = _root(to, where, kind or "agent", name, root)
             span.redact = redact
             span.path = name
         _describe(span, span_name, attributes)
         _sampled(to, span, where)
+        span.run.is_decided = True
         return span
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
@@ -75,17 +77,25 @@ def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Reda
     return span
 
 
-def _root(
-    to: Recorder, where: Context, kind: str, name: str, run: ActiveRun, root: dict[str, Any] | None
-) -> ObservedSpan:
-    outer = trace.get_current_span(where).get_span_context()
-    trace_id = outer.trace_id if outer.is_valid else new_trace_id()
+def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None) -> ObservedSpan:
+    """An agent begins a run; a call without one may also belong to a run that others have begun."""
+    around = trace.get_current_span(where)
+    outer = around.get_span_context()
+    if kind in names.CALL_KINDS:
+        run, is_first = run_of_call(outer, where.get(NEXT_RUN), lambda: _next_run(where))
+    else:
+        run, is_first = _next_run(where) or ActiveRun(), True
+    trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
     span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
     if root:
         span.attributes |= root
-    if place.on_root is not None:
-        place.on_root(span)
+    if run.is_trace:
+        span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
+    if is_first:
+        run.trace_id = trace_id
+        if place.on_root is not None:
+            place.on_root(span)
     return span
 
 
@@ -102,7 +112,7 @@ def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
     if users is not None:
         if span.run.recorded and span.run.replay is None:
             twin.start(users, span, where)
-    elif names.RUN_ROOT in span.attributes and not to.always and span.run.replay is None:
+    elif not span.run.is_decided and not to.always and span.run.replay is None:
         # Without a provider there is still OTEL_TRACES_SAMPLER.  A run is recorded whole or not at all.
         decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
         span.run.recorded = decision.is_sampled()
@@ -117,7 +127,8 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     if run.is_home:
         key = f"{span.path}:{kind}"
         mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
-        flow = span.flow = main_flow(run) if names.RUN_ROOT in mine else current_flow(run)
+        is_first = names.RUN_ROOT in mine and not run.is_decided
+        flow = span.flow = main_flow(run) if is_first else current_flow(run)
         if flow.name:
             mine[names.FLOW] = flow.name
         if run.replay is None:  # else it is counted when it turns out to be news

@@ -159,7 +159,8 @@ def finish(
                 span.attributes[names.UNRESTORABLE] = lost
             else:
                 _keep_faithful(span, output, output_name, items)
-            if span.run.replay is not None and names.RUN_ROOT in span.attributes:
+            is_agents = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
+            if span.run.replay is not None and is_agents:  # after a call without an agent, others may come
                 span.run.replay.ended(span)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)

@@ -138,6 +138,8 @@ class _Place:
     raise SystemExit."""
     on_root: Callable[[Any], None] | None = None
     """Told of the first call of each run, where runs record more than their calls."""
+    task_run_seconds: float = 60.0
+    """How far apart calls of one asyncio task may be that have no agent around them, and are one run; 0: none are."""
     next_run: list[Any] | None = None
     """The run that the first run of this process goes on with, where the environment says so."""
 

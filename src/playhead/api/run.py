@@ -44,6 +44,8 @@ class ActiveRun:
         "ends",
         "flow_prefix",
         "id",
+        "is_decided",
+        "is_trace",
         "last",
         "occurrences",
         "recorded",
@@ -51,13 +53,22 @@ class ActiveRun:
         "requested",
         "responses",
         "root",
+        "trace_id",
         "values",
     )
 
-    def __init__(self, *, recorded: bool = True, run_id: str | None = None, attempt: int = 0) -> None:
+    def __init__(
+        self, *, recorded: bool = True, run_id: str | None = None, attempt: int = 0, is_trace: bool = False
+    ) -> None:
         self.id = run_id or new_run_id()
         self.attempt = attempt
         self.recorded = recorded
+        self.is_decided = False
+        """Whether the sampler has been asked, which it is for the first call."""
+        self.is_trace = is_trace
+        """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
+        self.trace_id: int | None = None
+        """That of its first call."""
         self.replay: Replay | None = None
         """Who answers its calls, for a run that is resumed or forked."""
         self.values: Any = None
@@ -82,12 +93,12 @@ class ActiveRun:
 
     @property
     def is_home(self) -> bool:
-        """Whether this is the process that began the run."""
-        return self._forks == _Process.forks
+        """Whether this is the process that owns the run, and counts what happens in it."""
+        return self._forks == _Process.forks and not self.is_trace
 
     def next_start(self) -> int | None:
-        """The next number for a span's start or a log event; None in a forked child."""
-        if self._forks != _Process.forks:
+        """The next number for a span's start or a log event; None in a forked child, and where the run is a trace."""
+        if self._forks != _Process.forks or self.is_trace:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
             self.last = number = self.last + 1

@@ -5,16 +5,18 @@ replaced, and never made.  Spans that other instrumentation starts inside a run 
 is sent them, too, knows whose they are, and counts a model call once that two instrumentations tell of.
 """
 
-import threading
 from typing import Any, cast
 from weakref import WeakSet
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.sdk.trace import Span, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
+from playhead.api.forks import fork_safe_lock
+from playhead.api.grouping import run_of_trace
 from playhead.api.guard import swallowed
+from playhead.api.port import place
 from playhead.api.span import ObservedSpan
 from playhead.model import names
 from playhead.model.interrupts import let_through
@@ -29,8 +31,8 @@ def provider() -> TracerProvider | None:
     return found if found is not None and isinstance(found, TracerProvider) else None
 
 
-class _NamesRun(SpanProcessor):
-    """Writes the run's id on spans that start inside the run."""
+class _Follows(SpanProcessor):
+    """Writes the run's id on spans that start inside a run, and journals the span that is around a run of calls."""
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """The parent is an observed call, or a span that was started in one."""
@@ -45,9 +47,29 @@ class _NamesRun(SpanProcessor):
         except AttributeError:  # a span of another make
             return
 
+    def on_end(self, span: ReadableSpan) -> None:
+        """What a run of calls without an agent is called, and when and how it ended, its outermost span says."""
+        context, parent, to = span.context, span.parent, place.recorder
+        if context is None or to is None or not (parent is None or parent.is_remote):
+            return
+        try:
+            run = run_of_trace(context.trace_id)
+            if run is not None and run.recorded:
+                above = f"{parent.span_id:016x}" if parent is not None else None
+                ids = f"{context.trace_id:032x}", f"{context.span_id:016x}", above
+                times = span.start_time, span.end_time
+                status = span.status.status_code.value, to.text(span.status.description or "")
+                said = {names.RUN_ID: run.id}
+                frames = to.frames()
+                frames.new = {}
+                to.end([*ids, span.name, span.kind.value + 1, *times, *status, said, (), ()], frames)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("record the span around calls", error)
+
 
 _named: WeakSet[TracerProvider] = WeakSet()
-_mutex = threading.Lock()
+_mutex = fork_safe_lock()
 
 
 def _name_runs(of: TracerProvider) -> None:
@@ -56,7 +78,7 @@ def _name_runs(of: TracerProvider) -> None:
             return
         _named.add(of)
     try:
-        of.add_span_processor(_NamesRun())
+        of.add_span_processor(_Follows())
     except BaseException as error:  # noqa: BLE001 - the guard: a provider of the program's own making
         let_through(error)
         swallowed("name the run on other spans", error)
@@ -70,7 +92,7 @@ def start(of: TracerProvider, span: ObservedSpan, where: Context) -> None:
     tracer = of.get_tracer(names.SCOPE)
     twin = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)
     context = twin.get_span_context()
-    if names.RUN_ROOT in span.attributes and not span.recorder.always and span.run.replay is None:
+    if not span.run.is_decided and not span.recorder.always and span.run.replay is None:
         span.run.recorded = twin.is_recording()
     # A provider that is switched off answers with the span above.
     if context.is_valid and context.span_id != span.parent_id:

@@ -14,15 +14,12 @@ and `time.monotonic` has other uses than to be true.
 
 import functools
 import random
-import site
 import sys
-import sysconfig
 import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import FrameType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -30,6 +27,7 @@ from weakref import WeakKeyDictionary
 from playhead.api.begin import CONTEXTS, CURRENT
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
+from playhead.api.own_code import is_own_code
 from playhead.api.port import place
 from playhead.api.run import ActiveRun
 from playhead.api.span import ObservedSpan
@@ -131,7 +129,7 @@ def _reader(kind: str, frame: FrameType) -> ObservedSpan | None:
     if not isinstance(span, ObservedSpan):
         return None
     values = span.run.values
-    if values is None or kind not in values.kinds or not _is_users(frame.f_code.co_filename):
+    if values is None or kind not in values.kinds or not is_own_code(frame.f_code.co_filename):
         return None
     return span if _may_read(span) else None
 
@@ -238,25 +236,3 @@ def _shared() -> random.Random:
     """The generator behind `random`'s functions, which the program may have seeded."""
     real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
     return cast(random.Random, real.__self__)
-
-
-_files: dict[str, bool] = {}
-_OTHERS = tuple(
-    str(Path(path).resolve())
-    for path in (
-        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
-        *site.getsitepackages(),
-        site.getusersitepackages(),
-        Path(__file__).parents[1],
-    )
-)
-
-
-def _is_users(file: str) -> bool:
-    """Whether code of this file is the program's own: no library's, and not Python's."""
-    known = _files.get(file)
-    if known is None:
-        where = str(Path(file).resolve()) if not file.startswith("<") else file
-        is_library = where.startswith(("<frozen", *_OTHERS)) or "site-packages" in where or "dist-packages" in where
-        known = _files[file] = not is_library
-    return known

@@ -131,6 +131,8 @@ COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"
 SCOPE: Final = "playhead"  # the instrumentation scope of our own spans
 KINDS: Final = ("agent", "llm", "tool", "retriever", "embedding", "guardrail", "step")
 VALUE_KINDS: Final = ("clock", "random", "uuid")  # what a run may record besides its calls
+# Calls rather than agents: several of them without an agent around them are one run, each of them marked RUN_ROOT.
+CALL_KINDS = frozenset({"llm", "tool", "retriever", "embedding", "guardrail"})
 REPLAYED_KINDS = frozenset({"llm", "tool", "retriever", "embedding"})  # answered from the record when a run goes on
 REF_SUFFIX: Final = "_ref"
 

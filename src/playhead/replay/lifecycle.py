@@ -140,7 +140,8 @@ def _leased(
     record = read_record(run_id, terms.journal_dir, client)
     calls = recorded_calls(record.spans)
     own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
-    roots = [call for call in own if names.RUN_ROOT in call.span.attributes]
+    # Calls without an agent may be followed by others: nobody knows whether they were all.
+    roots = [call for call in own if names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS]
     if any(root.outcome is Outcome.COMPLETED for root in roots):
         return record, calls, False
     if lease is None:
