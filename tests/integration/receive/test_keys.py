@@ -40,7 +40,7 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 
 
 def asking(store: Store, key: str | None = None, **settings: Any) -> AsyncClient:
-    return AsyncClient("http://collector", key, transport=httpx.ASGITransport(create_app(Settings(**settings), store)))
+    return AsyncClient("http://localhost", key, transport=httpx.ASGITransport(create_app(Settings(**settings), store)))
 
 
 async def status(store: Store, key: str | None, method: str, path: str, **settings: Any) -> int:
