@@ -93,7 +93,10 @@ class Settings:
     )
     # 512 MiB: a day of a busy agent whose collector is down, and little beside what its machine has.
     journal_max_bytes: int = setting(
-        "PLAYHEAD_JOURNAL_MAX_BYTES", 512 * MIB, s.BYTES, "most disk space that the journal may take"
+        "PLAYHEAD_JOURNAL_MAX_BYTES",
+        512 * MIB,
+        s.BYTES,
+        "most disk space that the journal may take, for all processes that share its folder",
     )
     # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
     max_content_bytes: int = setting(

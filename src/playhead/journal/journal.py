@@ -36,6 +36,8 @@ _MOST_ALLOWED = 64
 _LEAST_ALLOWED = 4096
 # How often to look while nothing is short, and how often while something is.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
+# Deleting is the shipper's work, a second at a time; a call that cannot be recorded without it does a little itself.
+_SHIPPER_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
 # `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
 _MOST_BUFFERED = 256 * 1024
 # 4 MiB: some hundred calls, the time in which a folder is mounted again or descriptors are given back; and little
@@ -148,10 +150,10 @@ class Journal:
         if self._now() - self._looked >= (_SHORT_LOOK_SECONDS if self._left <= self._max_bytes // 4 else _LOOK_SECONDS):
             self.make_room()
 
-    def make_room(self) -> None:
-        """Looks at what all processes have written, and deletes what may go."""
+    def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
+        """Looks at what all processes have written, and deletes what may go, for so many seconds."""
         try:
-            self._look()
+            self._look(seconds)
         except OSError as error:
             self._say("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
@@ -306,19 +308,20 @@ class Journal:
             self._allowance -= size
             return True
         if self._left >= size or self._now() - self._looked >= _SHORT_LOOK_SECONDS:
-            self.make_room()
+            self.make_room(seconds=_PROGRAM_SECONDS)
         if size > self._left:
             return False
         self._allowance = max(0, self._allowance - size)
         return True
 
-    def _look(self) -> None:
+    def _look(self, seconds: float) -> None:
         self._looked = self._now()
         lane = self.lane
         usage = journal_usage(self.journal_dir)
         taken, kept = usage.bytes, int(self._max_bytes * _KEPT)
         if taken > kept:
-            taken -= reclaim(self.journal_dir, lane.path if lane is not None else None, taken - kept)
+            own = lane.path if lane is not None else None
+            taken -= reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
         self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
         share = left // (2 * max(1, usage.active_lanes))  # each may write its share before any of them looks again
         least, most = self._max_bytes // _LEAST_ALLOWED, self._max_bytes // _MOST_ALLOWED
@@ -334,9 +337,8 @@ class Journal:
         self._next_freeing = now + _SHORT_LOOK_SECONDS
         try:
             own = lane.path if lane is not None else None
-            freed = (lane is not None and lane.restart(self._acked)) or reclaim(
-                self.journal_dir, own, _FREE_AT_ONCE
-            ) > 0
+            freed = lane is not None and lane.restart(self._acked)
+            freed = freed or reclaim(self.journal_dir, own, _FREE_AT_ONCE, seconds=_PROGRAM_SECONDS) > 0
         except OSError:
             return False
         self._is_short_of_space = not freed

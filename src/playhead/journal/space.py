@@ -43,14 +43,15 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
             yield state.st_size, state.st_mtime
 
 
-def reclaim(journal_dir: Path, own: Path | None, excess: int) -> int:
+def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
     """Deletes acknowledged segments, oldest first, until so many bytes are free; returns how many are.
 
+    Stops after so many seconds, whatever is left to do: thousands of lanes take that.
     Of its own lane only what lies before the segment being shipped; of other lanes only those whose owner is dead.
     """
-    freed = 0
+    freed, deadline = 0, time.monotonic() + seconds
     for path in lanes(journal_dir):
-        if freed >= excess:
+        if freed >= excess or time.monotonic() > deadline:
             break
         with suppress(OSError):  # what cannot be deleted now, e.g. because another process does so too, stays
             freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from playhead.api.port import Frames
-from playhead.errors import ClientError
+from playhead.errors import ClientError, JournalUnusable
 from playhead.journal.frame import (
     ANNOUNCEMENT,
     CONTENT,
@@ -174,7 +174,22 @@ class LocalRecord:
 def read_local(
     journal_dir: Path, run_id: str, elsewhere: Callable[[ContentRef], Content] | None = None
 ) -> LocalRecord | None:
-    """The run's record from the journal's files; None when they do not have its beginning."""
+    """The run's record from the journal's files; None when they do not have its beginning.
+
+    Raises JournalUnusable: a journal that cannot be read may have it all the same.
+    """
+    try:
+        return _read_local(journal_dir, run_id, elsewhere)
+    except OSError as error:
+        raise JournalUnusable(
+            f"the journal in {journal_dir} cannot be read ({error.strerror}): "
+            "set PLAYHEAD_JOURNAL_DIR to the folder that the run was recorded in, and see that it can be read"
+        ) from error
+
+
+def _read_local(
+    journal_dir: Path, run_id: str, elsewhere: Callable[[ContentRef], Content] | None
+) -> LocalRecord | None:
     record = LocalRecord(elsewhere=elsewhere)
     run = run_id.encode()
     for lane in lanes(journal_dir):
@@ -227,7 +242,7 @@ def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
         path = reader.segment_path(number)
         try:
             yield path, path.read_bytes()
-        except OSError:
+        except FileNotFoundError:  # its space was given back meanwhile
             continue
 
 
