@@ -160,7 +160,7 @@ def configured(settings: Settings, clock: Callable[[], int] = time.time_ns) -> C
     if settings.explain_url is not None and settings.explain_model is not None:
         explainer = ModelApi(settings.explain_url, settings.explain_model, settings.explain_api_key)
     prices = shipped() if settings.prices is None else read_prices(settings.prices)
-    return Configured(prices, settings.reasoning_tag, explainer, clock)
+    return Configured(prices, settings.reasoning_tag, explainer, settings.max_analysed_characters, clock)
 
 
 def _settle() -> None:

@@ -19,8 +19,11 @@ from playhead_collector.errors import BadSetting
 __all__ = ["KIB", "MIB", "InForce", "Setting", "Settings", "in_force", "load", "table", "without_password"]
 
 
+_TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
+
+
 def _tag(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII):
+    if not _TAG_NAME.fullmatch(text):
         raise ValueError
     return text
 
@@ -40,6 +43,7 @@ PORT = s.Kind("a port number, 0 to 65535", s.whole(0, 65535))
 COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
 MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.Kind("names with commas between them", _names)
+CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
 FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
 POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
@@ -164,6 +168,13 @@ class Settings:
     )
     reasoning_tag: str = setting(
         "PLAYHEAD_REASONING_TAG", "reasoning", TAG, "tag between which models write down their reasoning in a form"
+    )
+    # 262144: longer than what models are given as one message; an analysis reads that in about half a second.
+    max_analysed_characters: int = setting(
+        "PLAYHEAD_MAX_ANALYSED_CHARACTERS",
+        262_144,
+        CHARACTERS,
+        "how much of one text analyses read; answers say what was cut",
     )
     # None by default: what was recorded goes to no model that nobody chose.
     explain_url: str | None = setting(

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 ACCOUNTS = ("playhead", "postgres", "nobody")
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_DIR_PREFIX = "playhead-"
+_PLAIN_PATH = re.compile(r"[\w /.+-]{1,4096}+")
 # The kernel's `sun_path`, less the closing zero: 108 bytes on Linux, 104 on macOS.
 SOCKET_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 
@@ -149,7 +150,7 @@ def create(cluster: Path, account: Account) -> None:
 def socket_dir(cluster: Path, account: Account) -> Path:
     """The cluster's own folder; a short one of its own where that would not fit into a socket's address or a URL."""
     fits = len(os.fsencode(cluster / SOCKET_NAME)) <= SOCKET_PATH_BYTES
-    if fits and re.fullmatch(r"[\w /.+-]+", str(cluster)):  # a comma, say, would divide a list of hosts
+    if fits and _PLAIN_PATH.fullmatch(str(cluster)):  # a comma, say, would divide a list of hosts
         return cluster
     parent = tempfile.gettempdir()
     if len(os.fsencode(f"{parent}/{SOCKET_DIR_PREFIX}01234567/{SOCKET_NAME}")) > SOCKET_PATH_BYTES:

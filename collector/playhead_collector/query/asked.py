@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from playhead_collector.query.passages import Hit, Passage, Visible, text_of
+from playhead_collector.query.reading import readable
 from playhead_collector.query.words import alike, name_words, words_in
 
 Json = Any
 Scalar = str | int | float | bool | None
 # Says nothing about this call in particular.
 _EVERYDAY = {"yes", "no", "true", "false", "none", "null", "on", "off", "n/a", "ok", "default"}
+_STEP = re.compile(r"\[\d{1,9}+\]|[^.\[\]]{1,200}+")
+# So many values tell which of several places is meant; with each further one, all others would take longer.
+_MOST_TELLING = 64
+# White space and quotes around a result that is one value.
+_AROUND_A_VALUE = 64
 _MOST_SCALARS, _DEEPEST = 5_000, 64
 _NEAR = 160
 
@@ -45,6 +51,7 @@ class Asked:
     def __post_init__(self) -> None:
         values = list(scalars(self.arguments))
         telling = [(path, value) for path, value in values if isinstance(value, str) and is_telling(value)]
+        del telling[_MOST_TELLING:]
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "telling", telling)
 
@@ -55,7 +62,9 @@ class Asked:
     def related(self, hit: Hit, path: str) -> int:
         """How much speaks for this place: it is all that is said, it stands under the argument's own name, and other
         values of the call stand close by, those of the same object above all."""
-        alone = hit.passage.text.strip().strip('"') == hit.text
+        text = hit.passage.text
+        longer = len(text) - (hit.end - hit.start)
+        alone = longer <= _AROUND_A_VALUE and text.strip().strip('"') == hit.text
         own = path.rpartition(".")[0]
         beside = {
             value: 5 if own and other.rpartition(".")[0] == own else 1
@@ -124,7 +133,7 @@ def definitions_of(tools: Json) -> dict[str, Definition]:
 def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     """The schema of the value at a path; empty when there is none."""
     here: Any = schema
-    for step in re.findall(r"\[\d+\]|[^.\[\]]+", path):
+    for step in _STEP.findall(path):
         properties: Any = here.get("properties") if not step.startswith("[") else None
         here = here.get("items") if step.startswith("[") else properties and properties.get(step)
         if not isinstance(here, dict):
@@ -135,7 +144,7 @@ def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 def definition_passage(definition: Definition, ref: Any) -> Passage:
     """The definition as a text that a value may have been copied from."""
-    return Passage(ref, 0, "definition", text_of(dict(definition.whole)))
+    return Passage(ref, 0, "definition", readable(text_of(dict(definition.whole)), ref))
 
 
 def _closeness(hit: Hit, value: str) -> int:
@@ -151,6 +160,14 @@ def _closeness(hit: Hit, value: str) -> int:
 
 def _under_name(hit: Hit, path: str) -> bool:
     """Whether it is what a JSON object, or a line like `Name: value`, has under the argument's own name."""
-    name = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
+    name = path.rpartition("[")[0] if path.endswith("]") else path
+    name = name.rpartition(".")[2]
     before = hit.passage.text[max(0, hit.start - len(name) - 6) : hit.start]
-    return bool(name) and re.search(rf'(?i)\b{re.escape(name)}"?\s*[:=]\s*["\'$]?$', before) is not None
+    if before.endswith(('"', "'", "$")):
+        before = before[:-1]
+    before = before.rstrip()
+    if not name or not before.endswith((":", "=")):
+        return False
+    before = before[:-1].rstrip().removesuffix('"').lower()
+    alone = len(before) == len(name) or not (before[-len(name) - 1].isalnum() or before[-len(name) - 1] == "_")
+    return before.endswith(name.lower()) and alone

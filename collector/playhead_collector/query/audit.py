@@ -15,6 +15,7 @@ from playhead_collector.query.facts import Stock
 from playhead_collector.query.later import asked_passages, calls_in, recently, told_later
 from playhead_collector.query.needs import Lost, Need, Words, find_needs, lost_facts
 from playhead_collector.query.passages import Passage, passages_of, text_of
+from playhead_collector.query.reading import readable
 from playhead_collector.query.values import Shelf
 
 _MOST_FACTS, _PLACES = 500, 3
@@ -78,7 +79,7 @@ def _lost(evidence: Evidence) -> list[Lost]:
     made = retained(account, evidence.event)
     left = Stock()
     if evidence.system is not None:
-        left.add(text_of(shelf.parsed(evidence.system)))
+        left.add(readable(text_of(shelf.parsed(evidence.system)), evidence.system))
     for place in made:
         for passage in _passages(shelf, account.change.after[place]):
             left.add(passage.text)

@@ -5,9 +5,11 @@ whatever its wording; facts that stand nowhere are its `unfounded`.  A text with
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 
 from playhead_collector.query import computed, dated
 from playhead_collector.query.asked import Asked, is_telling
@@ -16,15 +18,18 @@ from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, V
 from playhead_collector.query.words import SMALL, numbers_in, plain_number, read_date, words_in
 
 _LEAST_WORDS = 4
+# Of a longer text so many facts are traced: a file that a model wrote has tens of thousands, and each is looked for.
+_MOST_FACTS = 1_000
 _FACT = re.compile(
-    r"(?P<address>\b[\w.+-]+@[\w-]+\.\w+|\bhttps?://\S+|(?<!\w)(?:/[\w.-]+){2,})"
+    r"(?P<address>\b[\w.+-]{1,64}+@[\w-]{1,64}+\.\w{1,64}|\bhttps?://\S{1,2000}|(?<!\w)(?:/[\w.-]{1,255}+){2,32}+)"
     r"|(?P<quote>\"[^\"\n]{3,120}\"|“[^”\n]{3,120}”)"
     r"|(?P<date>\b\d{4}-\d\d-\d\d\b)"
-    r"|(?P<identifier>\b(?=\w*\d)(?=\w*[^\W\d])\w{3,}\b)"
-    r"|(?P<name>(?<=[\w,] )[A-Z][\w'-]{2,})"
+    r"|(?P<identifier>\b(?=\w{0,127}\d)(?=\w{0,127}[^\W\d])\w{3,128}+\b)"
+    r"|(?P<name>(?<=[\w,] )[A-Z][\w'-]{2,64})"
 )
-_FORMULA = re.compile(r"[\d\s.,+*/()%^-]*\d[\d\s.,]*[+*/%^-][\d\s.,+*/()%^-]*")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+_OF_A_FORMULA = frozenset("0123456789 \t\r\n.,+*/()%^-")
+_OPERATION = re.compile(r"\d[\s.,]{0,16}+[+*/%^-]")
+_ORDINAL = re.compile(r"\d{1,9}+(?:st|nd|rd|th)", re.IGNORECASE)
 # Content words: shorter ones stand in every text.
 _LONG, _LEAST_KNOWN = 5, 0.3
 
@@ -68,7 +73,12 @@ def is_composed(text: str) -> bool:
     if read_date(text) is not None:
         return False
     worded = len(list(words_in(text))) >= _LEAST_WORDS and " " in text.strip()
-    return worded or _FORMULA.fullmatch(text) is not None
+    return worded or _is_formula(text)
+
+
+def _is_formula(text: str) -> bool:
+    """Whether it is numbers with something to compute between them, and nothing else."""
+    return _OF_A_FORMULA.issuperset(text) and _OPERATION.search(text) is not None
 
 
 def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed:
@@ -77,7 +87,7 @@ def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed
     unfounded: list[str] = []
     founded = 0
     numbers: dict[Decimal, Hit] = {}
-    facts = list(dict.fromkeys(facts_in(text)))
+    facts = list(islice(dict.fromkeys(facts_in(text)), _MOST_FACTS))
     for fact in facts:
         found = basis(index, asked, path, fact)
         if found is None:
@@ -92,7 +102,7 @@ def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed
     founded += len(worked_out)
     longer = {word for word, _, _ in words_in(text) if len(word) >= _LONG}
     known = sum(index.has(word, asked.visible) for word in longer) / len(longer) if longer else 0.0
-    return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known, _FORMULA.fullmatch(text) is not None)
+    return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known, _is_formula(text))
 
 
 def facts_in(text: str) -> Iterator[str]:
@@ -104,7 +114,8 @@ def facts_in(text: str) -> Iterator[str]:
         covered.append(found.span())
         yield found[0].strip('"“”').rstrip(".,;")
     for plain, start, end in numbers_in(text):
-        if plain.lstrip("-") not in SMALL and not any(low <= start < high for low, high in covered):
+        before = bisect_right(covered, (start, len(text) + 1)) - 1
+        if plain.lstrip("-") not in SMALL and not (before >= 0 and start < covered[before][1]):
             yield text[start:end].lstrip("-")
 
 
@@ -153,7 +164,7 @@ def _preferred(hits: list[Hit]) -> list[Hit]:
 
 def cited(index: ContextIndex, visible: Visible, text: str) -> Iterator[tuple[str, Hit]]:
     """The facts of a text that stand in users' words or in results, and where they did first."""
-    for fact in dict.fromkeys(facts_in(text)):
+    for fact in islice(dict.fromkeys(facts_in(text)), _MOST_FACTS):
         plain = _number(fact)
         words = [word for word, _, _ in words_in(fact)]
         hits = index.number(plain, visible) if plain is not None else index.find(words, visible)

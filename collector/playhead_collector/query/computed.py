@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 
 from playhead_collector.query.asked import Asked
 from playhead_collector.query.derived import Derivation
@@ -51,14 +52,15 @@ def _pool(index: ContextIndex, asked: Asked, path: str) -> dict[Decimal, Hit]:
 def _is_spoken_of(asked: Asked, path: str, hit: Hit) -> bool:
     if hit.passage.source == RESULT:
         # Not a number within a longer text, such as an address.
-        bare = hit.passage.text[: hit.start].endswith((": ", ":", "$", "[", ", ")) or hit.text == hit.passage.text
+        before = hit.passage.text[max(0, hit.start - 2) : hit.start]
+        bare = before.endswith((": ", ":", "$", "[", ", ")) or (not before and hit.text == hit.passage.text)
         return bare and asked.related(hit, path) > 0
     return hit.passage.source != SYSTEM or asked.affinity(hit, path) > 0
 
 
 def ways_to(target: Decimal, given: Mapping[Decimal, Hit]) -> Iterator[Way]:
     """Ways to compute it, each with its rank: the plainer, the lower."""
-    pool = {number: hit for number, hit in given.items() if number != target}
+    pool = dict(islice(((number, hit) for number, hit in given.items() if number != target), _MOST_NUMBERS))
     for number, hit in pool.items():
         yield from (
             (0, f"{factor} * {_shown(number)}", (hit,))

@@ -11,10 +11,9 @@ from playhead_collector.query.passages import (
     SYSTEM,
     USER,
     ContextIndex,
-    Passage,
     Source,
+    passage_of,
     passages_of,
-    text_of,
 )
 from playhead_collector.query.turns import ToolRun, Turn, Turns
 
@@ -93,4 +92,4 @@ class Contexts:
         if message is not None:
             self.index.add(passages_of(ref, message))
         elif value is not None:
-            self.index.add([Passage(ref, 0, source, text_of(value))])
+            self.index.add([passage_of(ref, 0, source, value)])

@@ -61,7 +61,7 @@ def abbreviation(index: ContextIndex, asked: Asked, value: str) -> Derivation | 
     if not (value.isalpha() and value.isupper() and 2 <= len(value) <= 5):
         return None
     low = value.lower()
-    longer = index.like(lambda word: len(word) > len(low) and word.startswith(low), asked.visible)
+    longer = index.like(("longer", low), lambda word: len(word) > len(low) and word.startswith(low), asked.visible)
     hits = [hit for hit in of_sources(longer, USER, RESULT) if hit.text[0].isupper()]
     hits += [hit for hit in _initials(index, asked, low) if hit not in hits]
     return Derivation("abbreviation", "short for what was said", (hits[0],), 0.4) if hits else None
@@ -69,7 +69,7 @@ def abbreviation(index: ContextIndex, asked: Asked, value: str) -> Derivation | 
 
 def _initials(index: ContextIndex, asked: Asked, low: str) -> list[Hit]:
     found: list[Hit] = []
-    for hit in of_sources(index.like(lambda word: word.startswith(low[0]), asked.visible), USER):
+    for hit in of_sources(index.like(("first", low[0]), lambda word: word.startswith(low[0]), asked.visible), USER):
         rest = list(words_in(hit.passage.text[hit.start : hit.start + 60]))[: len(low)]
         spelled = "".join(word[0] for word, _, _ in rest)
         starts = [hit.passage.text[hit.start + start] for _, start, _ in rest]

@@ -6,7 +6,6 @@ what that model was shown, so that the same question is not paid for twice.
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -225,10 +224,10 @@ def read_explanation(text: str) -> dict[str, Any]:
 
 def _object_in(text: str) -> dict[str, Any]:
     """The outermost JSON object, whatever the model says around it."""
-    shape = re.search(r"\{.*\}", text, re.DOTALL)
+    first, last = text.find("{"), text.rfind("}")
     try:
         # Models break lines within strings, which JSON does not allow, and which says nothing about what they mean.
-        value: Any = json.loads(shape[0], strict=False) if shape else None
+        value: Any = json.loads(text[first : last + 1], strict=False) if 0 <= first < last else None
     except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -6,6 +6,7 @@ text, a name of code.  `norm` is equal for equal facts however they are written 
 """
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,27 +18,32 @@ IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE = (
 )  # fmt: skip
 KINDS = (IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE)
 
-_URL = re.compile(r"\bhttps?://[^\s\"'<>`)\]}\\]+[^\s\"'<>`)\]}\\.,;:!?]")
-_EMAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_URL = re.compile(r"\bhttps?://[^\s\"'<>`)\]}\\]{1,2000}[^\s\"'<>`)\]}\\.,;:!?]")
+_EMAIL = re.compile(r"\b[\w.+-]{1,64}+@[\w-]{1,64}+(?:\.[\w-]{1,64}){1,8}\b")
 _PATH = re.compile(
-    r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]*[\w@+-]){2,}/?|(?<![\w/.:])[A-Za-z]:\\[\w\\.@+ -]*\w"
-    r"|(?<![\w/.@-])[\w@-][\w.@-]*(?:/[\w.@-]+)*/[\w@-][\w.@-]*\.[A-Za-z]\w{0,4}\b"
+    r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]{0,254}[\w@+-]){2,32}/?|(?<![\w/.:])[A-Za-z]:\\[\w\\.@+ -]{0,500}\w"
+    r"|(?<![\w/.@-])[\w@-][\w.@-]{0,254}+(?:/[\w.@-]{1,255}){0,32}/[\w@-][\w.@-]{0,254}\.[A-Za-z]\w{0,4}\b"
 )
 _BACKTICKED = re.compile(r"`([^`\n]{2,80})`")
 _PROSE_QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|«([^»\n]{2,80})»|'([^'\n]{3,80})'(?!\w))")
-_JSON_KEY = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:')
-_JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_MIXED = re.compile(r"(?<![\w.-])#?(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9][\w-]*[A-Za-z0-9](?![\w-])")
-_LONG_NUMBER = re.compile(r"(?<![\w.,-])#?\d{6,}(?![\w-])(?![.,]\d)")
-_WITH_UNIT = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:st|nd|rd|th)|\d+[\w-]*-[A-Za-z]+", re.IGNORECASE)
+# A string that is never closed goes to the end of the text: reading it again from each quote in it would take for ever.
+_JSON_STRING = re.compile(r'"(?P<inner>(?:[^"\\]++|\\.)*+)(?:(?P<closed>")|\\?\Z)', re.DOTALL)
+_COLON = re.compile(r"\s{0,64}+:")
+_MIXED = re.compile(
+    r"(?<![\w.-])#?(?=[\w-]{0,255}\d)(?=[\w-]{0,255}[A-Za-z])[A-Za-z0-9][\w-]{0,254}[A-Za-z0-9](?![\w-])"
+)
+_LONG_NUMBER = re.compile(r"(?<![\w.,-])#?\d{6,64}+(?![\w-])(?![.,]\d)")
+_WITH_UNIT = re.compile(r"\d{1,20}+[A-Za-z]{1,3}|\d{1,20}+(?:st|nd|rd|th)|\d[\w-]{0,80}-[A-Za-z]{1,40}", re.IGNORECASE)
 _CODE = re.compile(
-    r"\b[A-Za-z]\w*(?:\.\w+)*\(\)|\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b"
-    r"|\b(?:[A-Z][a-z0-9]+){2,}\b"
+    r"\b[A-Za-z]\w{0,63}+(?:\.\w{1,64}+){0,8}+\(\)|\b[A-Za-z]{1,64}+(?:_[A-Za-z0-9]{1,64}){1,16}\b"
+    r"|\b[a-z]{1,64}+(?:[A-Z][a-z0-9]{1,64}){1,16}\b|\b(?:[A-Z][a-z0-9]{1,64}){2,16}\b"
 )
 _CAPITALISED = re.compile(
-    r"\b[A-Z][\w'\u2019]*[a-z\d]\b(?:[ -](?:(?:of|de|van|von|da|la) )?[A-Z][\w'\u2019]*\w\b)*|\b[A-Z]{2,6}\b"
+    r"\b[A-Z][\w'\u2019]{0,48}[a-z\d]\b(?:[ -](?:(?:of|de|van|von|da|la) )?[A-Z][\w'\u2019]{0,48}\w\b){0,12}"
+    r"|\b[A-Z]{2,6}\b"
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*|\d\.\s+)$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s{0,8}|\d\.\s{1,8})$")
+_SENTENCE_END = re.compile(r"[.!?\n]")
 # Words that begin with a capital without being a name.
 _NO_NAMES = {
     "i", "im", "ill", "ive", "the", "a", "an", "this", "that", "these", "those", "it", "its", "you", "your", "we",
@@ -56,6 +62,8 @@ _NO_LABELS = {
 }  # fmt: skip
 _LABEL = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
 _BEFORE = 48
+# Of the places of a fact's rarest word so many are compared: a text may repeat that word as often as it likes.
+_MOST_PLACES = 4_096
 _LEAST_NUMBER = 10
 
 
@@ -75,19 +83,26 @@ class Fact:
 class Stock:
     """All that some texts say, so that it can be asked whether a fact is among it."""
 
-    texts: list[str] = field(default_factory=list[str])
-    words: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    row: list[str] = field(default_factory=list[str])
+    """All words, one after the other; an empty one between two texts."""
+    places: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
+    """Where each word stands in `row`."""
     numbers: set[str] = field(default_factory=set[str])
-    dates: set[tuple[int | None, int, int | None]] = field(default_factory=set[tuple[int | None, int, int | None]])
+    years: dict[tuple[int | None, int], set[int | None]] = field(
+        default_factory=dict[tuple[int | None, int], set[int | None]]
+    )
+    """The years that each month and day was said with; None: without one."""
 
     def add(self, text: str) -> None:
         """One more text."""
-        spelled = _spelled(text)
-        for word in set(spelled.split()):
-            self.words.setdefault(word, set()).add(len(self.texts))
-        self.texts.append(f" {spelled} ")
+        for word, _, _ in words_in(text):
+            self.places.setdefault(word, array("I")).append(len(self.row))
+            self.row.append(word)
+        self.row.append("")
         self.numbers.update(plain for plain, _, _ in numbers_in(text))
-        self.dates.update((date.month, date.day, date.year) for date in dates_in(text) if date.month)
+        for date in dates_in(text):
+            if date.month:
+                self.years.setdefault((date.month, date.day), set()).add(date.year)
 
     def has(self, fact: Fact) -> bool:
         """Whether it is said there, in whatever form."""
@@ -95,10 +110,14 @@ class Stock:
             return True
         if fact.kind == DATE:
             month, day, year = (int(part) if part != "?" else None for part in fact.norm.split("/"))
-            return any(m == month and d == day and (None in (y, year) or y == year) for m, d, y in self.dates)
-        spelled = _spelled(fact.text)
-        among = [self.words.get(word, set[int]()) for word in spelled.split()]
-        return any(f" {spelled} " in self.texts[at] for at in set[int].intersection(*among)) if among else False
+            years = self.years.get((month, day or 0), set[int | None]())
+            return bool(years) and (year is None or None in years or year in years)
+        words = [word for word, _, _ in words_in(fact.text)]
+        if not words or any(word not in self.places for word in words):
+            return False
+        rarest = min(range(len(words)), key=lambda place: len(self.places[words[place]]))
+        firsts = (place - rarest for place in self.places[words[rarest]][:_MOST_PLACES])
+        return any(first >= 0 and self.row[first : first + len(words)] == words for first in firsts)
 
 
 def facts_in(text: str) -> list[Fact]:
@@ -106,8 +125,9 @@ def facts_in(text: str) -> list[Fact]:
     keys: list[tuple[int, str]] = []
     bare = text
     if text.lstrip()[:1] in ("{", "["):
-        keys = [(found.end(), found[1]) for found in _JSON_KEY.finditer(text)]
-        bare = _JSON_KEY.sub(lambda found: " " * len(found[0]), text)
+        strings = list(_strings(text))
+        keys = [(end, name) for _, end, name in strings if name is not None]
+        bare = _blanked(text, ((start, end) for start, end, name in strings if name is not None))
     finding = _Finding(bare)
     for kind, places in _finders(bare, in_json=bool(keys)):
         finding.take(kind, places)
@@ -115,10 +135,9 @@ def facts_in(text: str) -> list[Fact]:
     return [_labelled(fact, bare, keys) for fact in found]
 
 
-def label_fits(one: str, other: str) -> bool:
-    """Whether two labels call the same thing: `order`, `orderId` and `order_number`."""
-    ones, others = (set(name_words(label)) - _NO_LABELS for label in (one, other))
-    return bool(ones & others) if ones and others else bool(one) and one == other
+def label_words(label: str) -> set[str]:
+    """What labels are compared by: two that share one call the same thing, as `order` and `orderId`; none for none."""
+    return set(name_words(label)) - _NO_LABELS or ({label} if label else set[str]())
 
 
 class _Finding:
@@ -151,7 +170,7 @@ def _finders(text: str, *, in_json: bool) -> Iterator[tuple[str, _Places]]:
     yield NUMBER, _numbers(text)
     if in_json:
         yield NAME, _names(text)
-        yield QUOTED, _matches(_JSON_TEXT, text, lambda value: 3 <= len(value) <= 40 and _letters(value) >= 3)
+        yield QUOTED, _quoted_in_json(text)
     else:
         yield QUOTED, _matches(_PROSE_QUOTED, text, lambda value: _letters(value) >= 2)
         yield NAME, _names(text)
@@ -165,6 +184,32 @@ def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = 
             start += 1
         if fits(text[start:end]):
             yield start, end, _spelled(text[start:end])
+
+
+def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """The strings of a JSON text, cut or not: for a key, up to behind its colon, and the key."""
+    for found in _JSON_STRING.finditer(text):
+        colon = _COLON.match(text, found.end()) if found["closed"] else None
+        if colon is not None:
+            yield found.start(), colon.end(), found["inner"]
+        elif found["closed"]:
+            yield found.start(), found.end(), None
+
+
+def _blanked(text: str, places: Iterable[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in places:
+        pieces += (text[at:start], " " * (end - start))
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _quoted_in_json(text: str) -> _Places:
+    for start, end, _ in _strings(text):
+        value = text[start + 1 : end - 1]
+        if 3 <= len(value) <= 40 and _letters(value) >= 3:
+            yield start + 1, end - 1, _spelled(value)
 
 
 def _numbers(text: str) -> _Places:
@@ -182,7 +227,8 @@ def _names(text: str) -> _Places:
             words.pop(0)
         if not words:
             continue
-        alone = len(words) == 1 and words[0][1] == 0 and _SENTENCE_START.search(text[:start][-8:]) is not None
+        before = text[max(0, start - 8) : start]
+        alone = len(words) == 1 and words[0][1] == 0 and _SENTENCE_START.search(before) is not None
         if alone and not found[0].isupper():
             continue  # any word begins with a capital there
         yield start + words[0][1], end, " ".join(word for word, _, _ in words)
@@ -194,7 +240,7 @@ def _labelled(fact: Fact, text: str, keys: Sequence[tuple[int, str]]) -> Fact:
     if at >= 0:
         label = keys[at][1]
     else:
-        before = re.split(r"[.!?\n]", text[max(0, fact.start - _BEFORE) : fact.start])[-1]
+        before = _SENTENCE_END.split(text[max(0, fact.start - _BEFORE) : fact.start])[-1]
         words = [word for word in map(fold, _LABEL.findall(before)) if word not in _NO_LABELS]
         label = words[-1] if words else ""
     return Fact(fact.kind, fact.text, fact.norm, fact.start, fact.end, label)

@@ -27,7 +27,7 @@ _CONFIDENCE = {
 # "Yes, please go ahead" is an answer, not a goal: the request stands before it.
 _LEAST_WORDS = 4
 _ANSWERS = re.compile(
-    r"\s*(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|thanks?|correct|right|great|perfect|please (?:do|go|proceed))\b",
+    r"\s{0,64}+(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|thanks?|correct|right|great|perfect|please (?:do|go|proceed))\b",
     re.IGNORECASE,
 )
 _LONGEST_QUOTE = 300

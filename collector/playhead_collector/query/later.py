@@ -8,7 +8,7 @@ from playhead.model.event import ContextCompressed, MessageAdded, RunEvent, Tool
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead_collector.query.needs import Later
-from playhead_collector.query.passages import ASSISTANT, RESULT, Passage, passages_of, text_of
+from playhead_collector.query.passages import ASSISTANT, RESULT, Passage, passage_of, passages_of
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.values import Shelf
 
@@ -78,11 +78,11 @@ def told_later(events: Iterable[RunEvent], shelf: Shelf, made: set[Call], known:
                     yield from _said(event.seq, event.message, message, made)
             case ToolCalled() if event.arguments is not None:
                 value = shelf.parsed(event.arguments)
-                passage = Passage(event.arguments, 0, ASSISTANT, text_of(value))
+                passage = passage_of(event.arguments, 0, ASSISTANT, value)
                 again = _call(event.name, value) in made
                 yield Later(event.seq, passage, event.name, event.call_id or event.span, again)
             case ToolCompleted() if event.result is not None:
-                passage = Passage(event.result, 0, RESULT, text_of(shelf.parsed(event.result)))
+                passage = passage_of(event.result, 0, RESULT, shelf.parsed(event.result))
                 yield Later(event.seq, passage, call=event.call_id or event.span)
             case _:
                 pass
@@ -92,7 +92,7 @@ def asked_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str
     """The tool calls that a message asks for: name, id, and arguments as a text."""
     for number, part in enumerate(message["parts"]):
         if part.get("type") == "tool_call":
-            passage = Passage(ref, number, ASSISTANT, text_of(part.get("arguments") or {}))
+            passage = passage_of(ref, number, ASSISTANT, part.get("arguments") or {})
             yield str(part.get("name")), part.get("id"), passage
 
 

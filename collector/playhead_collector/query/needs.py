@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from playhead_collector.query.facts import DATE, IDENTIFIER, NAME, NUMBER, Fact, Stock, facts_in, label_fits
+from playhead_collector.query.facts import DATE, IDENTIFIER, NAME, NUMBER, Fact, Stock, facts_in, label_words
 from playhead_collector.query.passages import RESULT, USER, Passage
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
@@ -101,10 +101,10 @@ class _Finding:
     def __init__(self, lost: Sequence[Lost], left: Stock, ever: Stock) -> None:
         self.left, self.ever = left, ever
         self.by_norm = {(each.fact.kind, each.fact.norm): each for each in lost}
-        self.by_kind: defaultdict[str, list[Lost]] = defaultdict(list)
+        self.by_label: defaultdict[tuple[str, str], list[Lost]] = defaultdict(list)
         for each in lost:
-            if each.fact.kind in _COMPARED and each.fact.label:
-                self.by_kind[each.fact.kind].append(each)
+            for word in label_words(each.fact.label) if each.fact.kind in _COMPARED else ():
+                self.by_label[each.fact.kind, word].append(each)
         self.question: Words | None = None
         self.call: Later | None = None
         self.calls: dict[str, Later] = {}
@@ -151,12 +151,15 @@ class _Finding:
             if not self.left.has(fact):
                 self._note(lost, Need(USED, each.seq, _SURE[USED], (_words(each, fact),)))
         for fact in facts:
-            if fact.kind in self.by_kind and not self.left.has(fact) and not self.ever.has(fact):
+            if fact.kind in _COMPARED and not self.left.has(fact) and not self.ever.has(fact):
                 self._compare(each, fact)
 
     def _compare(self, each: Later, fact: Fact) -> None:
         """A value from nowhere, under the name of one that was lost."""
-        rivals = [lost for lost in self.by_kind[fact.kind] if label_fits(lost.fact.label, fact.label)]
+        named = [self.by_label.get((fact.kind, word), []) for word in label_words(fact.label)]
+        if any(len(lost) > _ROWS for lost in named):
+            return
+        rivals = list({id(lost): lost for each in named for lost in each}.values())
         sure = round(_SURE_OF_KIND[fact.kind] * (1 if each.tool else 0.8) / max(1, len(rivals)), 2)
         if len(rivals) > _ROWS or sure < _LEAST_SURE:
             return

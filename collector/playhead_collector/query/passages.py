@@ -6,7 +6,7 @@ index, and sees only what that call saw (`visible`).
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, Final, Literal
@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead_collector.query.reading import readable
 from playhead_collector.query.words import Mention, dates_in, numbers_in, words_in
 
 Source = Literal["user", "tool_result", "assistant", "system", "definition"]
@@ -27,9 +28,14 @@ Visible = Mapping[ContentRef, int]
 """What a call saw: messages, and how many stand before each."""
 # So many places of a value are looked at from each end of the context: enough to tell first, last and those related.
 _EACH_END = 12
+# So many words are looked for in a row, and of the places of their rarest one so many are tried from each end: more
+# would make the time for a value grow with the length of the context.
+_LONGEST_ROW, _MOST_PLACES = 32, 1_024
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS = 600
+# Of the dates with one day of the month so many are looked at from each end; and of all words, so many.
+_MOST_DATES, _MOST_WORDS = 32, 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +92,12 @@ def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
         source = RESULT if kind == "tool_call_response" else _OF_ROLE.get(message["role"], USER)
         value = part.get("response") if kind == "tool_call_response" else part.get("content", part.get("uri"))
         if value is not None:
-            yield Passage(ref, number, source, text_of(value))
+            yield passage_of(ref, number, source, value)
+
+
+def passage_of(ref: ContentRef, part: int, source: Source, value: Any) -> Passage:
+    """A value as a passage; of a very long one the beginning (see `reading`)."""
+    return Passage(ref, part, source, readable(text_of(value), ref, part))
 
 
 def text_of(value: Any) -> str:
@@ -104,6 +115,7 @@ class ContextIndex:
         self._words: list[str] = []
         self._spans: list[tuple[int, int]] = []
         self._at: defaultdict[str, list[int]] = defaultdict(list)
+        self._like: dict[Hashable, tuple[int, list[str]]] = {}
         self._numbers: defaultdict[str, list[Hit]] = defaultdict(list)
         self._in_turn: list[tuple[str, Hit]] = []
         self._of_system: list[tuple[str, Hit]] = []
@@ -135,25 +147,38 @@ class ContextIndex:
 
     def find(self, words: Sequence[str], visible: Visible) -> list[Hit]:
         """Where these words stand in a row: the first places and the last ones, in the order of the context."""
+        words = list(words)
         if not words:
             return []
-        rarest = min(range(len(words)), key=lambda place: len(self._at.get(words[place], ())))
-        at = self._at.get(words[rarest], [])
+        # Of a long text its beginning is looked for, and the rest compared where that stands: a text that repeats
+        # itself would else be compared with itself at each of its words.
+        begin = words[:_LONGEST_ROW]
+        rarest = min(range(len(begin)), key=lambda place: len(self._at.get(begin[place], ())))
+        at = self._at.get(begin[rarest], [])
         hits: dict[int, Hit] = {}
-        for numbers in (at, reversed(at)):
-            found = 0
+        for numbers in (at[:_MOST_PLACES], at[: -_MOST_PLACES - 1 : -1]):
+            begun = 0
             for number in numbers:
-                hit = hits.get(number) or self._hit(number - rarest, words, visible)
+                first = number - rarest
+                if not self._stands(first, begin):
+                    continue
+                hit = hits.get(number) or self._hit(first, words, visible)
                 if hit is not None:
                     hits[number] = hit
-                    found += 1
-                    if found == _EACH_END:
-                        break
+                begun += hit is not None or len(words) > len(begin)
+                if begun == _EACH_END:
+                    break
         return in_order(hits.values(), visible)
+
+    def _stands(self, first: int, words: list[str]) -> bool:
+        return first >= 0 and self._words[first : first + len(words)] == words
 
     def number(self, plain: str, visible: Visible) -> list[Hit]:
         """Where a number stands, however it is written."""
-        return _ends([hit for hit in self._numbers.get(plain, ()) if hit.passage.content in visible], visible)
+        written = self._numbers.get(plain, [])
+        if len(written) > 2 * _MOST_PLACES:
+            written = [*written[:_MOST_PLACES], *written[-_MOST_PLACES:]]
+        return _ends([hit for hit in written if hit.passage.content in visible], visible)
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
         """The last few hundred numbers of the context, the latest first, and those of system messages."""
@@ -162,11 +187,14 @@ class ContextIndex:
         yield from (each for each in self._of_system if each[1].passage.content in visible)
 
     def dates(self, day: int, visible: Visible) -> list[tuple[Hit, Mention]]:
-        """Where a date with this day of the month is written."""
-        return [(hit, mention) for hit, mention in self._dates.get(day, ()) if hit.passage.content in visible]
+        """Where a date with this day of the month is written: the first and the last such places."""
+        written = self._dates.get(day, [])
+        if len(written) > 2 * _MOST_DATES:
+            written = [*written[:_MOST_DATES], *written[-_MOST_DATES:]]
+        return [(hit, mention) for hit, mention in written if hit.passage.content in visible]
 
     def all_dates(self, visible: Visible) -> Iterator[tuple[Hit, Mention]]:
-        """Where any date is written."""
+        """Where dates are written: some of the first and the last ones of each day of the month."""
         for day in self._dates:
             yield from self.dates(day, visible)
 
@@ -176,16 +204,20 @@ class ContextIndex:
 
     def containing(self, piece: str, visible: Visible) -> list[Hit]:
         """Where a piece of a longer word stands.  Looks through the vocabulary, not through the texts."""
-        longer = [word for word in self._at if piece in word]
+        longer = [word for word in islice(self._at, _MOST_WORDS) if piece in word]
         return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
 
-    def like(self, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
-        """Where words stand that fit."""
-        words = [word for word in self._at if fits(word)]
+    def like(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
+        """Where words stand that fit; `named` says what fits, so that the same is not looked for again."""
+        known = self._like.get(named)
+        if known is None or known[0] != len(self._at):
+            found = islice((word for word in islice(self._at, _MOST_WORDS) if fits(word)), 2 * _EACH_END)
+            known = self._like[named] = (len(self._at), list(found))
+        words = known[1]
         return in_order([hit for word in words for hit in self.find([word], visible)], visible)
 
-    def _hit(self, first: int, words: Sequence[str], visible: Visible) -> Hit | None:
-        if first < 0 or self._words[first : first + len(words)] != list(words):
+    def _hit(self, first: int, words: list[str], visible: Visible) -> Hit | None:
+        if not self._stands(first, words):
             return None
         passage = self._passages[bisect_right(self._first, first) - 1]
         if passage.content not in visible:

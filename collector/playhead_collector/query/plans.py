@@ -7,6 +7,7 @@ from typing import Any, cast
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.query.passages import text_of
+from playhead_collector.query.reading import readable
 from playhead_collector.query.values import Shelf
 
 _LISTS = ("steps", "plan", "todo", "tasks")
@@ -34,7 +35,7 @@ def steps_told(event: ev.RunEvent, shelf: Shelf) -> Iterator[Step]:
         case _:
             return
     for step in _steps(value):
-        whole = text_of(step)
+        whole = readable(text_of(step), ref)
         yield Step(event.seq, ref, _words(step) or whole, whole)
 
 

@@ -20,8 +20,8 @@ SHIPPED = Path(__file__).with_name("prices.json")
 _MILLION = 1_000_000
 _NUMBERS = ("limit", "input", "output", "cache_read", "cache_write")
 # What providers put around a model's name: who serves it, and which issue of it this is.
-_SERVED_BY = re.compile(r"^(?:.*/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
-_ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d+(?::\d+)?))+$")
+_SERVED_BY = re.compile(r"^(?:.{0,200}/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
+_ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d{1,4}(?::\d{1,4})?)){1,4}$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ Case, accents, white space, quotes, thousands separators make no difference, and
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from playhead_collector.query import composed, computed, dated, derived, smallness
@@ -37,6 +37,7 @@ from playhead_collector.query.passages import (
     Hit,
     in_order,
 )
+from playhead_collector.query.reading import readable
 from playhead_collector.query.words import fold, plain_number, read_date, read_number, words_in
 
 DERIVED, INVENTED = "derived", "invented"
@@ -69,7 +70,12 @@ class Origin:
 
 def trace(index: ContextIndex, asked: Asked) -> list[Origin]:
     """The origin of each value of a call."""
-    return [_Tracing(index, asked, path, value).origin() for path, value in asked.values]
+    origins: list[Origin] = []
+    for number, (path, value) in enumerate(asked.values):
+        read = readable(value, None, number) if isinstance(value, str) else value
+        origin = _Tracing(index, asked, path, read).origin()
+        origins.append(origin if read is value else replace(origin, value=value))
+    return origins
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from playhead_collector.query.explain import brief_of, known_explanation
 from playhead_collector.query.inferred import infer
 from playhead_collector.query.moment import seq_at
 from playhead_collector.query.passages import ASSISTANT, Passage, passages_of, text_of
+from playhead_collector.query.reading import readable
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.stories import read_turns
 from playhead_collector.query.structured import Piece, Structured, read_structured, take_apart
@@ -57,6 +58,7 @@ def written_down(story: Turns, turn: Turn, tag: str) -> Iterator[StructuredReaso
     ref = turn.end.reasoning if isinstance(turn.end, LlmCompleted) else None
     text = _thinking(story.shelf.parsed(ref))
     if ref is not None and turn.end is not None and text:
+        text = readable(text, ref)
         passage = Passage(ref, 0, ASSISTANT, text)
         for block in read_structured(text, tag) or [take_apart(text)]:
             if block.is_structured:

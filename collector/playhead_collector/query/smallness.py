@@ -91,7 +91,7 @@ def _beside(
 ) -> list[Hit]:
     """Where one of these forms stands beside a word like the argument's name: users' last words first."""
     hits: list[Hit] = []
-    for hit in index.like(lambda word: any(alike(word, name) for name in names), asked.visible):
+    for hit in index.like(("alike", *names), lambda word: any(alike(word, name) for name in names), asked.visible):
         low, high = hit.around(_NEAR)
         text = hit.passage.text
         for word, start, end in words_in(text[low:high]) if hit.passage.source in sources else ():
@@ -114,7 +114,7 @@ def _polar(index: ContextIndex, asked: Asked, names: Sequence[str], value: Scala
     if meant is None and not nothing:
         return None
     meant = bool(meant)
-    spoken = index.like(lambda word: any(alike(word, name) for name in names), asked.visible)
+    spoken = index.like(("alike", *names), lambda word: any(alike(word, name) for name in names), asked.visible)
     said = [hit for hit in spoken if hit.passage.source == USER]
     if said:
         clear = bool(_words_around(said[-1]) & _POLAR[meant])
@@ -137,7 +137,7 @@ def _answer(index: ContextIndex, asked: Asked, question: Hit) -> Hit | None:
     polar = _POLAR[True] | _POLAR[False]
     later = [
         hit
-        for hit in index.like(lambda word: word in polar, asked.visible)
+        for hit in (hit for word in sorted(polar) for hit in index.find([word], asked.visible))
         if hit.passage.source == USER and asked.visible[hit.passage.content] == place and hit.start < _NEAR
     ]
     return later[0] if later else None

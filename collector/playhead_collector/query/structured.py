@@ -8,6 +8,7 @@ character that is no markup stands in exactly one piece.  Pure; never fails.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 GOAL, OBSERVATION, OPTIONS, OPTION, PRO, CON = "goal", "observation", "options", "option", "pro", "con"
 DECISION, REST = "decision", "rest"
@@ -25,20 +26,26 @@ _DASHES = "-\u2013\u2014"
 _FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in _NAMES.items())
 _TAG = re.compile(rf"<(?P<close>/?)(?:{_FIELD.format('t_')})(?P<attributes>(?:\s[^<>]*)?)/?>", re.IGNORECASE)
 _LABEL = re.compile(
-    rf"(?:^|(?<=>))(?P<lead>[ \t>#]*(?:[-*•+][ \t]+|\d+[.)][ \t]+)?[*_`\"]*)(?:{_FIELD.format('l_')})"
-    rf"(?P<number>[ \t]+[\w.]{{1,3}})?(?P<tail>[*_`\"]*[ \t]*(?::[*_`\"]*|[{_DASHES}](?=[ \t])|$))",
+    rf"(?:^|(?<=>))(?P<lead>[ \t>#]{{0,32}}+(?:[-*•+][ \t]{{1,8}}|\d{{1,4}}+[.)][ \t]{{1,8}})?[*_`\"]{{0,8}})"
+    rf"(?:{_FIELD.format('l_')})(?P<number>[ \t]{{1,8}}[\w.]{{1,3}})?"
+    rf"(?P<tail>[*_`\"]{{0,8}}[ \t]{{0,8}}(?::[*_`\"]{{0,8}}|[{_DASHES}](?=[ \t])|$))",
     re.IGNORECASE | re.MULTILINE,
 )
-_HEADED = re.compile(r"^[ \t]*#+[ \t]*(?=(?:option|alternative|approach)\b)", re.IGNORECASE | re.MULTILINE)
+_HEADED = re.compile(
+    r"^[ \t]{0,32}+#{1,16}+[ \t]{0,16}+(?=(?:option|alternative|approach)\b)", re.IGNORECASE | re.MULTILINE
+)
 _KEY = re.compile(
-    rf"(?<=[{{\[,])\s*\"(?:{_FIELD.format('k_')}|(?P<k_name>name|title))\"\s*:\s*(?=[\"\[{{])", re.IGNORECASE
+    rf"(?<=[{{\[,])\s{{0,64}}+\"(?:{_FIELD.format('k_')}|(?P<k_name>name|title))\"\s{{0,16}}+:\s{{0,64}}+(?=[\"\[{{])",
+    re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"(?:^|(?<=>))(?P<indent>[ \t]*)(?P<sign>[-*•+✓✗]|\d+[.)]|\([a-z\d]\)|[A-Z][.)])[ \t]+", re.MULTILINE
+    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•+✓✗]|\d{1,4}+[.)]|\([a-z\d]\)|[A-Z][.)])[ \t]{1,16}+",
+    re.MULTILINE,
 )
-_INLINE = re.compile(r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)[ \t]*:[ \t]*", re.IGNORECASE)
-_NAMED = re.compile(r"name\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
-_NAME_ENDS = re.compile(rf"[ \t]*(?::|[{_DASHES}](?=\s)|\n)")
+_INLINE = re.compile(r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)[ \t]{0,8}:[ \t]{0,8}", re.IGNORECASE)
+_BETWEEN_ITEMS = re.compile(r";|\"\s{0,64}+,\s{0,64}+(?=\")")
+_NAMED = re.compile(r"name\s{0,8}+=\s{0,8}+[\"']([^\"']{0,200}+)[\"']", re.IGNORECASE)
+_NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,14 @@ class Structured:
 
 def read_structured(text: str, tag: str) -> list[Structured]:
     """All blocks in this tag, in order; one that is not closed goes to the end."""
+    return [_read(text, *block.span(1)) for block in block_pattern(tag).finditer(text)]
+
+
+@cache
+def block_pattern(tag: str) -> re.Pattern[str]:
+    """Finds blocks in this tag: group 1 is what stands in one."""
     name = re.escape(tag)
-    blocks = re.finditer(rf"<{name}(?:\s[^<>]*)?>(.*?)(?:</{name}\s*>|\Z)", text, re.DOTALL | re.IGNORECASE)
-    return [_read(text, block.start(1), block.end(1)) for block in blocks]
+    return re.compile(rf"<{name}(?:\s[^<>]{{0,500}}+)?>(.*?)(?:</{name}\s{{0,16}}+>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def take_apart(text: str) -> Structured:
@@ -228,7 +240,7 @@ def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, i
             yield bullet["indent"] + ("1" if sign.isdecimal() else "a" if sign.isalpha() else sign), bullet.end(), until
         return
     at = start
-    for between in re.finditer(r";|\"\s*,\s*(?=\")", text[start:end]):
+    for between in _BETWEEN_ITEMS.finditer(text[start:end]):
         yield None, at, start + between.start()
         at = start + between.end()
     yield None, at, end

@@ -16,9 +16,11 @@ from playhead_collector.query.asked import Definition, definitions_of
 from playhead_collector.query.calls import LlmEnd, ToolEnd
 from playhead_collector.query.passages import text_of
 from playhead_collector.query.plans import Step, steps_told
+from playhead_collector.query.reading import readable
 from playhead_collector.query.values import Shelf
 
-_ERROR = re.compile(r"\s*[\"']?(?:\w*error|\w*exception|traceback|failed|failure)\b", re.IGNORECASE)
+_ERROR = re.compile(r"\s{0,64}+[\"']?(?:\w{0,64}error|\w{0,64}exception|traceback|failed|failure)\b", re.IGNORECASE)
+_ERROR_FIELD = re.compile(r'\s{0,64}+\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")')
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +96,11 @@ class Turns:
         """What the model was thinking, as a text."""
         end = turn.end if turn else None
         value = self.shelf.parsed(end.reasoning) if isinstance(end, ev.LlmCompleted) and end.reasoning else None
-        return "" if value is None else text_of(value)
+        return (
+            ""
+            if value is None
+            else readable(text_of(value), end.reasoning if isinstance(end, ev.LlmCompleted) else None)
+        )
 
     def event(self, seq: int) -> ev.RunEvent:
         """The event at seq."""
@@ -119,7 +125,7 @@ def failure_in(tool: ToolRun | None, text: str) -> str | None:
         return tool.end.message or tool.end.error_type
     if _ERROR.match(text):
         return text.strip()[:300]
-    return text[:300] if re.match(r'\s*\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")', text) else None
+    return text[:300] if _ERROR_FIELD.match(text) else None
 
 
 class _Telling:

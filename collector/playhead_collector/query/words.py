@@ -29,12 +29,13 @@ _MONTH = (
     r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_S = " {1,4}"
 _DAY, _ORDINAL = r"(?P<{0}>3[01]|[12]\d|0?[1-9])", r"(?:st|nd|rd|th)"
 _DATE = re.compile(
     r"(?<![\w-])(?:"
     r"(?P<y1>\d{4})-(?P<m1>\d\d)-(?P<d1>\d\d)(?![\d-])"
-    rf"|{_MONTH.format('m2')} +(?:the +)?{_DAY.format('d2')}{_ORDINAL}?(?![\w:])(?:,? +(?P<y2>\d{{4}})(?!\d))?"
-    rf"|{_DAY.format('d3')}{_ORDINAL}? +(?:of +)?{_MONTH.format('m3')}(?:,? +(?P<y3>\d{{4}})(?!\d))?"
+    rf"|{_MONTH.format('m2')}{_S}(?:the{_S})?{_DAY.format('d2')}{_ORDINAL}?(?![\w:])(?:,?{_S}(?P<y2>\d{{4}})(?!\d))?"
+    rf"|{_DAY.format('d3')}{_ORDINAL}?{_S}(?:of{_S})?{_MONTH.format('m3')}(?:,?{_S}(?P<y3>\d{{4}})(?!\d))?"
     rf"|(?P<m4>1[0-2]|0?[1-9])/{_DAY.format('d4')}(?:/(?P<y4>\d{{4}}))?(?![\d/])"
     rf"|{_DAY.format('d5')}\.(?P<m5>1[0-2]|0?[1-9])\.(?P<y5>\d{{4}})(?!\d)"
     rf"|{_DAY.format('d6')}{_ORDINAL}\b"
@@ -43,10 +44,16 @@ _DATE = re.compile(
 )
 # `May 24th and 27th`, `May 24-27`: the month is said once.
 _MORE_DAYS = re.compile(
-    rf"(?: *, *| +and +| *& *| +or +| +to +| *[-\u2013] *| +through +| +until +)(?:on +)?(?:the +)?{_DAY.format('d')}"
-    rf"{_ORDINAL}?(?![\w:./-]| +(?:of +)?{_MONTH.format('m')})",
+    rf"(?: {{0,4}}, {{0,4}}| {{0,4}}& {{0,4}}| {{0,4}}[-\u2013] {{0,4}}|{_S}(?:and|or|to|through|until){_S})"
+    rf"(?:on{_S})?(?:the{_S})?{_DAY.format('d')}{_ORDINAL}?(?![\w:./-]|{_S}(?:of{_S})?{_MONTH.format('m')})",
     re.IGNORECASE,
 )
+
+
+_TIME_OF_DAY = re.compile(r"[T ][\d:.+Zz-]{1,40}+")
+_PLACE_IN_LIST = re.compile(r"\[\d{1,9}+\]")
+_WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +127,13 @@ def read_date(text: str) -> Mention | None:
     if first is None or first.start != 0 or first.month is None:
         return None
     rest = text.strip()[first.end :]
-    return first if not rest or re.fullmatch(r"[T ][\d:.+Zz-]+", rest) else None
+    return first if not rest or _TIME_OF_DAY.fullmatch(rest) else None
 
 
 def name_words(path: str) -> list[str]:
     """The words of an argument's own name, the last of its path: `flights[0].cabinClass` is cabin, class."""
-    last = re.sub(r"\[\d+\]", "", path).rpartition(".")[2]
-    return [fold(word) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", last)]
+    last = _PLACE_IN_LIST.sub("", path).rpartition(".")[2]
+    return [fold(word) for word in _WORD_OF_NAME.findall(last[:_LONGEST_NAME])]
 
 
 def alike(one: str, other: str) -> bool:

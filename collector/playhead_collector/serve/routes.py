@@ -5,10 +5,10 @@ routes     this table                          params     what a URL may say
 schemas    types of answers → OpenAPI
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
 from playhead.model import answers as a
 from playhead.model import answers_why as w
@@ -17,6 +17,7 @@ from playhead.model.answers import keys as k
 from playhead.model.answers import leases as le
 from playhead.model.answers.comparisons import Comparison
 from playhead_collector.query.configured import Configured
+from playhead_collector.query.reading import begin_reading
 from playhead_collector.query.record import Runner
 from playhead_collector.serve.change_routes import ChangeRoutes
 from playhead_collector.serve.content_routes import ContentRoutes
@@ -72,8 +73,12 @@ def router(
     keyring: Keyring | None = None,
 ) -> APIRouter:
     """The query API on this store; the runner is asked to project a run before anything is said about it."""
-    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
     configured = configured or Configured()
+    api = APIRouter(
+        prefix=PREFIX,
+        responses=_refusals(400, 404, 422, 503),
+        dependencies=[Depends(_limited(configured.longest_text))],
+    )
     runs, contents = RunRoutes(store, runner, project, configured.prices), ContentRoutes(store, project)
     _get(api, "runs", "/runs", runs.runs, a.Page[a.RunSummary])
     _get(api, "runs", "/runs/{run}", runs.run, a.RunDetail)
@@ -137,6 +142,13 @@ def _add_keys(api: APIRouter, keys: KeyRoutes) -> None:
 
 def _get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer))(handler)
+
+
+def _limited(longest: int) -> Callable[[], Awaitable[None]]:
+    async def limited() -> None:  # in the question's own task, where a context variable reaches its handler
+        begin_reading(longest)
+
+    return limited
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -30,7 +30,8 @@ _MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
 _ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: "function", 7: "model"}
 _ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
 # Keys are sorted in canonical JSON, so a message's role comes last, and after it nothing but the end.
-_ROLE_AT_END = re.compile(rb'"parts":\[.*"role":"([a-z]{1,20})"}\Z', re.DOTALL)
+_ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
+_LONGEST_ROLE = 40
 
 # Compressing more than this at once would hold up the event loop.
 _BUSY_BYTES = 1024 * 1024
@@ -171,11 +172,17 @@ async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapp
     return {**_MEDIA_NUMBERS, **{row["name"]: row["media"] for row in rows}}
 
 
+def _role(message: bytes) -> int:
+    """The number of the role that a message ends with; 0 for what is no message."""
+    role = _ROLE_AT_END.search(message[-_LONGEST_ROLE:])
+    return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0
+
+
 def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: int, zstd: Zstd) -> list[_Row]:
     rows: list[_Row] = []
     for ref, content in new.items():
         number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
-        role = _ROLE_AT_END.search(content.data)  # whatever the type: it is what the first sender says, of many
+        role = _role(content.data)  # whatever the type: it is what the first sender says, of many
         body = zstd.compress(content.data)
         smaller = len(body) < len(content.data)
         rows.append(
@@ -183,7 +190,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
                 ref,
                 number,
                 encoding if smaller else _AS_IT_IS,
-                _ROLE_NUMBERS.get(role[1].decode(), 0) if role else 0,
+                role,
                 body if smaller else content.data,
             )
         )

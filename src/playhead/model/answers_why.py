@@ -4,7 +4,9 @@ Every answer carries what it rests on: places in the context with quotes and off
 An offset counts characters in a part's text; the text of a part that is no text is its canonical JSON.
 """
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
+
+from playhead.model.answers.page import CutText
 
 
 class Place(TypedDict):
@@ -78,6 +80,7 @@ class Attribution(TypedDict):
     evidence: list[Evidence]
     values: list[ValueOrigin]
     suspects: list[str]
+    cut: NotRequired[list[CutText]]
 
 
 class Decision(TypedDict):
@@ -145,6 +148,7 @@ class DecisionDetail(Decision):
     options: list[Option]
     elsewhere: list[ElsewhereChoice]
     attributions: list[Attribution]
+    cut: NotRequired[list[CutText]]
 
 
 class CausalNode(TypedDict):
@@ -187,3 +191,4 @@ class CausalGraph(TypedDict):
     edges: list[CausalEdge]
     roots: list[int]
     truncated: bool
+    cut: NotRequired[list[CutText]]

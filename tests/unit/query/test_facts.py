@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead_collector.query.facts import KINDS, Stock, facts_in, label_fits
+from playhead_collector.query.facts import KINDS, Stock, facts_in, label_words
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -63,9 +63,10 @@ def test_in_json_values_are_facts_and_keys_are_what_they_are_called():
 def test_in_prose_a_fact_is_called_by_the_word_before_it():
     labels = {fact.text: fact.label for fact in facts_in("My order number is W2378156. The account: 77812345")}
     assert labels == {"W2378156": "order", "77812345": "account"}
-    assert label_fits("order_id", "orderNumber")
-    assert not label_fits("order_id", "account_id")
-    assert not label_fits("", "")
+    assert label_words("order_id") & label_words("orderNumber")
+    assert not label_words("order_id") & label_words("account_id")
+    assert not label_words("")
+    assert label_words("id") == {"id"}  # a label of nothing but such words is compared as it stands
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from playhead.model.answers.calls import (
 from playhead.model.answers.changes import Compression, CompressionAudit, Diff, FactNeeded, LostFact, MessagePlace
 from playhead.model.answers.content import ContentValue, ThreadMessages
 from playhead.model.answers.moments import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
-from playhead.model.answers.page import ErrorAnswer, ErrorDetail, Page
+from playhead.model.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
 from playhead.model.answers.runs import Completeness, Fork, RecordedEvent, RunDetail, RunSummary
 from playhead.model.answers.thoughts import (
     ChangedArgument,
@@ -52,6 +52,7 @@ __all__ = [
     "CompressionAudit",
     "ContentValue",
     "ContextAt",
+    "CutText",
     "Diff",
     "ErrorAnswer",
     "ErrorDetail",

@@ -2,6 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
+from playhead.model.answers.page import CutText
 from playhead.model.answers.thoughts import Quoted
 
 
@@ -118,6 +119,7 @@ class CompressionAudit(Compression):
     needed_total: int
     searched_to: int
     missing: list[str]
+    cut: NotRequired[list[CutText]]
 
 
 Moved = TypedDict("Moved", {"from": Any, "to": Any})

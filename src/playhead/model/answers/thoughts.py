@@ -1,8 +1,9 @@
 """Answers about what a model was thinking: as it was captured, as it was written down, and as it can be inferred."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from playhead.model.answers.calls import LlmCall
+from playhead.model.answers.page import CutText
 
 
 class Quoted(TypedDict):
@@ -119,3 +120,4 @@ class Reasoning(TypedDict):
     structured: list[StructuredReasoning]
     inferred: InferredReasoning
     explanation: Explanation | None
+    cut: NotRequired[list[CutText]]

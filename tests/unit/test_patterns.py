@@ -1,0 +1,140 @@
+"""Every regular expression takes time in proportion to the text that it is given, whatever the text.
+
+All patterns of both packages are found by themselves: those in modules, and, in the source, any call of `re` within a
+function, which is allowed only where it is listed here with an example.
+"""
+
+import ast
+import importlib
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import playhead
+import playhead_collector
+from playhead_collector.query.structured import block_pattern
+from tests.support.hostile_texts import ENDS, ON_PUNCTUATION, UNITS, text_of_shape, truncated_json
+
+# Patterns made in functions: where, and one of them.
+MADE = {"playhead_collector.query.structured": block_pattern("reasoning")}
+# Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
+OF_USERS = {"playhead.testing.rules"}
+SHORT, LONG = 2_500, 5_000
+MOST = 2.5
+# Below this, the clock says more about the machine than about the pattern; a quadratic one is far above it.
+TOO_SHORT_TO_TELL = 0.003
+
+
+def modules() -> Iterator[ModuleType]:
+    for package in (playhead, playhead_collector):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith("__main__"):
+                try:
+                    yield importlib.import_module(found.name)
+                except ImportError:  # made for a framework that is not installed
+                    continue
+
+
+def patterns() -> dict[str, re.Pattern[Any]]:
+    found: dict[str, re.Pattern[Any]] = {}
+    for module in modules():
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern):
+                found.setdefault(f"{value.flags}{value.pattern!r}", value)
+                found[f"{module.__name__}.{name}"] = found.pop(f"{value.flags}{value.pattern!r}")
+    return found | {f"{module} (made)": pattern for module, pattern in MADE.items()}
+
+
+PATTERNS = patterns()
+
+
+def test_no_pattern_is_made_where_this_test_does_not_see_it() -> None:
+    hidden: list[str] = []
+    for package in (playhead, playhead_collector):
+        root = Path(package.__file__ or "").parent
+        for path in root.rglob("*.py"):
+            name = ".".join((package.__name__, *path.relative_to(root).with_suffix("").parts))
+            tree = ast.parse(path.read_text("utf-8"))
+            functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+            calls = [call for function in functions for call in ast.walk(function) if _is_of_re(call)]
+            hidden += [f"{name}:{getattr(call, 'lineno', 0)}" for call in calls if name not in {*MADE, *OF_USERS}]
+    assert not hidden, "make these patterns in their module, under a name, so that their time is measured here"
+    assert len(PATTERNS) > 40
+
+
+def _is_of_re(node: ast.AST) -> bool:
+    made = ("compile", "match", "search", "sub", "subn", "findall", "finditer", "fullmatch", "split")
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in made
+    )
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_twice_the_text_takes_at_most_twice_the_time(name: str) -> None:
+    pattern = PATTERNS[name]
+    for shape in UNITS:
+        for end in ENDS[:1] if shape.endswith(ON_PUNCTUATION) else ENDS[1:3]:
+            assert_linear(pattern, lambda length, shape=shape, end=end: text_of_shape(shape, length, end), shape + end)
+    assert_linear(pattern, truncated_json, "truncated JSON")
+
+
+NOT_LINEAR = (r'"((?:[^"\\]|\\.)*)"\s*:', r"[A-Z][\w']*[a-z]\b", r"\s*$", r"(?:-v\d+|:\d+)+(?::\d+)*$")
+
+
+@pytest.mark.parametrize("source", NOT_LINEAR)
+def test_the_measure_tells_what_is_not_linear(source: str) -> None:
+    with pytest.raises(AssertionError, match="characters of|after"):
+        assert_linear_on_all_shapes(re.compile(source))
+
+
+def assert_linear_on_all_shapes(pattern: re.Pattern[str]) -> None:
+    for shape in UNITS:
+        assert_linear(pattern, lambda length, shape=shape: text_of_shape(shape, length, "!"), shape)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    unit=st.text(alphabet=st.sampled_from("aA1 _-'\"\\/.,:;#<>{}[]()*\n"), min_size=1, max_size=4),
+    end=st.sampled_from(ENDS),
+)
+def test_no_pattern_is_slow_on_what_a_generator_thinks_of(unit: str, end: str) -> None:
+    for name, pattern in PATTERNS.items():
+        assert_linear(pattern, lambda length: (unit * length)[:length] + end, f"{name} on {unit!r}")
+
+
+def assert_linear(pattern: re.Pattern[Any], made: Callable[[int], str], note: str) -> None:
+    """Measured only where the shorter text takes long enough to tell; a short one first, in case it takes for ever."""
+    longest = seconds(pattern, made(LONG // 8), 1)
+    assert longest < 0.1, f"{pattern.pattern!r}: {longest:.3f} s for {LONG // 8} characters of {note}"
+    if (whole := seconds(pattern, made(LONG), 1)) < TOO_SHORT_TO_TELL:
+        return
+    half = seconds(pattern, made(SHORT), 3)
+    if whole > MOST * half:  # again, and with more patience: others use this machine
+        whole, half = seconds(pattern, made(LONG), 5), seconds(pattern, made(SHORT), 5)
+    assert whole <= MOST * half, f"{pattern.pattern!r}: {whole:.4f} s after {half:.4f} s, on {note}"
+
+
+def seconds(pattern: re.Pattern[Any], text: str, times: int) -> float:
+    """The least of so many measurements, of processor time."""
+    data: Any = text.encode() if isinstance(pattern.pattern, bytes) else text
+    taken: list[float] = []
+    for _ in range(times):
+        begun = time.process_time()
+        for _ in pattern.finditer(data):
+            pass
+        pattern.match(data)
+        pattern.fullmatch(data)
+        taken.append(time.process_time() - begun)
+    return min(taken)
