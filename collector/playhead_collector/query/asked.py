@@ -47,6 +47,9 @@ class Asked:
     values: Sequence[tuple[str, Scalar]] = field(init=False)
     telling: Sequence[tuple[str, str]] = field(init=False)
     """Those values that are rare enough to tell places apart."""
+    _affinities: dict[tuple[Passage, int, frozenset[str]], int] = field(
+        init=False, default_factory=dict[tuple[Passage, int, frozenset[str]], int], repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         values = list(scalars(self.arguments))
@@ -76,10 +79,13 @@ class Asked:
 
     def affinity(self, hit: Hit, path: str) -> int:
         """How many words of the tool's and the argument's names stand close by."""
-        low, high = hit.around(_NEAR)
-        near = {word for word, _, _ in words_in(hit.passage.text[low:high])}
-        names = {word for word in (*name_words(self.name), *name_words(path)) if len(word) > 3}
-        return sum(any(alike(name, word) for word in near) for name in names)
+        names = frozenset(word for word in (*name_words(self.name), *name_words(path)) if len(word) > 3)
+        key = (hit.passage, hit.start, names)
+        if key not in self._affinities:
+            low, high = hit.around(_NEAR)
+            near = {word for word, _, _ in words_in(hit.passage.text[low:high])}
+            self._affinities[key] = sum(any(alike(name, word) for word in near) for name in names)
+        return self._affinities[key]
 
 
 def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:

@@ -33,7 +33,7 @@ _EACH_END = 12
 _LONGEST_ROW, _MOST_PLACES = 32, 1_024
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
-_LATEST_NUMBERS = 600
+_LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
 # Of the dates with one day of the month so many are looked at from each end; and of all words, so many.
 _MOST_DATES, _MOST_WORDS = 32, 20_000
 
@@ -181,10 +181,11 @@ class ContextIndex:
         return _ends([hit for hit in written if hit.passage.content in visible], visible)
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
-        """The last few hundred numbers of the context, the latest first, and those of system messages."""
+        """The last few hundred numbers of the context, the latest first, and the first of system messages."""
         said = (each for each in reversed(self._in_turn) if each[1].passage.content in visible)
         yield from islice(said, _LATEST_NUMBERS)
-        yield from (each for each in self._of_system if each[1].passage.content in visible)
+        of_system = (each for each in self._of_system if each[1].passage.content in visible)
+        yield from islice(of_system, _SYSTEM_NUMBERS)
 
     def dates(self, day: int, visible: Visible) -> list[tuple[Hit, Mention]]:
         """Where a date with this day of the month is written: the first and the last such places."""

@@ -135,6 +135,7 @@ class _Telling:
         self._open_tools: dict[str, ToolRun] = {}
         self._waiting: dict[str, list[ev.MessageAdded]] = {}
         self._requests: list[Request] = []
+        self._last: dict[str | None, Turn] = {}  # of each agent
 
     def take(self, event: ev.RunEvent) -> None:
         """One more event, in order."""
@@ -145,7 +146,7 @@ class _Telling:
             case ev.LlmCalled():
                 turn = Turn(event, new=self._waiting.pop(span, []))
                 self.story.turns.append(turn)
-                self._by_span[span] = turn
+                self._by_span[span] = self._last[event.actor] = turn
             case ev.LlmCompleted() | ev.LlmFailed():
                 if span in self._by_span:
                     self._by_span[span].end = event
@@ -197,7 +198,7 @@ class _Telling:
         by_id = [each for each in open_ones if event.call_id is not None and each.call_id == event.call_id]
         alike = [each for each in open_ones if each.arguments == arguments]
         request = next(iter((*reversed(by_id), *reversed(alike), *open_ones[-1:])), None)
-        last = self.story.turns[-1] if self.story.turns else None
+        last = self._last.get(event.actor) or (self.story.turns[-1] if self.story.turns else None)
         if request is not None and not by_id and not alike and request.turn is not last:
             request = None  # only the name is the same, and it was long ago
         tool = ToolRun(event, arguments, request.turn if request else last, request)

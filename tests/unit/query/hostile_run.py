@@ -26,7 +26,7 @@ def hostile_run(store: FakeStore, text: str, run: str = RUN) -> Any:
     chat.user(f"Please look up order 4711. {text}")
     chat.asks("look_up", {"query": text, "count": 7341}, text, said=f"I look it up. {text}", thinks=f"Goal: x. {text}")
     chat.asks("look_up", {"query": "W9502126", "count": 14}, {"status": "error", "text": text})
-    pieces = [text[at : at + 16].strip() for at in range(0, len(text), 16)]
+    pieces = [text[at : at + 16].strip() for at in range(0, len(text), 16)][:200]
     chat.asks("look_up", {"rows": [{"name": piece, "count": 20 + at, "sure": True} for at, piece in enumerate(pieces)]})
     chat.says(f"<reasoning>{text}")
     chat.user(f"And once more: {text}")

@@ -66,8 +66,8 @@ OFTEN = (
     *("digits", "digits and commas", "dates", "capitalised words", "spaces", "a list, cut", "identifiers", "mail"),
     *("all different", "pairs of few words"),
 )
-# More, for a longer look: PLAYHEAD_TEST_LONG_TEXTS=24000.
-SHORT = int(os.environ.get("PLAYHEAD_TEST_LONG_TEXTS", "3000"))
+# More, for a longer look: PLAYHEAD_TEST_LONG_TEXTS=48000.
+SHORT = int(os.environ.get("PLAYHEAD_TEST_LONG_TEXTS", "6000"))
 MOST = 2.5
 TOO_SHORT_TO_TELL = 0.15
 
@@ -123,8 +123,8 @@ def test_no_question_is_left_out() -> None:
 
 @pytest.mark.parametrize("shape", OFTEN)
 def test_every_question_takes_twice_as_long_for_texts_of_twice_the_length(shape: str) -> None:
-    # Those with many different values reach what bounds each of them (places, numbers, dates tried) later.
-    measure(shape, SHORT * 4 if shape in ("truncated JSON of HTML", "identifiers") else SHORT)
+    # One in which few words make many identifiers reaches what bounds the places that are tried later than others.
+    measure(shape, 4 * SHORT if shape == "pairs of few words" else SHORT)
 
 
 def measure(shape: str, length: int) -> None:
@@ -161,7 +161,7 @@ def test_a_text_beyond_the_limit_is_read_to_it_and_the_answer_says_so() -> None:
 
     answers = asyncio.run(ask())
     marked = [answer["cut"] for answer in answers if "cut" in answer]
-    assert len(marked) >= 7
+    assert len(marked) >= 5
     assert all({(text["read"], text["length"] > LIMIT) for text in cut} == {(LIMIT, True)} for cut in marked)
     plain = run_of("short")
     assert not any("cut" in answer.json() for answer in asyncio.run(answers_of(plain)))
