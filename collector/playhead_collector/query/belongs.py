@@ -1,8 +1,9 @@
 """Which model call does an event belong to?
 
-An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool: the
-one whose output names the call's id, else the same tool with the same arguments; where no output tells, the last model
-call below the nearest span around the tool, then the last one of the same agent, then the last one.
+An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool:
+the one whose output names the call's id, else the only one that asked for this tool with these arguments; where no
+output tells, the last model call below the nearest span around the tool, then the last one of the same agent, then the
+last one.
 """
 
 from collections.abc import Collection, Iterator
