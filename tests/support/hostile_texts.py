@@ -84,6 +84,8 @@ UNITS: Mapping[str, str] = {
     "hexadecimal": "0123456789abcdef",
     "media types": "a/a; a=a",
     "versions": "-v1:123",
+    "secrets": "password='\\'",
+    "secrets without end": 'api_key: "\\',
     "parts of messages": '"parts":[',
     "closing tags": "</reasoning ",
     "lists of keys": '{"goal"  :  [',

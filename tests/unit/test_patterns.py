@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -20,11 +20,15 @@ from hypothesis import strategies as st
 
 import playhead
 import playhead_collector
+from playhead.model.masking import Mask
 from playhead_collector.query.structured import block_pattern
 from tests.support.hostile_texts import ENDS, ON_PUNCTUATION, UNITS, text_of_shape, truncated_json
 
 # Patterns made in functions: where, and one of them.
-MADE = {"playhead_collector.query.structured": block_pattern("reasoning")}
+MADE: dict[str, re.Pattern[Any]] = {
+    "playhead_collector.query.structured": block_pattern("reasoning"),
+    "playhead.model.masking": cast(re.Pattern[str], vars(Mask())["_in_text"]),
+}
 # Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
 OF_USERS = {"playhead.testing.rules"}
 SHORT, LONG = 2_500, 5_000

@@ -3,7 +3,7 @@
 import re
 
 MOST_CHARACTERS = 200  # RFC 6838 allows 127 for each half; nothing in use comes near
-_SHAPE = re.compile(r"[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.-]+)*", re.ASCII)
+_SHAPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-]{1,64}+){0,8}", re.ASCII)
 
 
 def is_media_type(text: str) -> bool:
