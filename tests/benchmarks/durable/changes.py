@@ -18,9 +18,14 @@ class Change:
     body: tuple[Edit, ...] = ()
     steps: tuple[Edit, ...] = ()
     beside: str = ""
+    whole: tuple[Edit, ...] = ()
+    """Edits of what is neither: nobody guards which function is the entry point."""
 
 
 _SEARCHES = 'found = [await search("a"), await search("b")]'
+_IF_MAIN, _MAIN, _NEW_MAIN = 'if __name__ == "__main__"', "engine.main(trip)", "engine.main(journey)"
+_BOOKING = '@workflow\nasync def booking() -> Any:\n    return await book("LX1")\n\n\n'
+_WRAPPER = "\n\n\n@workflow\nasync def journey() -> list[Any]:\n    return await trip()"
 _BOOKS = 'booked = await book("LX1")'
 
 CHANGES = (
@@ -46,6 +51,18 @@ CHANGES = (
         beside='@tool\nasync def reserve(flight: str) -> Any:\n    return did(f"booked {flight}")\n\n\n',
     ),
     Change(
+        "parallel calls in another order, and one added",
+        body=(("fetch(1), fetch(2), fetch(3)", "fetch(3), fetch(4), fetch(1), fetch(2)"),),
+    ),
+    Change("the entry point renamed", whole=(("async def trip() ->", "async def journey() ->"), (_MAIN, _NEW_MAIN))),
+    Change("the entry point wrapped", whole=((f"\n\n{_IF_MAIN}", f"{_WRAPPER}\n\n{_IF_MAIN}"), (_MAIN, _NEW_MAIN))),
+    Change(
+        "a function around steps inserted",
+        steps=(("@workflow\n", f"{_BOOKING}@workflow\n"),),
+        body=((_BOOKS, "booked = await booking()"),),
+        beside=_BOOKING,
+    ),
+    Change(
         "another return type", steps=(('return did(f"booked {flight}")', 'return {"did": did(f"booked {flight}")}'),)
     ),
 )
@@ -59,7 +76,7 @@ def original() -> str:
 def changed(change: Change) -> str:
     """The program as somebody deploys it."""
     steps, body, end = _parts()
-    return _edited(steps, change.steps) + _WORKFLOW + _edited(body, change.body) + end
+    return _edited(_edited(steps, change.steps) + _WORKFLOW + _edited(body, change.body) + end, change.whole)
 
 
 def guarded(change: Change) -> str:

@@ -1,4 +1,4 @@
-"""Playhead: plain functions that are observed.  DIVERGENCE is what the program asks for where it has changed."""
+"""Playhead: plain functions that are observed.  DIVERGENCE and COMPLETED say what to do where it has changed."""
 
 import json
 import os
@@ -25,5 +25,6 @@ async def main(trip: Callable[..., Any]) -> None:
         await trip()
         return
     how: Any = os.environ["DIVERGENCE"]
-    with playhead.resume(RUN.read_text(), on_divergence=how):
+    completed: Any = os.environ["COMPLETED"]
+    with playhead.resume(RUN.read_text(), on_divergence=how, completed=completed):
         print(json.dumps(await trip()))

@@ -44,8 +44,13 @@ class Engine:
 
 
 ENGINES = (
-    Engine("Playhead", "engine_playhead", (("DIVERGENCE", "live"),)),
-    Engine('Playhead, `on_divergence="raise"`', "engine_playhead", (("DIVERGENCE", "raise"),)),
+    Engine("Playhead", "engine_playhead", (("DIVERGENCE", "raise"), ("COMPLETED", "raise"))),
+    Engine('Playhead, `on_divergence="live"`', "engine_playhead", (("DIVERGENCE", "live"), ("COMPLETED", "raise"))),
+    Engine(
+        'Playhead, `on_divergence="live", completed="reuse"`',
+        "engine_playhead",
+        (("DIVERGENCE", "live"), ("COMPLETED", "reuse")),
+    ),
     Engine("DBOS", "engine_dbos", (("APPLICATION_VERSION", ""),)),
     Engine("DBOS, version pinned", "engine_dbos", (("APPLICATION_VERSION", "1"),)),
     Engine("DBOS, version pinned, change guarded", "engine_dbos", (("APPLICATION_VERSION", "1"),), guards=True),
