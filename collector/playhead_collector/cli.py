@@ -29,6 +29,7 @@ from playhead_collector.errors import BadSetting, CannotStart, CollectorError, P
 from playhead_collector.network.descriptors import make_room
 from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import Settings, load
+from playhead_collector.store import migrate
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
         configure_logging(settings)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, as_json))
+            log.info("stopped")
     except CollectorError as error:
         sys.stderr.write(f"playhead: {error}\n")
         return MISUSED if isinstance(error, BadSetting) else FAILED
@@ -52,16 +54,32 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
     return STOPPED
 
 
+def print_migrations() -> int:
+    """The SQL of every revision on stdout, for those who let only their own tools change a schema."""
+    sys.stdout.write(migrate.offline_sql())
+    return STOPPED
+
+
+def migrate_database(**options: Any) -> int:
+    """Brings the database that the settings name to this build's schema; returns the exit code."""
+    try:
+        settings = load(**options)
+        if settings.database_url is None:
+            raise BadSetting("PLAYHEAD_DATABASE_URL is not set: `playhead serve` migrates its own Postgres by itself")
+        asyncio.run(migrate.upgrade(settings.database_url))
+    except CollectorError as error:
+        sys.stderr.write(f"playhead: {error}\n")
+        return MISUSED if isinstance(error, BadSetting) else FAILED
+    sys.stdout.write(f"the database is at schema {migrate.head()}\n")
+    return STOPPED
+
+
 async def _serve(settings: Settings, as_json: bool) -> None:
     stopping = _Stopping()
     with stopping.on_signals(), listen(settings) as listener:
         async with open_collector(settings) as collector:
             make_room(collector.guard.limits)
-            if not collector.needs_key and not _is_loopback(listener.getsockname()[0]):
-                log.warning(
-                    "listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY",
-                    settings.host,
-                )
+            warn_of_open_doors(listener, needs_key=collector.needs_key)
             started = partial(announce, settings, collector.database, url_of(listener), as_json)
             stopping.server = _Server(_uvicorn_config(collector), started)
             if collector.supervision is not None:
@@ -91,6 +109,13 @@ def listen(settings: Settings) -> Generator[socket.socket]:
         ) from None
     with listener:
         yield listener
+
+
+def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
+    """Says so when whoever is on the network may read what was recorded."""
+    host = listener.getsockname()[0]
+    if not needs_key and not _is_loopback(host):
+        log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
 
 
 def url_of(listener: socket.socket) -> str:
@@ -153,6 +178,7 @@ class _Stopping:
 
         def stop() -> None:
             if self.server is not None:
+                log.info("stopping: what is under way is finished first; the same signal again ends it at once")
                 self.server.force_exit = self.server.should_exit
                 self.server.should_exit = True
             elif main is not None:
@@ -189,7 +215,7 @@ def announce(settings: Settings, database: str, url: str, as_json: bool) -> None
         "database": database,
         "pid": os.getpid(),
     }
-    if as_json:
+    if as_json or settings.log_format == "json":
         text = orjson.dumps(said).decode()
     else:
         lines = [f"  {name:10} {value}" for name, value in said.items() if value is not None and name != "pid"]
@@ -206,6 +232,7 @@ class JsonLines(logging.Formatter):
         """Time in seconds since 1970, level, logger, message, and the traceback if there is one."""
         line = {
             "time": record.created,
+            "program": "playhead",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -218,7 +245,7 @@ class JsonLines(logging.Formatter):
 def configure_logging(settings: Settings) -> None:
     """The log, on stderr, in the form and from the level that the settings say."""
     handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if settings.log_format == "json" else text)
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     # What these two say at every start and every migration is said better by us.

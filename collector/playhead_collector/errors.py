@@ -9,6 +9,7 @@ CollectorError                 everything the collector raises on purpose
 ├─ DatabaseError               the database cannot be used as it is
 │  ├─ DatabaseUnreachable      no answer, or it will not let us in
 │  ├─ DatabaseTooOld           its Postgres is older than the oldest we know
+│  ├─ MayNotMigrate            its role may not make tables
 │  ├─ SchemaTooNew             a newer collector has migrated it
 │  └─ SchemaTooOld             it needs `playhead migrate`
 ├─ StoreUnavailable            the database does not answer for now: try again, nothing was stored
@@ -55,6 +56,10 @@ class DatabaseUnreachable(DatabaseError):
 
 class DatabaseTooOld(DatabaseError):
     """The database's Postgres is older than the oldest we know."""
+
+
+class MayNotMigrate(DatabaseError):
+    """The role may not change the database's schema."""
 
 
 class SchemaTooNew(DatabaseError):

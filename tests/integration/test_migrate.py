@@ -1,12 +1,14 @@
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector import cli
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, MayNotMigrate, SchemaTooNew, SchemaTooOld
 from playhead_collector.store import migrate
 
 
@@ -102,6 +104,34 @@ async def test_the_offline_sql_makes_the_same_tables(empty_database_url: str, da
     await migrate.check(empty_database_url)
     columns = "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public'"
     assert set(await fetch(empty_database_url, columns)) == set(await fetch(database_url, columns))
+
+
+async def test_a_role_that_may_not_make_tables_is_told_so_in_a_sentence(empty_database_url: str):
+    role = "nobody_" + empty_database_url.rpartition("/")[2].partition("?")[0]
+    connection = await asyncpg.connect(empty_database_url)
+    await connection.execute(f"create role {role} login password 's3cret'; revoke create on schema public from public")
+    try:
+        url = empty_database_url.replace("//postgres@", f"//{role}:s3cret@").replace("//postgres:", f"//{role}:")
+        with pytest.raises(MayNotMigrate, match="permission denied .*migrate --sql") as refused:
+            await migrate.upgrade(url)
+    finally:
+        await connection.execute(f"drop role {role}")
+        await connection.close()
+    assert "s3cret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_sql_is_printed_for_those_who_run_it_themselves(capsys: pytest.CaptureFixture[str]):
+    assert cli.print_migrations() == cli.STOPPED
+    assert "create table content" in capsys.readouterr().out
+
+
+async def test_migrating_by_command(empty_database_url: str, capsys: pytest.CaptureFixture[str]):
+    with ThreadPoolExecutor(1) as own:  # it runs a loop of its own
+        assert own.submit(cli.migrate_database, database_url=empty_database_url).result() == cli.STOPPED
+    await migrate.check(empty_database_url)
+    assert capsys.readouterr().out == f"the database is at schema {migrate.head()}\n"
+    assert cli.migrate_database() == cli.MISUSED
 
 
 @contextmanager

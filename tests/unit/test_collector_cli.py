@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead_collector.cli import JsonLines, announce, listen, url_of
+from playhead_collector.cli import JsonLines, announce, listen, url_of, warn_of_open_doors
 from playhead_collector.settings import Settings
 
 SETTINGS = Settings(data_dir=Path("/data/playhead"))
@@ -55,7 +55,8 @@ def test_the_address_is_one_that_a_client_can_use(host: str, url: str):
 def test_a_network_without_a_key_is_warned_of(
     host: str, key: str | None, warned: bool, caplog: pytest.LogCaptureFixture
 ):
-    with listen(Settings(host=host, port=0, api_key=key)):
+    with listen(Settings(host=host, port=0, api_key=key)) as listener:
+        warn_of_open_doors(listener, needs_key=key is not None)
         assert ("set PLAYHEAD_API_KEY" in caplog.text) is warned
 
 

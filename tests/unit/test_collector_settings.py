@@ -107,6 +107,21 @@ def test_secrets_are_not_shown():
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+asyncpg://me:s3cret@db/runs",
+        "mysql://me:a/s3cret#?@db/runs",
+        "postgresql://[me:s3cret@db/runs",
+        "postgres+x://db/runs?user=me&password=s3cret",
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_without_its_password(url: str):
+    with pytest.raises(BadSetting, match="PLAYHEAD_DATABASE_URL cannot be") as refused:
+        settings.load({"PLAYHEAD_DATABASE_URL": url})
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("platform", "environ", "folder"),
     [
         ("linux", {"XDG_DATA_HOME": "/data"}, Path("/data/playhead")),

@@ -18,10 +18,11 @@ from alembic import command, context, op
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, SchemaTooNew, SchemaTooOld
+from playhead_collector.errors import DatabaseTooOld, DatabaseUnreachable, MayNotMigrate, SchemaTooNew, SchemaTooOld
 from playhead_collector.settings import without_password
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ MIGRATION_LOCK = int.from_bytes(b"playhead")
 async def upgrade(dsn: str) -> None:
     """Runs what is missing; nothing, when nothing is. Of collectors that start at once, one does it and the rest wait.
 
-    Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew.
+    Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew.
     """
     async with _connection(dsn) as connection:
         # A session's lock, for a revision may have to commit half-way (`create index concurrently`).
@@ -48,8 +49,17 @@ async def upgrade(dsn: str) -> None:
         _refuse_unknown(before)
         if before == head():
             return
-        await connection.run_sync(lambda sync: command.upgrade(_config(connection=sync), "head"))
-        await connection.commit()
+        try:
+            await connection.run_sync(lambda sync: command.upgrade(_config(connection=sync), "head"))
+            await connection.commit()
+        except (DBAPIError, asyncpg.InsufficientPrivilegeError) as error:
+            if "permission denied" not in str(error) and "must be owner" not in str(error):
+                raise
+            said = str(error).partition("\n")[0].rpartition(">: ")[2]
+            raise MayNotMigrate(
+                f"the role of {without_password(dsn)} may not make what this build needs ({said}): grant it create on "
+                "the schema, or have another role run what `playhead migrate --sql` prints"
+            ) from None
         log.info("migrated the database from %s to %s", before or "nothing", head())
 
 

@@ -128,7 +128,7 @@ for _group, _commands in _GROUPS.items():
         app.command(rich_help_panel=_group)(_command)
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
-for _command in (start.demo, doctor.doctor, start.ship):
+for _command in (start.demo, doctor.doctor, start.ship, start.migrate):
     app.command(rich_help_panel="Operate")(_command)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 

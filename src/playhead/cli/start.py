@@ -34,6 +34,17 @@ def _option(line: Any) -> inspect.Parameter:
     )
 
 
+def migrate(
+    sql: Annotated[bool, typer.Option("--sql", help="Print what would be run, from the first table on.")] = False,
+    database_url: Annotated[
+        str | None, typer.Option(help="The database. (PLAYHEAD_DATABASE_URL)", show_default=False, show_envvar=False)
+    ] = None,
+) -> None:
+    """Bring a database to the schema that this build needs; `playhead serve` does that by itself."""
+    collector = _collector("cli")
+    raise typer.Exit(collector.print_migrations() if sql else collector.migrate_database(database_url=database_url))
+
+
 def demo(
     trajectories: Annotated[
         Path | None,

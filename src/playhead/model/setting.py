@@ -6,11 +6,12 @@ read, one line of help.  Standard library only, so that `--help` works wherever 
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
@@ -46,7 +47,7 @@ class Setting:
         try:
             return self.kind.read(text.strip())
         except ValueError:
-            shown = "the value that it has" if self.secret else repr(text)
+            shown = "the value that it has" if self.secret else repr(without_password(text))
             raise BadSetting(f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
 
     def shown(self, value: Any) -> str:
@@ -174,10 +175,16 @@ HTTP_URL = Kind("a URL that begins with http:// or https://", _http_url)
 SWITCH = Kind("true or false", lambda text: one_of("true", "false").read(text) == "true")
 
 
+_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
+
+
 def without_password(text: str) -> str:
     """A URL as it may be logged; any other text as it is."""
-    parts = urlsplit(text)
-    if parts.password is None:
+    # By hand and not by urlsplit, which stops at the `/`, `#` or `[` that a password may have, and then shows it.
+    scheme, found, rest = text.partition("://")
+    if not found:
         return text
-    user, _, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}:***@{host}"))
+    who, has_who, host = rest.rpartition("@")
+    user, has_password, _ = who.partition(":")
+    shown = f"{scheme}://{user}:***@{host}" if has_who and has_password else text
+    return _PASSWORD.sub(r"\1***", shown)
