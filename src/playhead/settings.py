@@ -98,6 +98,14 @@ class Settings:
         s.BYTES,
         "most disk space that the journal may take, for all processes that share its folder",
     )
+    # An hour: long enough to resume or to look at what has just ended without the collector, and short enough that
+    # payloads which the collector has do not lie around. Runs that have not ended keep theirs.
+    journal_keep_seconds: float = setting(
+        "PLAYHEAD_JOURNAL_KEEP_SECONDS",
+        3600.0,
+        s.SECONDS,
+        "how long the journal keeps an ended process's records once they are delivered and its runs have ended",
+    )
     # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"

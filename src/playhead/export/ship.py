@@ -16,6 +16,7 @@ from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
 from playhead.export.dead_letters import DeadLetters, most_bytes
+from playhead.export.expiry import Expiry
 from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader, Position
@@ -29,6 +30,8 @@ _ENOUGH_BYTES = 2**20
 _LOOK_SECONDS = 0.25
 # Processes die rarely, and `playhead ship` is there for the impatient.
 _DEAD_LANES_SECONDS = 600.0
+# A tenth of a second of this thread's time; and, of a program that is about to end, no more than it leaves itself.
+_LANES_AT_A_LOOK, _LANES_AT_THE_END = 200, 10
 _BROKEN_SECONDS = 60.0
 _DISK_SECONDS = 1.0
 
@@ -75,6 +78,7 @@ class Shipper:
         self._ended: list[Path] = []  # lanes that this process had to give up, and that are not delivered
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
+        self._expiry = Expiry(lane_path.parent, self._settings.journal_keep_seconds)
         self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: Delivery | None = None
@@ -184,6 +188,13 @@ class Shipper:
             self._dead.release()
         if self._delivery is not None:
             self._delivery.close()
+        self._expire(_LANES_AT_THE_END)
+
+    def _expire(self, most_lanes: int) -> None:
+        try:
+            self._expiry.look(self._lane.path, most_lanes)
+        except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
+            self._problems.tell("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
         """After a failure that is not the collector's.  Who waits for a flush is told at once."""
@@ -331,6 +342,7 @@ class Shipper:
             if self._clock.now() < self._next_look:
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
+            self._expire(_LANES_AT_A_LOOK)
             self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
         try:
             if not self._dead.step(lambda shipment: self._to_deliver().deliver(shipment)):
