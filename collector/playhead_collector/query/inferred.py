@@ -163,6 +163,8 @@ def _acted(story: Turns, turn: Turn, trigger: str) -> tuple[str | None, str | No
             if not changed:
                 return TOOL_CALL, "same_call_again", []
             return TOOL_CALL, "retry_with_changed_argument" if again else "same_tool_other_arguments", changed
+        if _made_before_words(story, turn, request):
+            return TOOL_CALL, "same_call_again", []
     known = {TOOL_ERROR: "another_tool", TOOL_RESULT: "next_tool_call"}
     return TOOL_CALL, known.get(trigger, TOOL_CALL), []
 
@@ -172,6 +174,21 @@ def _same_tool_before(story: Turns, turn: Turn, request: Request) -> Request | N
     previous = _previous(story, turn)
     same = [each for each in previous.requests if each.name == request.name] if previous else []
     return same[-1] if same else None
+
+
+def _made_before_words(story: Turns, turn: Turn, request: Request) -> bool:
+    """Whether just this call was the last that the agent had asked for, with nothing but words in between.
+
+    Another call of the tool there is no repetition: what was said in between may well have asked for it."""
+    earlier = (
+        each
+        for each in reversed(story.turns)
+        if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor and each.requests
+    )
+    last = next(earlier, None)
+    return last is not None and any(
+        each.name == request.name and each.arguments == request.arguments for each in last.requests
+    )
 
 
 def _changes(before: Any, after: Any) -> Iterator[ChangedArgument]:

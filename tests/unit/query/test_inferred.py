@@ -48,6 +48,26 @@ async def test_an_error_is_followed_by_a_retry_another_tool_or_an_answer(chat: C
     ]
 
 
+async def test_the_same_call_is_found_again_behind_turns_of_words(chat: Chat):
+    chat.asks("find", {"order": "A1"}, {"status": "late"})
+    chat.says("It is late.")
+    chat.user("Are you sure about that order?")
+    chat.says("Let me see.")
+    chat.user("Please do.")
+    chat.asks("find", {"order": "A1"}, {"status": "late"})
+    chat.says("It is.")
+    chat.user("And how about my other order, B2?")
+    chat.asks("find", {"order": "B2"}, {"status": "sent"})
+    assert await patterns(chat) == [
+        "user_message -> tool_call",
+        "tool_result -> answer",
+        "user_message -> answer",
+        "user_message -> same_call_again",
+        "tool_result -> answer",
+        "user_message -> tool_call",
+    ]
+
+
 async def test_what_a_retry_changed_is_told_by_path(chat: Chat):
     chat.asks("find", {"order": {"id": "A1"}, "n": 1}, error="timeout")
     chat.asks("find", {"order": {"id": "A2"}, "n": 1}, ["x"])
