@@ -38,7 +38,7 @@ from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.receive.reading import Reading
-from playhead_collector.serve import errors, health, identity, routes
+from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.door import Door
 from playhead_collector.serve.keyring import Keyring
@@ -123,7 +123,7 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
         title="Playhead",
         version=version(),
         summary="A flight recorder for LLM agents: what happened, what the state was, and why.",
-        docs_url=f"{routes.PREFIX}/docs",
+        docs_url=None,  # FastAPI's page loads its scripts from a CDN
         redoc_url=None,
         openapi_url=f"{routes.PREFIX}/openapi.json",
         openapi_tags=routes.TAGS,
@@ -144,6 +144,7 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring))
+    app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(store))
     app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store)))

@@ -104,6 +104,14 @@ def test_every_operation_and_every_answer_is_described(description: dict[str, An
             assert model["description"], name
 
 
+def test_the_page_of_the_api_loads_nothing_from_elsewhere(url: str):
+    page = httpx.get(f"{url}{PREFIX}/docs", headers=KEY)
+    assert page.status_code == 200
+    assert "://" not in page.text
+    assert 'fetch("openapi.json")' in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
 def test_errors_have_one_form(description: dict[str, Any]):
     for name, operation in operations(description):
         for status, response in operation["responses"].items():
