@@ -2,7 +2,6 @@
 begin with this; `stories` reads what it is told from.  Pure.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,11 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.query.asked import Definition, definitions_of
 from playhead_collector.query.calls import LlmEnd, ToolEnd
+from playhead_collector.query.failures import failure_told
 from playhead_collector.query.passages import text_of
 from playhead_collector.query.plans import Step, steps_told
 from playhead_collector.query.reading import readable
 from playhead_collector.query.values import Shelf
-
-_ERROR = re.compile(r"\s{0,64}+[\"']?(?:\w{0,64}error|\w{0,64}exception|traceback|failed|failure)\b", re.IGNORECASE)
-_ERROR_FIELD = re.compile(r'\s{0,64}+\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")')
 
 
 @dataclass(slots=True, eq=False)
@@ -123,9 +120,7 @@ def failure_in(tool: ToolRun | None, text: str) -> str | None:
     """What a result says went wrong; None for one that is no failure."""
     if tool is not None and isinstance(tool.end, ev.ToolFailed):
         return tool.end.message or tool.end.error_type
-    if _ERROR.match(text):
-        return text.strip()[:300]
-    return text[:300] if _ERROR_FIELD.match(text) else None
+    return failure_told(text)
 
 
 class _Telling:
