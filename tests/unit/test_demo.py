@@ -9,7 +9,7 @@ import pytest
 
 import playhead.demo
 from playhead.demo import trajectories
-from playhead.demo.compare import context_difference, difference
+from playhead.demo.compare import difference, request_difference
 from playhead.demo.sizes import ModelCall
 from playhead.demo.stage import DemoFailed
 from playhead.demo.trajectories import Problems, Report, load
@@ -31,7 +31,7 @@ MESSAGES: list[Any] = [
 def compared(change: Callable[[list[Any], list[Any]], Any]) -> str | None:
     messages, tools = copy.deepcopy(MESSAGES), copy.deepcopy(TOOLS)
     change(messages, tools)
-    found = context_difference(MESSAGES, TOOLS, {"messages": messages, "tools": tools})
+    found = request_difference(MESSAGES, TOOLS, {"messages": messages, "tools": tools})
     return str(found) if found else None
 
 
@@ -43,18 +43,8 @@ def test_a_context_equals_itself() -> None:
     assert compared(lambda messages, tools: None) is None
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda messages, _: messages[1].pop("content"),
-        lambda messages, _: messages[0].update(refusal=None, annotations=[]),
-        lambda messages, _: function(messages).update(arguments='{"n":1,"city":"Oslo"}'),
-        lambda messages, _: messages.append(messages.pop()),
-    ],
-    ids=["a null left out", "nothing added", "arguments written otherwise", "the same order"],
-)
-def test_what_clients_write_differently_is_the_same(change: Callable[..., Any]) -> None:
-    assert compared(change) is None
+def test_the_order_of_keys_makes_no_difference() -> None:
+    assert compared(lambda messages, tools: messages.append(dict(reversed(messages.pop().items())))) is None
 
 
 @pytest.mark.parametrize(
@@ -62,10 +52,12 @@ def test_what_clients_write_differently_is_the_same(change: Callable[..., Any]) 
     [
         (lambda m, _: m[0].update(content="Compare!"), "messages[0].content was 'Compare.', and is 'Compare!'"),
         (lambda m, _: m.pop(), "messages[2] was "),
+        (lambda m, _: m[1].pop("content"), "messages[1].content was None, and is absent"),
+        (lambda m, _: m[0].update(refusal=None), "messages[0].refusal was absent, and is None"),
+        (lambda m, _: m[0].update(annotations=[]), "messages[0].annotations was absent, and is []"),
         (lambda m, _: m.append(m[0]), "messages[3] was absent"),
         (lambda m, _: m[2].update(name="x"), "messages[2].name was absent, and is 'x'"),
-        (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": 1.0}'), "$json.n was 1, and is 1.0"),
-        (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": true}'), "$json.n was 1, and is True"),
+        (lambda m, _: function(m).update(arguments='{"n":1,"city":"Oslo"}'), "arguments was "),
         (lambda m, _: function(m).update(arguments='{"city": "Oslo", "n": 1'), "arguments was "),
         (lambda _, t: t[0]["function"]["parameters"].clear(), "tools[0].function.parameters.default was None"),
         (lambda _, t: t.clear(), "tools[0] was "),

@@ -149,7 +149,7 @@ def test_results_are_what_they_are_without_playhead(client: openai.OpenAI):
     assert observed.model_dump(exclude=ignored) == bare.model_dump(exclude=ignored)
 
 
-def test_arguments_that_were_not_given_are_no_settings(recording: Recording, client: openai.OpenAI):
+def test_settings_are_what_is_sent_besides_messages_and_tools(recording: Recording, client: openai.OpenAI):
     client.chat.completions.create(
         model="m",
         messages=HELLO,
@@ -162,7 +162,7 @@ def test_arguments_that_were_not_given_are_no_settings(recording: Recording, cli
         timeout=5,
     )
     seen, span = only_call(recording)
-    assert seen.value(span, names.REQUEST_REF) == {"model": "m", "extra_body": {"custom": 1}}
+    assert seen.value(span, names.REQUEST_REF) == {"model": "m", "stop": None, "custom": 1}
     assert names.TOOL_DEFINITIONS_REF not in span.attributes
     assert not any(b"secret" in content.data for content in seen.contents.values())
 
@@ -221,7 +221,7 @@ def test_a_parsed_answer_is_parsed_and_its_raw_form_recorded(
     seen, span = only_call(recording)
     assert answer_of(seen, span) == '{"refund": true}'
     settings = seen.value(span, names.REQUEST_REF)
-    assert settings["response_format"]["json_schema"]["properties"]["refund"]["type"] == "boolean"
+    assert settings["response_format"]["json_schema"]["schema"]["properties"]["refund"]["type"] == "boolean"
     assert "parsed" not in seen.value(span, names.RESPONSE_REF)["choices"][0]["message"]
 
 

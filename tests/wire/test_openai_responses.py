@@ -271,7 +271,7 @@ def test_a_parsed_response_is_parsed_again(recording: Recording, client: openai.
     assert live.output_parsed == replayed.output_parsed == Weather(city="Bern", degrees=7.5)
     seen, span = only_call(recording)
     assert "parsed" not in json.dumps(seen.value(span, names.RESPONSE_REF))
-    assert seen.value(span, names.REQUEST_REF)["text_format"]["type"].endswith("Weather")
+    assert seen.value(span, names.REQUEST_REF)["text"]["format"]["name"] == "Weather"
 
 
 def test_a_stream_comes_again_event_by_event(recording: Recording, client: openai.OpenAI, server: MockModelServer):

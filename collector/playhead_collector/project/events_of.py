@@ -171,6 +171,7 @@ class EventWriter:
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),
                 request=ref(attributes, names.REQUEST_REF),
+                exact=ref(attributes, names.EXACT_REF),
                 input=ref(attributes, names.INPUT_REF),
             )
         )

@@ -12,6 +12,7 @@ from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead_collector.query.belongs import call_at
 from playhead_collector.query.calls import Call, LlmEnd, llm_call
+from playhead_collector.query.exact import exact_request
 from playhead_collector.query.moment import seq_at
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.values import Shelf, fetch_thread
@@ -19,13 +20,16 @@ from playhead_collector.query.values import Shelf, fetch_thread
 PARTS, OPENAI = "parts", "openai"
 
 
-async def answer_context(record: RunRecord, at: str | None, form: str = PARTS) -> ContextAt:
-    """The call that `at` belongs to, and its whole context.  Raises Refused."""
+async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
+    """The call that `at` belongs to, and its whole context; `exact`: with the request's body too.  Raises Refused."""
     call = await call_at(record, await seq_at(record, at))
     begin = call.begin
     others = (begin.system, begin.tools, begin.request, begin.input)
     thread, shelf = await fetch_thread(record.store, record.project, begin.thread, *others)
-    return context_answer(record.run, call, thread, shelf, form)
+    answer = context_answer(record.run, call, thread, shelf, form)
+    if exact:
+        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, begin, thread, shelf)))
+    return answer
 
 
 def context_answer(

@@ -95,12 +95,13 @@ class RunRoutes:
         run: p.RunId,
         at: p.At = None,
         form: Annotated[Literal["parts", "openai"], Query(description="The shape of `messages`.")] = "parts",
+        exact: Annotated[bool, Query(description="Also `request`: the body as it was sent, key by key.")] = False,
     ) -> Response:
         """Exactly what the model saw: system, tools, messages and settings of the call that `at` belongs to.
 
         An event that is part of no model call means the last call that began before it.
         """
-        return json_answer(await answer_context(await self._open(run), at, form))
+        return json_answer(await answer_context(await self._open(run), at, form, exact))
 
     async def messages(
         self, run: p.RunId, at: p.At = None, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = True

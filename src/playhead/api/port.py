@@ -72,6 +72,24 @@ class Recorder(Protocol):
         """The ref of a model call's input, hashing only what the previous calls of the conversation did not have."""
         ...
 
+    def exact_thread(
+        self,
+        messages: Sequence[Any],
+        to_message: Callable[[Mapping[str, Any]], Message],
+        from_message: Callable[[Message], Mapping[str, Any]],
+        conversation: Conversation,
+        frames: Frames,
+        *,
+        shape: Mapping[str, Any] | None = None,
+        redact: Redact | None = None,
+    ) -> tuple[ContentRef | None, ContentRef | None]:
+        """As `thread`, and the ref of what the request said otherwise than the canonical messages do (None: nothing).
+
+        That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore as it
+        was given; with a `shape`, that object, with the ref of the former under `messages`.
+        """
+        ...
+
     def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
         """The ref of a short thread of messages that are in canonical form already, e.g. a call's output."""
         ...

@@ -44,9 +44,14 @@ def edited(span: ObservedSpan, request: "ModelRequest", edit: Edit, asking: Aski
     for kept, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM):
         if name in asked:
             asked[kept] = asked[name]
-    thread = to.thread(found.messages, request.to_message, span.run.conversation, span.frames, span.redact)
-    if thread is not None:
-        asked[names.INPUT_MESSAGES_REF] = thread
+    asked.pop(names.EXACT_REF, None)
+    thread, exact = to.exact_thread(
+        found.messages, request.to_message, request.from_message, span.run.conversation, span.frames,
+        shape=request.shape, redact=span.redact,
+    )  # fmt: skip
+    for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
+        if ref is not None:
+            asked[name] = ref
     if found.system is not None:
         set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, found.system)
     set_payload(span, names.EDIT_REF, found.described)

@@ -27,18 +27,22 @@ _CLIENT = 3  # OTLP's SpanKind for a call to another service
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class ModelRequest:
-    """What was asked.  `messages` are the provider's own; `to_message` makes ours of one; `settings` is the request
-    without messages and tools; `attributes` are the GenAI conventions' `gen_ai.request.*`."""
+    """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
+    `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
+    conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
+    `messages` as Chat Completions has it (see `playhead_collector.query.exact`)."""
 
     provider: str
     operation: str
     model: str
     messages: Sequence[Any]
     to_message: Callable[[Mapping[str, Any]], Message]
+    from_message: Callable[[Message], Mapping[str, Any]]
     tools: Any = None
     system: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    shape: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -169,12 +173,17 @@ class ModelCall:
 
 def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
     to, frames = span.recorder, span.frames
-    thread = to.thread(request.messages, request.to_message, span.run.conversation, frames, span.redact)
+    thread, exact = to.exact_thread(
+        request.messages, request.to_message, request.from_message, span.run.conversation, frames,
+        shape=request.shape, redact=span.redact,
+    )  # fmt: skip
     if thread is not None:
         span.attributes[names.INPUT_MESSAGES_REF] = thread
-    if request.tools:
+    if exact is not None:
+        span.attributes[names.EXACT_REF] = exact
+    if request.tools is not None:
         _refer(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
-    if request.system:
+    if request.system is not None:
         _refer(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
     if request.settings:
         _refer(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))

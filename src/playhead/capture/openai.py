@@ -33,13 +33,13 @@ _Arguments = Mapping[str, Any]
 class _Api:
     """One of the library's APIs: where it is, and what is made of its requests and answers.
 
-    `lists` are the arguments that may be one-shot iterators.
+    `lists` are the arguments that may be one-shot iterators; `read_request` gets the method's name, too.
     """
 
     modules: tuple[str, ...]
     classes: tuple[str, str]
     lists: tuple[str, str]
-    read_request: Callable[[Any, _Arguments], ModelRequest]
+    read_request: Callable[[Any, _Arguments, str], ModelRequest]
     read_response: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
     assemble: Callable[[list[Any], ActiveRun, _Arguments], ModelResponse | None]
     read_recorded: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
@@ -152,7 +152,7 @@ def _observing(api: _Api) -> Callable[..., Any]:
             return wrapped(*args, **kwargs)
         kwargs = _listed(api, kwargs)
         call = ModelCall.start(
-            lambda: api.read_request(instance, kwargs),
+            lambda: api.read_request(instance, kwargs, wrapped.__name__),
             lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=False),
         )
         if call is None:
@@ -176,7 +176,7 @@ def _observing_async(api: _Api) -> Callable[..., Any]:
             return await wrapped(*args, **kwargs)
         kwargs = _listed(api, kwargs)
         call = ModelCall.start(
-            lambda: api.read_request(instance, kwargs),
+            lambda: api.read_request(instance, kwargs, wrapped.__name__),
             lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=True),
         )
         if call is None:

@@ -7,9 +7,11 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai_chunks import whole_completion
 from playhead.model import names
 from playhead.model.dialect import openai as dialect
+from playhead.model.message import Message
 
-# Not part of the request's content: transport, and headers may hold secrets.
-_NOT_SETTINGS = frozenset({"messages", "tools", "extra_headers", "extra_query", "timeout"})
+# Not part of the request's content (extra_body is told apart): and headers may hold secrets.
+TRANSPORT = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
+_NOT_SETTINGS = TRANSPORT | {"messages", "tools"}
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -19,6 +21,8 @@ _REQUEST_ATTRIBUTES = {
     "stream": names.REQUEST_STREAM,
 }
 _PLAIN = frozenset({str, int, float, bool})
+# Types of the client's that say: not given.
+LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _USAGE = (
     ("", "prompt_tokens", names.INPUT_TOKENS),
     ("", "completion_tokens", names.OUTPUT_TOKENS),
@@ -27,11 +31,14 @@ _USAGE = (
 )
 # Added by the client after parsing; the provider did not send them.
 _PARSED = {"parsed", "parsed_arguments"}
+_ADDED = frozenset({"parsed", "tool_calls"})
 
 
-def read_request(client: Any, kwargs: Mapping[str, Any]) -> ModelRequest:
+def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """What the call asks, from its keyword arguments (the client takes no others)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
+    if method == "parse":
+        settings["stream"] = False  # which the client says by itself
     if (choices := settings.get("n", 1)) != 1:
         attributes[names.REQUEST_CHOICES] = choices
     tools = kwargs.get("tools")
@@ -40,8 +47,9 @@ def read_request(client: Any, kwargs: Mapping[str, Any]) -> ModelRequest:
         operation="chat",
         model=str(kwargs.get("model", "")),
         messages=_sent(kwargs.get("messages") or ()),
-        to_message=dialect.to_message,
-        tools=list(tools) if tools and isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
+        to_message=_to_message,
+        from_message=dialect.from_message,
+        tools=list(tools) if isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
         settings=settings,
         attributes=attributes,
     )
@@ -50,38 +58,62 @@ def read_request(client: Any, kwargs: Mapping[str, Any]) -> ModelRequest:
 def settings_of(
     kwargs: Mapping[str, Any], elsewhere: Collection[str], known: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A request's arguments but those that stand elsewhere; and attributes of those that have one that is known."""
+    """A request's arguments as they are sent, but those that stand elsewhere; and attributes of those that have one
+    that is known.  `extra_body` joins them, as the client has it; what stands elsewhere and is null is sent as that."""
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for name, value in kwargs.items():
-        if name in elsewhere or value is None:
+        if name in elsewhere and (value is not None or name in TRANSPORT):
             continue
         if type(value) in _PLAIN:
             attribute = known.get(name)
             if attribute is not None:
                 attributes[attribute] = value
-        elif type(value).__name__ in {"Omit", "NotGiven"}:
+        elif type(value).__name__ in LEFT_OUT:
             continue
-        settings[name] = _schema(value) if isinstance(value, type) else value
+        settings[name] = response_format(value) if isinstance(value, type) else value
+    extra: Any = kwargs.get("extra_body")
+    if isinstance(extra, Mapping):
+        body = cast("Mapping[str, Any]", extra)
+        settings |= {name: value for name, value in body.items() if type(value).__name__ not in LEFT_OUT}
     return settings, attributes
 
 
 def _sent(messages: Any) -> Sequence[Any]:
-    """Messages as dictionaries.  The client's own objects hold what it parsed, too, which is no part of the message:
-    without it, the answer of one call has the same ref in the next."""
+    """Messages as dictionaries, as the client sends them."""
     if {*map(type, messages)} == {dict}:
         return messages
-    return [message if type(message) is dict else _dictionary(message) for message in messages]
+    return [message if type(message) is dict else dumped(message) for message in messages]
 
 
-def _dictionary(message: Any) -> Any:
-    if not hasattr(message, "model_dump"):
-        return message
-    native: dict[str, Any] = message.model_dump(mode="json", exclude_unset=True, warnings=False)
-    _drop_parsed(native)
-    for tool_call in cast(list[dict[str, Any]], native.get("tool_calls") or ()):
-        tool_call.pop("index", None)  # of chunks
-    return native
+def dumped(value: Any) -> Any:
+    """One of the client's objects as the client sends it; any other value as it is."""
+    if not hasattr(value, "model_dump"):
+        return value
+    left_out = getattr(value, "__api_exclude__", None)
+    return value.model_dump(mode="json", exclude_unset=True, warnings=False, exclude=left_out)
+
+
+def _to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form.  The client's own objects hold what it parsed, too, and the index of a streamed call: without
+    that, the answer of one call has the same ref in the next."""
+    if not _ADDED.isdisjoint(native):
+        native = {**native}
+        native.pop("parsed", None)
+        if isinstance(calls := native.get("tool_calls"), list):
+            native["tool_calls"] = [_plain_call(call) for call in cast("list[Any]", calls)]
+    return dialect.to_message(native)
+
+
+def _plain_call(call: Any) -> Any:
+    if not isinstance(call, dict):
+        return call
+    plain = {key: value for key, value in cast("dict[str, Any]", call).items() if key != "index"}
+    function: Any = plain.get("function")
+    if isinstance(function, dict) and "parsed_arguments" in function:
+        own = cast("dict[str, Any]", function)
+        plain["function"] = {key: value for key, value in own.items() if key != "parsed_arguments"}
+    return plain
 
 
 def read_response(response: Any) -> ModelResponse | None:
@@ -151,6 +183,17 @@ def provider_of(client: Any) -> str:
     return "azure.ai.openai" if "Azure" in owner else "openai"
 
 
-def _schema(kind: type) -> dict[str, Any]:
+def response_format(kind: type) -> Any:
+    """What the client sends for a class that the answer is to be read as."""
+    try:
+        from openai.lib._parsing import type_to_response_format_param  # noqa: PLC0415 - the library is the user's
+
+        return type_to_response_format_param(kind)
+    except Exception:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        return described(kind)
+
+
+def described(kind: type) -> dict[str, Any]:
+    """A class by its name and schema."""
     schema = getattr(kind, "model_json_schema", None)
     return {"type": kind.__qualname__, "json_schema": schema() if callable(schema) else None}

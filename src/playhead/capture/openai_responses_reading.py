@@ -6,13 +6,14 @@ from typing import Any, cast
 from playhead.api.calls import current_span
 from playhead.api.run import ActiveRun
 from playhead.capture.model_call import ModelRequest, ModelResponse
-from playhead.capture.openai_reading import provider_of, settings_of, usage_of
+from playhead.capture.openai_reading import LEFT_OUT, TRANSPORT, described, dumped, provider_of, settings_of, usage_of
 from playhead.capture.openai_responses_events import whole_response
 from playhead.capture.openai_responses_history import before, remember
 from playhead.model import names
 from playhead.model.dialect import openai_responses as dialect
+from playhead.model.message import Message
 
-_NOT_SETTINGS = frozenset({"input", "instructions", "tools", "extra_headers", "extra_query", "timeout"})
+_NOT_SETTINGS = TRANSPORT | {"input", "instructions", "tools", "text_format"}
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -29,24 +30,49 @@ _USAGE = (
 _CALLS = frozenset({"function_call", "custom_tool_call"})
 # Added by the client after parsing; the provider did not send them.
 _PARSED = ("parsed", "parsed_arguments")
+_ADDED = frozenset({*_PARSED, "content"})
 
 
-def read_request(client: Any, kwargs: Mapping[str, Any]) -> ModelRequest:
+def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """What the call asks, from its keyword arguments (the client takes no others)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
-    tools, instructions = kwargs.get("tools"), kwargs.get("instructions")
+    tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
+    if isinstance(kind, type):
+        settings["text"] = {**(kwargs.get("text") or {}), "format": text_format(kind)}
+    if not isinstance(instructions, str | None) and type(instructions).__name__ not in LEFT_OUT:
+        settings["instructions"] = instructions
     above = current_span()
+    earlier = before(above.run if above is not None else None, kwargs)
     return ModelRequest(
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
-        messages=[*before(above.run if above is not None else None, kwargs), *_sent(kwargs)],
-        to_message=dialect.to_message,
+        messages=[*earlier, *_sent(kwargs)],
+        to_message=_to_message,
+        from_message=dialect.from_message,
         tools=list(tools) if isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
         system=instructions if isinstance(instructions, str) else None,
         settings=settings,
         attributes=attributes,
+        shape={"dialect": dialect.NAME, "input": _form_of(kwargs.get("input")), "before": len(earlier)},
     )
+
+
+def text_format(kind: type) -> Any:
+    """What the client sends for a class that the answer is to be read as."""
+    try:
+        from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
+
+        return type_to_text_format_param(kind)
+    except Exception:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        return described(kind)
+
+
+def _form_of(given: Any) -> str:
+    """How `input` stands in the request: a `text`, `items`, or not at all (`absent`)."""
+    if isinstance(given, str):
+        return "text"
+    return "items" if isinstance(given, Sequence) else "absent"
 
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
@@ -116,7 +142,22 @@ def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
         return [{"role": "user", "content": given}]
     if not isinstance(given, Sequence):  # not given, or nothing that the client takes either
         return []
-    return [item if type(item) is dict else _dumped(item) for item in cast(Sequence[Any], given)]
+    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], given)]
+
+
+def _to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form, without what the client parsed and added to its own objects."""
+    if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
+        native = {key: value for key, value in native.items() if key not in _PARSED}
+        if isinstance(content := native.get("content"), list):
+            native["content"] = [_plain_part(part) for part in cast("list[Any]", content)]
+    return dialect.to_message(native)
+
+
+def _plain_part(part: Any) -> Any:
+    if not isinstance(part, dict) or _ADDED.isdisjoint(own := cast("dict[str, Any]", part)):
+        return part
+    return {key: value for key, value in own.items() if key not in _PARSED}
 
 
 def _dumped(value: Any) -> Any:

@@ -66,11 +66,15 @@ def context(
     run: Run,
     at: At = None,
     form: Annotated[Literal["parts", "openai"], typer.Option(help="The shape of messages in JSON.")] = "parts",
+    exact: Annotated[bool, typer.Option("--exact", help="The request's body as it was sent, as JSON.")] = False,
     json: Json = False,
 ) -> None:
     """Show exactly what the model saw at a call: the one that the event belongs to."""
     with ctx.ensure_object(Collector).ask() as client:
-        answer = client.context(run_id(client, run), at=at, form=form if json else "parts")
+        answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
+    if exact and not json:
+        shown.as_json(answer.get("request"))
+        return
     if json:
         shown.as_json(answer)
         return

@@ -87,10 +87,18 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
 
     @asked
     def context(
-        self, run: str, *, at: int | str | None = None, form: Literal["parts", "openai"] = "parts"
+        self,
+        run: str,
+        *,
+        at: int | str | None = None,
+        form: Literal["parts", "openai"] = "parts",
+        exact: bool = False,
     ) -> Question[a.ContextAt]:
-        """Exactly what the model saw at the call that this event belongs to; default: the last call."""
-        return Question(_of(run, "context"), {"at": at, "form": form})
+        """Exactly what the model saw at the call that this event belongs to; default: the last call.
+
+        `exact`: also `request`, the body as it went over the wire.  Raises NotFound where the record does not say it.
+        """
+        return Question(_of(run, "context"), {"at": at, "form": form, "exact": exact or None})
 
     @listed
     def messages(

@@ -1,14 +1,11 @@
-"""collector → [compare].  Is a context that was rebuilt the one that was recorded?  Pure, and knows no dialect.
+"""collector → [compare].  Is a request that was rebuilt the one that was recorded?  Pure, and knows no dialect.
 
-What two messages may differ in without saying different things: the order of keys, keys that are null or hold an empty
-list (clients add and drop them), and how the JSON text of a tool call's arguments is written.
+JSON values are compared as they are, but for the order of keys: a key that is null differs from one that is absent.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
-
-import orjson
 
 _MOST_SHOWN = 200
 
@@ -41,39 +38,12 @@ def difference(recorded: Any, rebuilt: Any, where: str = "") -> Difference | Non
     return next((found for place, one, other in pairs if (found := difference(one, other, place))), None)
 
 
-def context_difference(
-    messages: Sequence[Mapping[str, Any]], tools: Sequence[Any], rebuilt: Mapping[str, Any]
+def request_difference(
+    messages: Sequence[Mapping[str, Any]], tools: Sequence[Any], request: Mapping[str, Any]
 ) -> Difference | None:
-    """The recorded input of a model call against the collector's answer on `form=openai`."""
-    said = [said_in(message) for message in messages]
-    heard = [said_in(message) if message else message for message in rebuilt["messages"]]
-    return difference(said, heard, "messages") or difference(list(tools), rebuilt["tools"] or [], "tools")
-
-
-def said_in(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The message without what may differ."""
-    said = {key: _without_nulls(value) for key, value in message.items() if value is not None}
-    for call in said.get("tool_calls") or ():
-        _read_arguments(call)
-    _read_arguments(said)
-    return {key: value for key, value in said.items() if key == "content" or value != []}
-
-
-def _read_arguments(call: Any) -> None:
-    for key in ("function", "function_call"):
-        function = call.get(key) if isinstance(call, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        if isinstance(function, dict) and isinstance(text := cast(dict[str, Any], function).get("arguments"), str):
-            try:
-                function["arguments"] = {"$json": orjson.loads(text)}
-            except ValueError:
-                continue
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        items = cast(dict[str, Any], value).items()
-        return {key: _without_nulls(item) for key, item in items if item is not None}
-    return [_without_nulls(item) for item in cast(list[Any], value)] if isinstance(value, list) else value
+    """The recorded input of a model call against the request that the collector gives back (`exact=true`)."""
+    sent = request.get("tools") or []
+    return difference(list(messages), request["messages"], "messages") or difference(list(tools), sent, "tools")
 
 
 def _pairs(recorded: dict[str, Any], rebuilt: dict[str, Any], where: str) -> Iterator[tuple[str, Any, Any]]:

@@ -12,7 +12,7 @@ from typing import TypeVar
 import openai
 
 from playhead.client import Client
-from playhead.demo.compare import Difference, context_difference
+from playhead.demo.compare import Difference, request_difference
 from playhead.demo.replay import Replayed, replay
 from playhead.demo.sizes import ModelCall, sizes_of
 from playhead.demo.stage import DemoFailed, stage
@@ -145,8 +145,8 @@ def check_run(client: Client, replayed: Replayed) -> Checked:
             differences.append(f"{where}): was recorded, and the collector does not know it")
             continue
         seq = calls[number]["seq"]
-        answer = client.context(run, at=seq, form="openai")
-        found: Difference | None = context_difference(trajectory.messages[:turn], trajectory.tools, answer)
+        request = client.context(run, at=seq, exact=True)["request"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+        found: Difference | None = request_difference(trajectory.messages[:turn], trajectory.tools, request)
         if found:
             differences.append(f"{where}, seq {seq}): {found}")
     tool_calls = client.run(run)["tool_calls"]

@@ -20,7 +20,7 @@ from playhead.refs.faithful import beside, encode, encode_error
 from playhead.refs.intake import Intake
 from playhead.refs.secrets import holds_secret, without_secrets
 from playhead.refs.shown import shows_no_more
-from playhead.refs.threads import extend_thread, native_ref, thread_ref
+from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
 
 
 class JournalRecorder:
@@ -81,6 +81,27 @@ class JournalRecorder:
             let_through(error)
             swallowed("record a model call's messages", error)
             return None
+
+    def exact_thread(
+        self,
+        messages: Sequence[Any],
+        to_message: Callable[[Mapping[str, Any]], Message],
+        from_message: Callable[[Message], Mapping[str, Any]],
+        conversation: Conversation,
+        frames: Any,
+        *,
+        shape: Mapping[str, Any] | None = None,
+        redact: Redact | None = None,
+    ) -> tuple[ContentRef | None, ContentRef | None]:
+        if not self.content:
+            return None, None
+        try:
+            known, intake = conversation.threads, self.intake
+            thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact)
+            return thread, exact if shape is None else intake.recorded({**shape, "messages": exact}, frames)
+        except Exception as error:  # noqa: BLE001 - the guard
+            swallowed("record a model call's messages", error)
+            return None, None
 
     def message_thread(self, messages: Sequence[Message], frames: Any) -> ContentRef | None:
         if not self.content:

@@ -145,6 +145,7 @@ class LlmCalled(Event):
     system: ContentRef | None = ref()
     tools: ContentRef | None = ref()
     request: ContentRef | None = ref()
+    exact: ContentRef | None = ref()
     input: ContentRef | None = ref()
 
 

@@ -54,6 +54,7 @@ TOOL_RESULT_REF: Final = "gen_ai.tool.call.result_ref"
 INPUT_REF: Final = "playhead.input_ref"
 OUTPUT_REF: Final = "playhead.output_ref"
 REQUEST_REF: Final = "playhead.request_ref"
+EXACT_REF: Final = "playhead.exact_ref"  # JSON: what the request said otherwise than its messages in canonical form do
 RESPONSE_REF: Final = "playhead.response_ref"
 REASONING_REF: Final = "playhead.reasoning_ref"
 STATE_REF: Final = "playhead.state_ref"

@@ -13,12 +13,14 @@ import orjson
 
 from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.interrupts import is_from_outside, let_through
+from playhead.model.json_patch import patch_between
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 from playhead.refs.intake import Intake, Keep, Redact
 
 ToMessage = Callable[[Mapping[str, Any]], Message]
+FromMessage = Callable[[Message], Mapping[str, Any]]
 
 # Parallel branches and sub-agents of one run each have a thread of their own.
 _MOST_THREADS = 16
@@ -28,6 +30,7 @@ _MOST_THREADS = 16
 class KnownThread:
     """The input of an earlier call: a snapshot of its messages as plain JSON values, and the thread's ref up to each.
 
+    `exact` are the refs of what the messages up to each said otherwise than their canonical form does; None: nothing.
     `numeric` are the places of messages that hold numbers or booleans: Python says `1 == True == 1.0`, JSON does not.
     While another thread of the program appends to it, the lists may differ in length, and `messages` is the shortest.
     """
@@ -35,6 +38,7 @@ class KnownThread:
     messages: list[Any]
     nodes: list[ContentRef]
     numeric: list[int]
+    exact: list[ContentRef | None]
     generation: int = 0
     redact: Redact | None = None
 
@@ -51,9 +55,23 @@ def thread_ref(
 
     `known` is the run's memory, most recent first; this call is added to it.
     """
+    return exact_thread(intake, messages, to_message, None, known, keep, redact)[0]
+
+
+def exact_thread(
+    intake: Intake,
+    messages: Sequence[Any],
+    to_message: ToMessage,
+    from_message: FromMessage | None,
+    known: list[KnownThread],
+    keep: Keep,
+    redact: Redact | None = None,
+) -> tuple[ContentRef | None, ContentRef | None]:
+    """As `thread_ref`, and the ref of what the messages said otherwise than `from_message` makes of their canonical
+    form (None: nothing; see `exact_ref`)."""
     given: list[Any] = messages if type(messages) is list else list(messages)  # pyright: ignore[reportUnknownVariableType]
     if not given:
-        return None
+        return None, None
     thread = _prefix(given, known, intake.generation, redact)
     nodes = thread.nodes
     parent = nodes[-1] if nodes else None
@@ -66,7 +84,12 @@ def thread_ref(
             native = _native(message)
             if _has_numbers(native):
                 thread.numeric.append(len(nodes))
-        ref = message_ref(intake, _canonical(native, to_message, intake, redact), keep)
+        canonical, shown = _canonical(native, to_message, intake, redact)
+        ref = message_ref(intake, canonical, keep)
+        exact = thread.exact[-1] if thread.exact else None
+        if from_message is not None and not _is_plain(shown):
+            exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, keep)
+        thread.exact.append(exact)
         nodes.append(node_ref(ref, nodes[-1] if nodes else None))
         thread.messages.append(native)
         added.append(ref)
@@ -76,7 +99,23 @@ def thread_ref(
     if not intake.full and thread.generation == intake.generation:
         known.insert(0, thread)
         del known[_MOST_THREADS:]
-    return tip
+    return tip, thread.exact[-1]
+
+
+def exact_ref(
+    intake: Intake, place: int, restored: Any, given: Any, parent: ContentRef | None, keep: Keep
+) -> ContentRef | None:
+    """The ref of how the message at `place` was given, where its canonical form restores something else; or `parent`.
+
+    The content is `{"parent", "place", "patch"}`: a linked list, latest first, so that a conversation's calls share it;
+    `patch` is a JSON Patch of the restored message.
+    """
+    if restored == given and not _has_numbers(given):
+        return parent
+    patch = patch_between(restored, given)
+    if not patch:
+        return parent
+    return intake.content(canonical_json({"parent": parent, "place": place, "patch": patch}), JSON, keep)
 
 
 def extend_thread(
@@ -96,7 +135,7 @@ def native_ref(
     intake: Intake, message: Any, to_message: ToMessage, keep: Keep, redact: Redact | None = None
 ) -> ContentRef:
     """The ref of one provider message, the same as in a thread."""
-    return message_ref(intake, _canonical(_native(message), to_message, intake, redact), keep)
+    return message_ref(intake, _canonical(_native(message), to_message, intake, redact)[0], keep)
 
 
 def message_ref(intake: Intake, message: Message, keep: Keep) -> ContentRef:
@@ -140,9 +179,9 @@ def _prefix(messages: list[Any], known: list[KnownThread], generation: int, reda
         if count > most:
             best, most = thread, count
     if best is None:
-        return KnownThread([], [], [], generation, redact)
+        return KnownThread([], [], [], [], generation, redact)
     numeric = [place for place in best.numeric if place < most]
-    return KnownThread(best.messages[:most], best.nodes[:most], numeric, generation, redact)
+    return KnownThread(best.messages[:most], best.nodes[:most], numeric, best.exact[:most], generation, redact)
 
 
 def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
@@ -242,14 +281,25 @@ def _has_numbers(value: Any) -> bool:
     return False
 
 
-def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redact | None) -> Message:
+def _is_plain(native: Any) -> bool:
+    """Whether it is a text of a role whose texts every dialect restores as they are: as most messages."""
+    return type(native) is dict and len(native) == 2 and type(native.get("content")) is str and _is_plain_role(native)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+
+
+def _is_plain_role(native: Mapping[str, Any]) -> bool:
+    role = native.get("role")
+    return role == "user" or role == "system"  # noqa: PLR1714 - a set would have to hash whatever stands there
+
+
+def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redact | None) -> tuple[Message, Any]:
+    """The canonical form, and the message that it is of: after the redaction hooks."""
     if redact is not None or intake.redacts:
         native = intake.redacted(native, redact)
     try:
-        return to_message(native)
+        return to_message(native), native
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
         let_through(error)
-        return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}
+        return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}, native
 
 
 def _plain(value: Any) -> Any:

@@ -57,7 +57,8 @@ class ContextAt(TypedDict):
 
     `messages` as they were sent, in the parts form or, on `form=openai`, as that provider's API takes them; `settings`
     is the rest of the request.  `input` is what an observed function that is a model call was given instead of
-    messages.  `context_tokens` is what the provider counted.  `missing`: refs not stored (their places hold null).
+    messages.  `request`, with `exact=true`, is the request's body as it was sent.  `context_tokens` is what the
+    provider counted.  `missing`: refs not stored (their places hold null).
     """
 
     run: str
@@ -71,6 +72,7 @@ class ContextAt(TypedDict):
     input: Any
     context_tokens: int | None
     missing: list[str]
+    request: NotRequired[Any]
 
 
 class Removal(TypedDict):

@@ -1,0 +1,86 @@
+"""Messages come back exactly as they were given: their canonical form, restored, and the patches beside it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playhead.model.canonical import value_of
+from playhead.model.dialect import openai, openai_responses
+from playhead.model.json_patch import patched
+from playhead.model.ref import ContentRef
+from playhead.refs.threads import exact_thread
+from tests.unit.refs.kept import Kept
+from tests.unit.refs.test_threads import Run, sequences
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"b": 1.0, "a": null}'}}
+
+
+def given_back(run: Run, messages: Sequence[Any], dialect: Any) -> list[Any]:
+    """The messages from what the journal was given alone."""
+    kept = Kept()
+    thread, exact = exact_thread(run.intake, messages, dialect.to_message, dialect.from_message, run.known, kept)
+    run.journal.commit(kept)
+    patches: dict[int, Any] = {}
+    while exact is not None:
+        node = value_of(run.journal.contents[exact])
+        patches[node["place"]] = node["patch"]
+        exact = ContentRef(node["parent"]) if node["parent"] else None
+    restored = map(dialect.from_message, run.read(thread))
+    return [patched(message, patches.get(place, ())) for place, message in enumerate(restored)]
+
+
+def as_text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+@pytest.mark.parametrize("dialect", [openai, openai_responses], ids=lambda dialect: dialect.NAME)
+@given(calls=sequences())
+def test_whatever_was_done_to_the_list_between_calls(dialect: Any, calls: list[list[Any]]):
+    run = Run()
+    for history in calls:
+        assert as_text(given_back(run, history, dialect)) == as_text(history)
+
+
+CONTENTS = (
+    st.none() | st.sampled_from(["", "hi"]) | st.lists(st.just({"type": "text", "text": "x", "y": None}), max_size=2)
+)
+DECORATED = st.fixed_dictionaries(
+    {"role": st.just("assistant"), "content": CONTENTS},
+    optional={
+        "tool_calls": st.none() | st.lists(st.sampled_from([CALL, {**CALL, "index": 0}, {"id": None}]), max_size=2),
+        "refusal": st.none() | st.just("no"),
+        "annotations": st.just([]),
+        "reasoning_content": st.none() | st.just("hm"),
+        "function_call": st.none() | st.just({"name": "f", "arguments": "{ }"}),
+        "n": st.sampled_from([1, 1.0, True, 2**70]),
+    },
+)
+
+
+@given(st.lists(DECORATED, min_size=1, max_size=4))
+def test_null_keys_empty_lists_and_the_text_of_arguments_are_kept(messages: list[Any]):
+    assert as_text(given_back(Run(), messages, openai)) == as_text(messages)
+
+
+def test_a_conversation_shares_the_patches_of_its_beginning():
+    run, history = Run(), [{"role": "assistant", "content": None, "tool_calls": [CALL]}]
+    stored: list[int] = []
+    for number in range(20):
+        given_back(run, history, openai)
+        stored.append(len(run.journal.contents))
+        history = [*history, {"role": "user", "content": f"message {number}"}]
+    assert stored == list(range(stored[0], stored[0] + 20))
+
+
+def test_what_the_canonical_form_says_exactly_costs_nothing():
+    run = Run()
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "tool", "tool_call_id": "c1", "content": "found"},
+        {"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": '{"a":1}'}}]},
+    ]
+    assert exact_thread(run.intake, messages, openai.to_message, openai.from_message, run.known, Kept())[1] is None
