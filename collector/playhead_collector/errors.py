@@ -13,6 +13,7 @@ CollectorError                 everything the collector raises on purpose
 │  ├─ SchemaTooNew             a newer collector has migrated it
 │  └─ SchemaTooOld             it needs `playhead migrate`
 ├─ StoreUnavailable            the database does not answer for now: try again, nothing was stored
+│  └─ StoreCollision           another transaction was in the way: nothing was stored, and again is likely to work
 ├─ ContentMissing              nothing is stored under this ref
 ├─ ContentCorrupt              what is stored no longer matches its ref
 └─ Refused                     a request that cannot be done as it is; knows the HTTP answer to give
@@ -72,6 +73,10 @@ class SchemaTooOld(DatabaseError):
 
 class StoreUnavailable(CollectorError):
     """The database does not answer for now; what was being done is not stored, and may be tried again."""
+
+
+class StoreCollision(StoreUnavailable):
+    """Another transaction was in the way; the same again is likely to work at once."""
 
 
 class ContentMissing(CollectorError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.projector import ProjectSettings, project
 from playhead_collector.store.ports import EventStore, Projection, RunWork
 
@@ -32,6 +32,8 @@ _WORTH_WAITING_FOR = 20
 _SHORT_NS = 250_000_000
 _NS = 1_000_000_000
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
+# Transactions that collide with this one are as short as it is.
+_ATTEMPTS = 8
 _FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
 
@@ -179,7 +181,7 @@ class Runner:
     async def _project_one(self, key: Key) -> bool:
         began = self._clock()
         try:
-            sealed = await self._project_and_store(key)
+            sealed = await self._until_stored(key)
         except StoreUnavailable:
             raise
         except Exception:  # noqa: BLE001 - counted and logged below; one run must not stop the others
@@ -190,6 +192,13 @@ class Runner:
         self.counts["sealed"] += sealed
         self._resting[key] = _Rest(began + took + _REST * took)
         return True
+
+    async def _until_stored(self, key: Key) -> bool:
+        """Again when it collides with another transaction, which is nobody's fault and soon over."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(StoreCollision):
+                return await self._project_and_store(key)
+        return await self._project_and_store(key)
 
     async def _project_and_store(self, key: Key) -> bool:
         """Whether the run was sealed by this."""

@@ -6,7 +6,7 @@ from typing import Self, TypeVar, cast
 
 import asyncpg
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.statements import Conn
 
 T = TypeVar("T")
@@ -74,6 +74,15 @@ class Database:
         with _translated():
             async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as conn:
                 yield cast(Conn, conn)
+
+    @asynccontextmanager
+    async def attempt(self) -> AsyncGenerator[Conn]:
+        """A transaction that is the caller's to run again when it collides.  Raises StoreCollision."""
+        try:
+            async with self.transaction() as conn:
+                yield conn
+        except _COLLISIONS as error:
+            raise StoreCollision(f"another transaction was in the way ({error}): try again") from error
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Conn]:

@@ -1,7 +1,8 @@
 """receive → lift → [store]: a batch, in one transaction, with few round trips whatever its size.
 
-Order of work: contents and threads first, since spans name them; then pages of spans; last the runs' news, taken in one
-order by all, so that transactions that tell of the same runs wait for each other, never in a circle.
+Order of work: contents and threads first, since spans name them; then pages of spans, and what they wait for; last the
+runs' news, taken in one order by all, so that transactions that tell of the same runs wait for each other, never in a
+circle.
 """
 
 import datetime
@@ -113,12 +114,19 @@ async def ingest(
 ) -> tuple[Ingested, Put]:
     """Stores it all.  `by_run` is `arrivals(batch)`, made once for however many attempts."""
     stored = await put(conn, memory, project, batch.contents, batch.threads, day(now_ns))
-    fresh = await _insert_pages(conn, project, by_run, now_ns)
-    await wake(conn, project, stored.waiting - {UUID(run) for run, _ in fresh}, now_ns)
+    fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, project, news, stored.stored, day(now_ns))
+    await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending)), stored
+
+
+async def _tell_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
+    runs = sorted(fresh | waiting)
+    if runs:
+        arrived = [now_ns if run in fresh else 0 for run in runs]
+        await sql.run(conn, "tell_news", project=project, runs=runs, arrived=arrived, now=now_ns)
 
 
 async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:
@@ -132,7 +140,7 @@ def day(now_ns: int) -> datetime.date:
     return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
 
 
-async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival], now_ns: int) -> set[tuple[str, UUID]]:
+async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival]) -> set[tuple[str, UUID]]:
     """Run and digest of the pages that are news."""
     if not by_run:
         return set()
@@ -150,7 +158,6 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival],
         names=[arrival.name for arrival in by_run.values()],
         searches=[(arrival.name or "").lower() for arrival in by_run.values()],
         labels=[label("status", RUNNING)],
-        now=now_ns,
     )
     return {(row["run_id"].hex, row["digest"]) for row in rows}
 

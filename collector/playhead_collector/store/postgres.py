@@ -127,7 +127,7 @@ class PostgresStore:
     @asynccontextmanager
     async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
         async with (
-            self._db.transaction() as conn,
+            self._db.attempt() as conn,
             work.working(
                 conn, self._memory.dictionaries, self._memory.lineages, project, runs.id_of(run), day(self._clock())
             ) as found,

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.projector import project
 from playhead_collector.project.runner import Runner
 from playhead_collector.store.ports import EventStore, Projection, RunWork
@@ -44,6 +44,7 @@ class MemoryStore:
     gate: asyncio.Event | None = None
     worked: asyncio.Event = field(default_factory=asyncio.Event)
     down: bool = False
+    collisions: int = 0
 
     def arrive(self, run: str, recording: Recording | None = None) -> None:
         recording = recording or self.runs[run].recording
@@ -72,6 +73,9 @@ class MemoryStore:
     @asynccontextmanager
     async def work(self, project: int, run: str) -> AsyncIterator[RunWork | None]:
         self._answer()
+        if self.collisions:
+            self.collisions -= 1
+            raise StoreCollision("another transaction was in the way")
         kept = self.runs.get(run)
         if kept is None:
             yield None
@@ -361,3 +365,20 @@ async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore
         await store.worked.wait()
     await runner.stop()
     assert "looking for runs to project failed" in caplog.text
+
+
+async def test_a_run_that_collides_with_another_transaction_is_projected_at_once(store: MemoryStore, clock: Clock):
+    store.arrive("a", ended())
+    store.collisions = 3
+    runner = Runner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
+    assert await runner.project_now(P, "a")
+    assert (store.runs["a"].dirty, runner.counts["failed"]) == (False, 0)
+
+
+async def test_one_that_always_collides_is_unavailable_and_no_broken_run(store: MemoryStore, clock: Clock):
+    store.arrive("a", ended())
+    store.collisions = 1_000
+    runner = Runner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(StoreUnavailable):
+        await runner.project_now(P, "a")
+    assert runner.counts["failed"] == 0

@@ -1,7 +1,6 @@
--- name: insert_pages(project, runs, digests, items, bodies, told, started, names, searches, labels, now)
--- Returns the pages that are news. Their runs (all are in `told`) are listed from the first span on, the projector says
--- the rest, and have news; in the order of run ids, so that transactions that tell of the same runs wait for each
--- other, never in a circle.
+-- name: insert_pages(project, runs, digests, items, bodies, told, started, names, searches, labels)
+-- Returns the pages that are news. Their runs (all are in `told`) are listed from the first span on; the projector says
+-- the rest. In the order of run ids, so that transactions that list the same runs wait for each other, never in a circle.
 with fresh as (
     insert into span_page (project_id, run_id, digest, items, body)
     select :project, run_id, digest, items, body
@@ -17,16 +16,19 @@ listed as (
     where run_id in (select run_id from fresh)
     order by run_id
     on conflict (project_id, run_id) do nothing
-),
-news as (
-    insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)
-    select distinct :project::int, run_id, :now::bigint, :now::bigint, 1 from fresh order by run_id
-    on conflict (project_id, run_id) do update
-    set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
-        dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
-        news = run_news.news + 1
 )
 select run_id, digest from fresh;
+
+-- name: tell_news(project, runs, arrived, now)!
+-- These runs have news: spans (`arrived` says when), or content that they waited for (0). In one order for all, and the
+-- last that a transaction locks: whoever projects a run settles what it waits for before it forgets the news, too.
+insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)
+select :project::int, run_id, arrived_ns, :now::bigint, 1
+from unnest(:runs::uuid[], :arrived::bigint[]) as given (run_id, arrived_ns) order by run_id
+on conflict (project_id, run_id) do update
+set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
+    dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
+    news = run_news.news + 1;
 
 -- name: delete_pages(project, run, pages)!
 delete from span_page where project_id = :project and run_id = :run and page = any(:pages);
