@@ -155,8 +155,9 @@ def _to_message(native: Mapping[str, Any]) -> Message:
 
 
 def _plain_part(part: Any) -> Any:
-    if not isinstance(part, dict) or _ADDED.isdisjoint(own := cast("dict[str, Any]", part)):
-        return part
+    own = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    if _ADDED.isdisjoint(own):
+        return cast("object", part)
     return {key: value for key, value in own.items() if key not in _PARSED}
 
 

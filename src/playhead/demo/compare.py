@@ -42,7 +42,7 @@ def request_difference(
     messages: Sequence[Mapping[str, Any]], tools: Sequence[Any], request: Mapping[str, Any]
 ) -> Difference | None:
     """The recorded input of a model call against the request that the collector gives back (`exact=true`)."""
-    sent = request.get("tools") or []
+    sent: Any = request.get("tools") or []
     return difference(list(messages), request["messages"], "messages") or difference(list(tools), sent, "tools")
 
 

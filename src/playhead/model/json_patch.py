@@ -28,21 +28,36 @@ def patched(value: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
 
 def _differences(before: Any, after: Any, path: str) -> Iterator[Operation]:
     if isinstance(before, dict) and isinstance(after, dict):
-        old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
-        for key, item in new.items():
-            below = f"{path}/{_escaped(key)}"
-            if key in old:
-                yield from _differences(old[key], item, below)
-            else:
-                yield {"op": "add", "path": below, "value": item}
-        for key in old:
-            if key not in new:
-                yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):  # pyright: ignore[reportUnknownArgumentType]
-        for at, (old_item, new_item) in enumerate(zip(before, after, strict=True)):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            yield from _differences(old_item, new_item, f"{path}/{at}")
-    elif type(before) is not type(after) or before != after or (type(after) is float and repr(before) != repr(after)):
+        yield from _between_objects(cast("dict[str, Any]", before), cast("dict[str, Any]", after), path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _between_arrays(cast("list[Any]", before), cast("list[Any]", after), path)
+    elif not _same(before, after):
         yield {"op": "replace", "path": path, "value": after}
+
+
+def _between_objects(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
+    for key, item in after.items():
+        below = f"{path}/{_escaped(key)}"
+        if key in before:
+            yield from _differences(before[key], item, below)
+        else:
+            yield {"op": "add", "path": below, "value": item}
+    for key in before:
+        if key not in after:
+            yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
+
+
+def _between_arrays(before: list[Any], after: list[Any], path: str) -> Iterator[Operation]:
+    if len(before) != len(after):
+        yield {"op": "replace", "path": path, "value": after}
+        return
+    for at, (old, new) in enumerate(zip(before, after, strict=True)):
+        yield from _differences(old, new, f"{path}/{at}")
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Whether two values, of which at most one is an object or an array, are one JSON value: -0.0 is not 0.0."""
+    return type(before) is type(after) and before == after and (type(after) is not float or repr(before) == repr(after))
 
 
 def _apply(holder: dict[str, Any], operation: Mapping[str, Any]) -> None:

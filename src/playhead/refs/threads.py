@@ -93,13 +93,16 @@ def exact_thread(
         nodes.append(node_ref(ref, nodes[-1] if nodes else None))
         thread.messages.append(native)
         added.append(ref)
-    tip = nodes[-1]
-    _keep_thread(intake, tip, parent, added, keep)
-    # A thread of markers must not be taken for the real one later; nor one from before a fork or a loss.
+    _keep_thread(intake, nodes[-1], parent, added, keep)
+    _remember(intake, thread, known)
+    return nodes[-1], thread.exact[-1]
+
+
+def _remember(intake: Intake, thread: KnownThread, known: list[KnownThread]) -> None:
+    """A thread of markers must not be taken for the real one later; nor one from before a fork or a loss."""
     if not intake.full and thread.generation == intake.generation:
         known.insert(0, thread)
         del known[_MOST_THREADS:]
-    return tip, thread.exact[-1]
 
 
 def exact_ref(

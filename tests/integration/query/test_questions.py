@@ -182,7 +182,7 @@ async def test_a_failed_call_says_what_it_raised(client: AsyncClient, store: Sto
     ("path", "status", "code"),
     [
         ("runs/" + "f" * 32, 404, "no_such_run"),
-        ("runs/last/state", 404, "no_such_run"),
+        ("runs/first/state", 404, "no_such_run"),
         ("runs/%00/events", 404, "no_such_run"),
         (f"runs/{RUN}/state?at=0", 404, "no_such_seq"),
         (f"runs/{RUN}/state?at=nobody.knows", 404, "no_such_event"),

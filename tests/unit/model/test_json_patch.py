@@ -36,7 +36,7 @@ def test_equal_values_have_no_differences(value: Any):
 
 def test_only_what_differs_is_said():
     before = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": '{"a":1}'}}]}
-    after = copy.deepcopy(before) | {"content": None}
+    after: Any = copy.deepcopy(before) | {"content": None}
     after["tool_calls"][0]["function"]["arguments"] = '{"a": 1}'
     assert patch_between(before, after) == [
         {"op": "replace", "path": "/tool_calls/0/function/arguments", "value": '{"a": 1}'},
