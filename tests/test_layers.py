@@ -20,7 +20,9 @@ FUNCTION_LINES = 40
 ALLOWED_MODULES = {"src/playhead/model/event.py": "the closed union of events reads best in one place"}
 # The same for functions, as "path::name".
 ALLOWED_FUNCTIONS: dict[str, str] = {
-    "src/playhead/cli/runs.py::runs": "a command's options are its parameters, a line each, and so are the filters",
+    "src/playhead/cli/rewinding.py::fork": "a command's options are its parameters, a line or more each",
+    "src/playhead/cli/runs.py::runs": "the same, and each is passed on as a filter",
+    "src/playhead/api/span.py::__init__": "one assignment a line, and nothing else",
 }
 # Words that say nothing about what is inside.
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "manager", "managers", "common", "misc"}
@@ -35,6 +37,13 @@ every_module = pytest.mark.parametrize("path", MODULES, ids=name_of)
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without its docstring, which is for those who call it."""
+    first = function.body[0]
+    documented = ast.get_docstring(function) is not None
+    return (function.end_lineno or 0) - function.lineno + 1 - ((first.end_lineno or 0) - first.lineno + 1) * documented
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -56,8 +65,7 @@ def test_no_function_outgrows_a_screen(path: Path):
     long = {
         f"{function.name} ({lines} lines)"
         for function in functions(ast.parse(path.read_bytes()))
-        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES
-        and f"{name_of(path)}::{function.name}" not in ALLOWED_FUNCTIONS
+        if (lines := length(function)) > FUNCTION_LINES and f"{name_of(path)}::{function.name}" not in ALLOWED_FUNCTIONS
     }
     assert long == set()
 

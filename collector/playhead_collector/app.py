@@ -135,13 +135,8 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     flow, guard = _bounds(settings, metrics)
     intake = Intake(store, runner)
     most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
-    sizes = {
-        "max_request_bytes": settings.max_request_bytes,
-        "max_content_bytes": settings.max_content_bytes,
-        "max_items": settings.max_pack_items,
-    }
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
-    app.include_router(ContentHttp(intake, metrics, flow, **sizes).router())
+    app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring))
     app.include_router(docs_page.router(routes.PREFIX))
@@ -151,6 +146,15 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     _observe(metrics, flow, runner)
     _frame(app, settings, flow, metrics, keyring)
     return app, guard
+
+
+def _sizes(settings: Settings) -> dict[str, int]:
+    """The limits of an upload of contents."""
+    return {
+        "max_request_bytes": settings.max_request_bytes,
+        "max_content_bytes": settings.max_content_bytes,
+        "max_items": settings.max_pack_items,
+    }
 
 
 def configured(settings: Settings, clock: Callable[[], int] = time.time_ns) -> Configured:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -184,22 +185,13 @@ def _start(settings: Settings) -> None:
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
     intake = Intake(max_content_bytes=most, redact=_Process.redact, mask=Mask(settings.mask_keys))
 
-    def on_room(room: bool) -> None:
-        intake.full = not room
-        if not room:
-            warn_once(
-                "journal full",
-                f"the journal in {settings.journal_dir} is full: calls are recorded without what they were given and "
-                "returned until the collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
-            )
-
     journal = Journal(
         settings.journal_dir,
         # While the interpreter ends, nobody comes back to write what is in memory.
         durability="process" if _Process.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
-        on_room=on_room,
+        on_room=partial(_on_room, intake, settings.journal_dir),
         on_failed_write=intake.forget,
     )
     recorder = JournalRecorder(
@@ -214,6 +206,17 @@ def _start(settings: Settings) -> None:
     journal.on_append = _on_first_append(recording)
     _Process.recording, place.recorder = recording, recorder
     _reach_into_libraries(settings)
+
+
+def _on_room(intake: Intake, folder: Path, room: bool) -> None:
+    """Whether the journal takes payloads has changed."""
+    intake.full = not room
+    if not room:
+        warn_once(
+            "journal full",
+            f"the journal in {folder} is full: calls are recorded without what they were given and returned until the "
+            "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+        )
 
 
 def _reach_into_libraries(settings: Settings) -> None:

@@ -6,7 +6,7 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from playhead.api.calls import tell_after_all, tell_enclosing
@@ -24,8 +24,9 @@ from playhead.replay.calls import Outcome, Question, RecordedCall, place_of, que
 from playhead.replay.divergence import diverged
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.enclosing import Enclosing
-from playhead.replay.identity import adopt, is_live
+from playhead.replay.identity import CallKeys, adopt, is_live
 from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
+from playhead.replay.nesting import FOREVER, Nesting
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
     Policy,
@@ -44,7 +45,6 @@ log = logging.getLogger("playhead")
 # Asking a model or an index again changes nothing in the world but the bill.
 _HARMLESS = frozenset({"llm", "embedding", "retriever"})
 _NOTHING: Any = object()
-_FOREVER = 2**62
 # More say no more than that another program is running.
 _MOST_MISSED = 20
 
@@ -75,12 +75,11 @@ class RecordReplay:
         self.told = Told()
         self.patience_seconds = policy.patience_seconds
         self._same_run = same_run
-        self._upto = _FOREVER if same_run else upto
         self._completed_run = completed_run
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
         self._beyond = Matcher([call for call in beyond if call.kind == "tool"])
         self._enclosing = Enclosing(calls, self._answerable.recorded_places, same_run=same_run)
-        self._inside = _inside(calls)
+        self._nesting = Nesting(calls, FOREVER if same_run else upto)
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
         shared = [entry for entry in record.logs if same_run or _is_shared(entry, upto)]
@@ -94,7 +93,7 @@ class RecordReplay:
             for entry in shared
             if same_run and entry.span_id not in keys and names.CALL_KEY in entry.attributes
         }
-        self._numbers = _last_numbers([*(call.key for call in calls), *self._only_said])
+        self._keys = CallKeys([*(call.key for call in calls), *self._only_said])
         self._said_resumed = not same_run
         self._rules = recorded_rules(record, calls)
         self._stopped: RunStopped | None = None
@@ -138,7 +137,7 @@ class RecordReplay:
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
                 span.silent = True
         elif self._same_run and names.CALL_KEY in span.attributes:
-            span.attributes[names.CALL_KEY] = self._new_key(span)
+            span.attributes[names.CALL_KEY] = self._keys.new(place_of(span.attributes))
         if self._completed_run is not None:
             span.silent = True
         elif is_root and not span.silent:
@@ -210,32 +209,9 @@ class RecordReplay:
             # A synchronous call in a task: nobody else can come while it waits.
             verdict = verdict if is_alone() else Beyond()
         if isinstance(verdict, Beyond) and any(question_of(span.attributes)):
-            around = self._completed_around(span)
+            around = self._nesting.completed_around(span)
             return Diverged("inserted", around) if around is not None else verdict
         return verdict
-
-    def _completed_around(self, span: ObservedSpan) -> RecordedCall | None:
-        """A call around it that had completed in the record, without this one inside."""
-        above = span.above
-        while above is not None:
-            call = above.recorded
-            flow = above.flow.name if above.flow is not None else None
-            # In another flow, an equal call that had not come to its end may have been taken for this one.
-            if call is not None and call.flow == flow and call.outcome is Outcome.COMPLETED and self._had_ended(call):
-                is_left = names.OUTCOME in call.span.attributes  # a generator, which may be read further this time
-                return None if is_left or self._outlived(call) else call
-            above = above.above
-        return None
-
-    def _had_ended(self, call: RecordedCall) -> bool:
-        """Whether that is shared: what was under way where a fork parts, goes on there."""
-        return call.ended is not None and call.ended[0] < self._upto
-
-    def _outlived(self, around: RecordedCall) -> bool:
-        """Whether a call inside went on after the one around it: tasks that nobody waited for may still begin."""
-        end = _FOREVER if around.ended is None else around.ended[0]
-        inner = self._inside.get(around.span.span_id, [])
-        return any(call.order > end or call.ended is None or call.ended[0] > end for call in inner)
 
     def _refuse(self, what: str, call: RecordedCall | None = None) -> None:
         """Of a run that has completed: `call` is where to fork it instead, by default its last one."""
@@ -264,8 +240,7 @@ class RecordReplay:
         return answer
 
     def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
-        inner = self._inside.get(call.span.span_id)
-        if inner:
+        if inner := self._nesting.inside(call):
             self._answerable.cover([each for each in inner if each.can_answer], span.flow)
 
     def _tell_of_code(self, span: ObservedSpan, call: RecordedCall) -> None:
@@ -343,16 +318,9 @@ class RecordReplay:
         with self._mutex:
             self.told.live += 1
         if self._same_run:
-            span.attributes[names.CALL_KEY] = self._new_key(span) if again is None else again.key
+            span.attributes[names.CALL_KEY] = self._keys.new(place_of(span.attributes)) if again is None else again.key
         self._news(span)
         return None
-
-    def _new_key(self, span: ObservedSpan) -> str:
-        """One that no call of the record has: others may have come in another order this time."""
-        place = place_of(span.attributes)
-        with self._mutex:
-            number = self._numbers[place] = self._numbers.get(place, 0) + 1
-        return f"{place}#{number}"
 
     def _without_executing(self, span: ObservedSpan, tools: Tools) -> Answer:
         match self._beyond.match(place_of(span.attributes), question_of(span.attributes)):
@@ -426,24 +394,3 @@ def _is_shared(entry: LogEvent, upto: int) -> bool:
 
 def _asked(span: ObservedSpan) -> tuple[str, Question, Flow | None]:
     return place_of(span.attributes), question_of(span.attributes), span.flow
-
-
-def _inside(calls: list[RecordedCall]) -> dict[str, list[RecordedCall]]:
-    """Each call's id → the calls that were made inside it, at any depth."""
-    by_id = {call.span.span_id: call for call in calls}
-    found: dict[str, list[RecordedCall]] = {}
-    for call in calls:
-        above = call.span.parent_id
-        while above is not None and above in by_id:
-            found.setdefault(above, []).append(call)
-            above = by_id[above].span.parent_id
-    return found
-
-
-def _last_numbers(keys: Iterable[str]) -> dict[str, int]:
-    """Each place → the highest number of a call there."""
-    found: dict[str, int] = {}
-    for key in keys:
-        place, _, number = key.rpartition("#")
-        found[place] = max(found.get(place, 0), int(number) if number.isdecimal() else 0)
-    return found

@@ -1,5 +1,8 @@
 """Which recorded call a running one is, and whether the record still speaks for it."""
 
+from collections.abc import Iterable
+
+from playhead.api.forks import fork_safe_lock
 from playhead.api.span import ObservedSpan
 from playhead.model import names
 from playhead.replay.calls import RecordedCall
@@ -24,3 +27,21 @@ def is_live(span: ObservedSpan) -> bool:
             return True
         above = above.above
     return False
+
+
+class CallKeys:
+    """Keys for calls that a record does not have.  Safe for threads."""
+
+    def __init__(self, recorded: Iterable[str]):
+        """`recorded`: the keys of the record's calls, `path:kind#number`."""
+        self._mutex = fork_safe_lock()
+        self._numbers: dict[str, int] = {}
+        for key in recorded:
+            place, _, number = key.rpartition("#")
+            self._numbers[place] = max(self._numbers.get(place, 0), int(number) if number.isdecimal() else 0)
+
+    def new(self, place: str) -> str:
+        """A key that no call of the record has: others may have come in another order this time."""
+        with self._mutex:
+            number = self._numbers[place] = self._numbers.get(place, 0) + 1
+        return f"{place}#{number}"
