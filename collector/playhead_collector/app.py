@@ -35,7 +35,7 @@ from playhead_collector.receive.bounded import ANSWER_PATIENCE_SECONDS, BoundAns
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
-from playhead_collector.receive.otlp_http import PREFIXES, OtlpHttp
+from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.receive.reading import Reading
 from playhead_collector.serve import docs_page, errors, health, identity, routes
@@ -53,8 +53,6 @@ PROJECT = 1
 # Bodies in work take up to nine times their size in memory, as spans, messages and contents: half of the largest body
 # bounds that to 300 MB. A body that is larger than the bound is taken when it is the only one.
 IN_WORK_SHARE = 2
-# Where spans, logs and content are sent to.
-INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
 # Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
 _LIFT_ON_LOOP = 16
 # How many waiting runs are counted for /metrics; beyond, the figure would say nothing new and cost a scan.
@@ -91,7 +89,6 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
         await migrate.upgrade(dsn)
         store = await connect(dsn, pool_size=settings.pool_size)
         stack.push_async_callback(store.close)
-        needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         app, guard = assemble(settings, store)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         collector = Collector(app, without_password(dsn), guard, needs_key, supervision)

@@ -24,6 +24,8 @@ from playhead_collector.receive.ports import Counts, Ingest, Taken
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
+# What spans, logs and content are sent to begins with one of these.
+INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
 
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 # A span that is on its way to the store takes 10 kB, and what is charged is a ninth of what is taken (`app.py`).

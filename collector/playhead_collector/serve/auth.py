@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
 from playhead_collector.errors import StoreUnavailable
+from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
@@ -66,7 +67,7 @@ class RequireKey:
 
 def needed_for(method: str, path: str) -> str:
     """The scope that a request needs."""
-    if path.startswith("/v1/"):
+    if path.startswith(INTAKE_PATHS):
         return INGEST
     if path == f"{_API}/keys" or path.startswith(f"{_API}/keys/"):
         return ADMIN
