@@ -20,13 +20,28 @@ class Change:
     beside: str = ""
     whole: tuple[Edit, ...] = ()
     """Edits of what is neither: nobody guards which function is the entry point."""
+    first: tuple[Edit, ...] = ()
+    """Edits of the program that is killed: what the change takes away."""
+    module: str = ""
+    """What stands in a second module from then on."""
 
 
 _SEARCHES = 'found = [await search("a"), await search("b")]'
 _IF_MAIN, _MAIN, _NEW_MAIN = 'if __name__ == "__main__"', "engine.main(trip)", "engine.main(journey)"
 _BOOKING = '@workflow\nasync def booking() -> Any:\n    return await book("LX1")\n\n\n'
 _WRAPPER = "\n\n\n@workflow\nasync def journey() -> list[Any]:\n    return await trip()"
+_BOOK = '@tool\nasync def book(flight: str) -> Any:\n    return did(f"booked {flight}")\n\n\n'
 _BOOKS = 'booked = await book("LX1")'
+
+_FIRST_LINES = "model, tool, workflow = engine.model, engine.tool, engine.workflow\n"
+_MOVED = f"{_FIRST_LINES}from bookings import book\n"
+# Executed by nobody but a program that has this change: imports what it needs anew.
+_MODULE = (
+    "import os\nfrom importlib import import_module\nfrom pathlib import Path\nfrom typing import Any\n\n"
+    'tool = import_module(os.environ["ENGINE"]).tool\n\n\n'
+    'def did(what: str) -> str:\n    with Path(os.environ["EFFECTS"]).open("a") as file:\n'
+    '        file.write(what + "\\n")\n    return what\n\n\n' + _BOOK
+)
 
 CHANGES = (
     Change("none"),
@@ -63,14 +78,20 @@ CHANGES = (
         beside=_BOOKING,
     ),
     Change(
+        "a function around steps removed",
+        first=(("@workflow\n", f"{_BOOKING}@workflow\n"), (_BOOKS, "booked = await booking()")),
+    ),
+    Change("a step moved to another module", whole=((_BOOK, ""), (_FIRST_LINES, _MOVED)), module=_MODULE),
+    Change(
         "another return type", steps=(('return did(f"booked {flight}")', 'return {"did": did(f"booked {flight}")}'),)
     ),
 )
 
 
-def original() -> str:
-    """The program as it was when it was killed."""
-    return PROGRAM.read_text(encoding="utf-8")
+def original(change: Change | None = None) -> str:
+    """The program as it was when it was killed, before this change."""
+    program = PROGRAM.read_text(encoding="utf-8")
+    return _edited(program, change.first) if change else program
 
 
 def changed(change: Change) -> str:

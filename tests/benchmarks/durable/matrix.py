@@ -97,11 +97,12 @@ def judge(change: Change, engine: Engine, postgres: Postgres) -> Verdict:
         environ = dict(engine.environ) | {"ENGINE": engine.module, "PLAYHEAD_JOURNAL_DIR": str(folder / "journal")}
         with postgres.database(f"trip_{next(_numbers)}") as url:
             environ["DATABASE"] = url
-            killed = _run(folder, original(), engine.python, environ)
+            killed = _run(folder, original(change), engine.python, environ)
             if killed.returncode != -9:
                 raise RuntimeError(f"{engine.title}: was to be killed, and was not: {killed.stderr[-2000:]}")
             before = _effects(folder)
             program = guarded(change) if engine.guards else changed(change)
+            (folder / "bookings.py").write_text(change.module)
             resumed = _run(folder, program, engine.python, environ)
         is_guarded = engine.guards and "engine.patch()" in program
         return _verdict(change, resumed, before, _effects(folder), has_guard=is_guarded)
@@ -118,9 +119,9 @@ def _verdict(
         kinds = [line.partition(":")[0].rpartition(".")[2] for line in lines if _is_error(line)]
         return Verdict(kinds[-1] if kinds else f"exit code {resumed.returncode}", again=again, said=said)
     result = json.loads(resumed.stdout)
-    if has_guard and (result, sorted(effects)) == _alone(original()):
+    if has_guard and (result, sorted(effects)) == _alone(original(change)):
         return Verdict("", old_code=True, said=said)
-    answers, done = _alone(changed(change))
+    answers, done = _alone(changed(change), change.module)
     stale = tuple(f"{got!r} for {asked!r}" for got, asked in zip(result, answers, strict=True) if got != asked)
     # What is asked otherwise and answered from the record is stale already: skipped is what nobody was given.
     skipped = () if stale else tuple(Counter(done) - Counter(effects))
@@ -133,11 +134,12 @@ def _is_error(line: str) -> bool:
 
 
 @cache
-def _alone(program: str) -> tuple[list[object], list[str]]:
+def _alone(program: str, module: str = "") -> tuple[list[object], list[str]]:
     """What a program answers, and does, when it is run from nothing."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "engine_nobody.py"
         path.write_text((_HERE / path.name).read_text())
+        (Path(name) / "bookings.py").write_text(module)
         done = _run(Path(name), program, sys.executable, {"ENGINE": "engine_nobody"})
         return json.loads(done.stdout), sorted(_effects(Path(name)))
 
