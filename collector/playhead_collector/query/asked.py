@@ -5,7 +5,7 @@ Definitions are read in the forms that providers have them: `{"function": {"name
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -44,6 +44,8 @@ class Asked:
     arguments: Json
     visible: Visible
     definition: Definition | None = None
+    asked_for: Callable[[Passage], Json] = lambda _: None
+    """The arguments of the call that a result answers; None where that is not known."""
     values: Sequence[tuple[str, Scalar]] = field(init=False)
     telling: Sequence[tuple[str, str]] = field(init=False)
     """Those values that are rare enough to tell places apart."""
@@ -175,5 +177,5 @@ def _under_name(hit: Hit, path: str) -> bool:
     if not name or not before.endswith((":", "=")):
         return False
     before = before[:-1].rstrip().removesuffix('"').lower()
-    alone = len(before) == len(name) or not (before[-len(name) - 1].isalnum() or before[-len(name) - 1] == "_")
+    alone = len(before) <= len(name) or not (before[-len(name) - 1].isalnum() or before[-len(name) - 1] == "_")
     return before.endswith(name.lower()) and alone

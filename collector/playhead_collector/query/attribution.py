@@ -22,12 +22,13 @@ Pure.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.query.asked import Asked, scalars
 from playhead_collector.query.contexts import Contexts
-from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Passage, passages_of, quote
+from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Passage, Visible, passages_of, quote
 from playhead_collector.query.provenance import Origin, trace
 from playhead_collector.query.turns import ToolRun, Turn, Turns, failure_in
 from playhead_collector.query.words import alike, name_words, words_in
@@ -78,9 +79,18 @@ def attributions(story: Turns, tools: Iterable[ToolRun]) -> Iterator[Attributed]
     contexts = Contexts(story)
     for tool in tools:
         visible = contexts.at(tool)
-        definition = story.definitions(tool.turn).get(tool.begin.name)
-        asked = Asked(tool.begin.name, tool.arguments, visible, definition)
-        yield attribute(story, contexts.index, tool, asked)
+        yield attribute(story, contexts.index, tool, asked_by(story, tool, visible))
+
+
+def asked_by(story: Turns, tool: ToolRun, visible: Visible) -> Asked:
+    """A tool call as its model asked for it."""
+    definition = story.definitions(tool.turn).get(tool.begin.name)
+
+    def asked_for(passage: Passage) -> Any:
+        before = story.results.get((passage.content, passage.part))
+        return None if before is None else before.arguments
+
+    return Asked(tool.begin.name, tool.arguments, visible, definition, asked_for)
 
 
 def attribute(story: Turns, index: ContextIndex, tool: ToolRun, asked: Asked) -> Attributed:

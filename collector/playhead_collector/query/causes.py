@@ -19,8 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from playhead.model import event as ev
-from playhead_collector.query.asked import Asked
-from playhead_collector.query.attribution import Attributed, attribute, entered_at
+from playhead_collector.query.attribution import Attributed, asked_by, attribute, entered_at
 from playhead_collector.query.composed import cited
 from playhead_collector.query.contexts import Contexts
 from playhead_collector.query.passages import USER, passages_of
@@ -114,8 +113,7 @@ def _once(edges: Iterable[Edge]) -> list[Edge]:
 
 def _tool_edges(story: Turns, contexts: Contexts, tool: ToolRun) -> Iterator[Edge]:
     begin, end = tool.begin, tool.end
-    definition = story.definitions(tool.turn).get(begin.name)
-    found = attribute(story, contexts.index, tool, Asked(begin.name, tool.arguments, contexts.at(tool), definition))
+    found = attribute(story, contexts.index, tool, asked_by(story, tool, contexts.at(tool)))
     decided = tool.turn.end.seq if tool.request and tool.turn and tool.turn.end else None
     if decided is not None:
         yield Edge(decided, begin.seq, "requested")

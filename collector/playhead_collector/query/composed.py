@@ -14,6 +14,7 @@ from itertools import islice
 from playhead_collector.query import computed, dated
 from playhead_collector.query.asked import Asked, is_telling
 from playhead_collector.query.derived import Derivation
+from playhead_collector.query.forms import other_forms
 from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Visible
 from playhead_collector.query.words import SMALL, numbers_in, plain_number, read_date, words_in
 
@@ -77,7 +78,9 @@ def is_composed(text: str) -> bool:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether it is numbers with something to compute between them, and nothing else."""
+    """Whether it is numbers with something to compute between them, and nothing else; `555-123-4567` is a number."""
+    if text.count("-") > 1 and text.replace("-", "").isdecimal():
+        return False
     return _OF_A_FORMULA.issuperset(text) and _OPERATION.search(text) is not None
 
 
@@ -126,6 +129,7 @@ def basis(index: ContextIndex, asked: Asked, path: str, fact: str) -> tuple[Hit,
     plain = _number(fact)
     if plain is not None:
         hits = _preferred(index.number(plain, asked.visible)) or hits
+    hits = hits or _preferred(other_forms(index, asked, fact).hits)
     if hits:
         return (hits[0],)
     date = read_date(fact)

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead_collector.query.json_records import JsonRecords, json_records
 from playhead_collector.query.reading import readable
 from playhead_collector.query.words import Mention, dates_in, numbers_in, words_in
 
@@ -28,9 +29,13 @@ Visible = Mapping[ContentRef, int]
 """What a call saw: messages, and how many stand before each."""
 # So many places of a value are looked at from each end of the context: enough to tell first, last and those related.
 _EACH_END = 12
+MOST_HITS = 2 * _EACH_END
 # So many words are looked for in a row, and of the places of their rarest one so many are tried from each end: more
 # would make the time for a value grow with the length of the context.
 _LONGEST_ROW, _MOST_PLACES = 32, 1_024
+# A value whose words are written together, or apart, is looked for from so many places of each of its beginnings.
+_LONGEST_SQUASHED, _FEW_PLACES = 64, 128
+_SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
@@ -120,6 +125,7 @@ class ContextIndex:
         self._in_turn: list[tuple[str, Hit]] = []
         self._of_system: list[tuple[str, Hit]] = []
         self._dates: defaultdict[int, list[tuple[Hit, Mention]]] = defaultdict(list)
+        self._records: dict[Passage, JsonRecords] = {}
 
     def knows(self, ref: ContentRef) -> bool:
         """Whether this content was added."""
@@ -170,6 +176,30 @@ class ContextIndex:
                     break
         return in_order(hits.values(), visible)
 
+    def written_apart(self, squashed: str, visible: Visible) -> list[Hit]:
+        """Where words in a row, with at most a separator between them, make up this text: `555-123 4567` of
+        `5551234567`, `round trip` of `roundtrip`.  `squashed` is a text's words without anything between them."""
+        hits: dict[int, Hit] = {}
+        for length in range(1, min(len(squashed), _LONGEST_SQUASHED) + 1):
+            at = self._at.get(squashed[:length], [])
+            for first in (*at[:_FEW_PLACES], *at[-_FEW_PLACES:]):
+                end = self._spelled_from(first, squashed)
+                hit = self._hit(first, self._words[first:end], visible) if end else None
+                if hit is not None and not _far_apart_in(hit, self._spans[first:end]):
+                    hits[first] = hit
+        return _ends(list(hits.values()), visible)
+
+    def _spelled_from(self, first: int, squashed: str) -> int:
+        """The number behind the last of the words that make it up from here on; 0 when they do not."""
+        at, here = 0, first
+        while at < len(squashed):
+            word = self._words[here]
+            if not word or not squashed.startswith(word, at):
+                return 0
+            at += len(word)
+            here += 1
+        return here
+
     def _stands(self, first: int, words: list[str]) -> bool:
         return first >= 0 and self._words[first : first + len(words)] == words
 
@@ -179,6 +209,12 @@ class ContextIndex:
         if len(written) > 2 * _MOST_PLACES:
             written = [*written[:_MOST_PLACES], *written[-_MOST_PLACES:]]
         return _ends([hit for hit in written if hit.passage.content in visible], visible)
+
+    def records(self, passage: Passage) -> JsonRecords:
+        """The objects of a passage that is JSON."""
+        if passage not in self._records:
+            self._records[passage] = json_records(passage.text)
+        return self._records[passage]
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
         """The last few hundred numbers of the context, the latest first, and the first of system messages."""
@@ -227,7 +263,12 @@ class ContextIndex:
         if any(_far_apart(passage.text[one[1] : other[0]]) for one, other in pairwise(spans)):
             return None
         start, end = spans[0][0], spans[-1][1]
-        return Hit(passage, start, end, _stands_alone(passage.text, start, end))
+        return hit_at(passage, start, end)
+
+
+def hit_at(passage: Passage, start: int, end: int) -> Hit:
+    """This place of a passage, and whether it stands alone there."""
+    return Hit(passage, start, end, _stands_alone(passage.text, start, end))
 
 
 def in_order(hits: Iterable[Hit], visible: Visible) -> list[Hit]:
@@ -237,11 +278,17 @@ def in_order(hits: Iterable[Hit], visible: Visible) -> list[Hit]:
 
 def _ends(hits: Sequence[Hit], visible: Visible) -> list[Hit]:
     ordered = in_order(hits, visible)
-    return ordered if len(ordered) <= 2 * _EACH_END else [*ordered[:_EACH_END], *ordered[-_EACH_END:]]
+    return ordered if len(ordered) <= MOST_HITS else [*ordered[:_EACH_END], *ordered[-_EACH_END:]]
 
 
 def _far_apart(between: str) -> bool:
     return len(between) > 4 or "\n\n" in between
+
+
+def _far_apart_in(hit: Hit, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether more than a separator, as in `(555) 123`, stands between any two of these words."""
+    gaps = [hit.passage.text[one[1] : other[0]] for one, other in pairwise(spans)]
+    return any(len(gap) > 2 or not _SEPARATORS.issuperset(gap) for gap in gaps)
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

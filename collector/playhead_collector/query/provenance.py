@@ -17,7 +17,8 @@ Rules, in this order; the first that holds answers, and `confidence` says how mu
 | any | in the tool's definition only (its examples, often) | definition |
 | any | nowhere | invented |
 
-Case, accents, white space, quotes, thousands separators make no difference, and are told as `normalised`.  Pure.
+Case, accents, white space, quotes, separators and a short prefix of a number (see `forms.py`) make no difference, and
+are told as `normalised`.  Pure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ from functools import cache
 from playhead_collector.query import composed, computed, dated, derived, smallness
 from playhead_collector.query.asked import Asked, Scalar, definition_passage, is_identifier, is_telling
 from playhead_collector.query.derived import Derivation
+from playhead_collector.query.forms import Form, other_forms
 from playhead_collector.query.passages import (
     ASSISTANT,
     DEFINITION,
@@ -38,6 +40,7 @@ from playhead_collector.query.passages import (
     in_order,
 )
 from playhead_collector.query.reading import readable
+from playhead_collector.query.subjects import AnotherSubject, Subjects
 from playhead_collector.query.words import fold, plain_number, read_date, read_number, words_in
 
 DERIVED, INVENTED = "derived", "invented"
@@ -61,6 +64,7 @@ class Origin:
     first: Hit | None = None
     last: Hit | None = None
     unfounded: tuple[str, ...] = ()
+    another: AnotherSubject | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -71,9 +75,10 @@ class Origin:
 def trace(index: ContextIndex, asked: Asked) -> list[Origin]:
     """The origin of each value of a call."""
     origins: list[Origin] = []
+    subjects = Subjects(index, asked)
     for number, (path, value) in enumerate(asked.values):
         read = readable(value, None, number) if isinstance(value, str) else value
-        origin = _Tracing(index, asked, path, read).origin()
+        origin = _Tracing(index, asked, path, read, subjects).origin()
         origins.append(origin if read is value else replace(origin, value=value))
     return origins
 
@@ -84,6 +89,7 @@ class _Tracing:
     asked: Asked
     path: str
     value: Scalar
+    subjects: Subjects
 
     def origin(self) -> Origin:
         if isinstance(self.value, str) and composed.is_composed(self.value):
@@ -91,11 +97,20 @@ class _Tracing:
         if smallness.is_small(self.value):
             return self._small()
         hits = self._hits()
+        form = Form([]) if any(hit.whole for hit in hits) else other_forms(self.index, self.asked, self.value)
+        hits = in_order([*hits, *form.hits], self.asked.visible)
         for rule in self._rules(hits):
             origin = rule()
             if origin is not None:
-                return origin
+                return self._with_subject(origin, hits, form.note if origin.how == NORMALISED else origin.note)
         return self._as(INVENTED, "nowhere", 0.8, "stands nowhere in the context, and follows from nothing there", hits)
+
+    def _with_subject(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
+        """With whose the value is, where that is told by where it stands."""
+        another = None
+        if origin.source in (RESULT, ASSISTANT):
+            another = self.subjects.another(self.path, self.value, [hit for hit in hits if hit.whole])
+        return replace(origin, note=another.note if another else note, another=another)
 
     def _rules(self, hits: list[Hit]) -> Iterable[Callable[[], Origin | None]]:
         whole = [hit for hit in hits if hit.whole]

@@ -87,6 +87,7 @@ def attribution_answer(story: Turns, found: Attributed) -> Attribution:
 
 def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
     """A value's origin as an answer."""
+    another = origin.another
     return {
         "path": origin.path,
         "value": origin.value,
@@ -99,12 +100,14 @@ def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
         "first": origin.first and place_answer(story, origin.first, upto),
         "last": origin.last and place_answer(story, origin.last, upto, last=True),
         "unfounded": list(origin.unfounded),
+        "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
     }
 
 
 def is_suspect(origin: Origin) -> bool:
-    """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do."""
-    return origin.source in (INVENTED, "definition") or bool(origin.unfounded)
+    """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do; or it is
+    that of something else than what the call names."""
+    return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.another is not None
 
 
 def place_answer(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Place:

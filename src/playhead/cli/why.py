@@ -65,7 +65,7 @@ def why(
         _attribution(one)
     else:
         shown.table(
-            ("seq", "tool", "why", "sure", "because", "from nowhere"),
+            ("seq", "tool", "why", "sure", "because", "suspects"),
             ((r["seq"], r["name"], r["kind"], r["confidence"], r["reason"], r["suspects"]) for r in rows),
         )
 

@@ -25,12 +25,22 @@ class Place(TypedDict):
     quote: str
 
 
+class AnotherSubject(TypedDict):
+    """Whose a value is when it is not that of what the call names: the call names `value` at `path`, and the value
+    stands in records of `others` only."""
+
+    path: str
+    value: str
+    others: list[str]
+
+
 class ValueOrigin(TypedDict):
     """Where a value in a call's arguments is from; `path` is like `flights[0].date`.
 
     `source` is user, tool_result, assistant, system, definition (stands in the tool's definition only), derived, or
     invented; `how` is exact, normalised, implied, or how it was derived.  `first` and `last` are where it stands in the
-    context, whatever it is from.  `suspect`: it comes from nowhere, or (`unfounded`) facts in it do.
+    context, whatever it is from.  `suspect`: it comes from nowhere, or (`unfounded`) facts in it do, or it is that of
+    something else than what the call names (`another_subject`).
     """
 
     path: str
@@ -44,6 +54,7 @@ class ValueOrigin(TypedDict):
     first: Place | None
     last: Place | None
     unfounded: list[str]
+    another_subject: AnotherSubject | None
 
 
 class Evidence(TypedDict):
@@ -63,7 +74,7 @@ class Attribution(TypedDict):
 
     `kind` is user_request, follow_up, error_recovery, plan_step, agent_initiative or unknown.  `decided_at` is the end
     of the model call that asked for it, null when code called it by itself.  `arguments` are those that the model
-    chose.  `suspects`: paths of values that come from nowhere.
+    chose.  `suspects`: paths of values that come from nowhere, or are another one's.
     """
 
     run: str
