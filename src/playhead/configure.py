@@ -193,6 +193,7 @@ def _start(settings: Settings) -> None:
         resource=_resource(provider),
         on_room=partial(_on_room, intake, settings.journal_dir),
         on_failed_write=intake.forget,
+        on_new_segment=intake.forget,
     )
     recorder = JournalRecorder(
         intake,
@@ -267,6 +268,7 @@ def _shipper(recording: Recording, lane: Path) -> Shipper:
             on_epoch_change=intake.forget,
             on_acknowledged=journal.acknowledged,
             before_read=journal.before_read,
+            begin_segment=journal.begin_segment,
         )
     recording.shipper.restart_after_fork(lane)  # the parent's, in a child
     return recording.shipper

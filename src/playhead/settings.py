@@ -104,7 +104,7 @@ class Settings:
         "PLAYHEAD_JOURNAL_KEEP_SECONDS",
         3600.0,
         s.SECONDS,
-        "how long the journal keeps an ended process's records once they are delivered and its runs have ended",
+        "how long the journal keeps records once they are delivered and their runs have ended",
     )
     # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
     max_content_bytes: int = setting(

@@ -1,7 +1,8 @@
 """delivery → [dead_letters].  Records that the collector will not take: kept in files of the journal's folder.
 
 One file for each time that something is given up, written whole or not at all: one line of JSON per record, with what
-was said about it.  `playhead ship --dead-letters` sends them again.
+was said about it.  `playhead ship --dead-letters` sends them again.  They have no age limit: nothing else has what is
+in them, so only whoever runs the program may say that it can go.
 
     {"at": "2026-01-31T12:00:00+00:00", "why": "400: ...", "kind": "span", "record": {"trace_id": ...}}
 """

@@ -17,6 +17,7 @@ from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
 from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.expiry import Expiry
+from playhead.export.own_expiry import OwnExpiry
 from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader, Position
@@ -55,12 +56,14 @@ class Shipper:
         on_epoch_change: Callable[[], None] = lambda: None,
         on_acknowledged: Callable[[Position], None] = lambda position: None,
         before_read: Callable[[], bool] = lambda: True,
+        begin_segment: Callable[[], int | None] = lambda: None,
     ):
         """Starts nothing yet.  `on_problem` is told each kind of problem once, in a sentence; by default it is logged.
 
         `on_epoch_change`: the collector may have let go of content, so nothing is to be believed stored any more.
         `on_acknowledged`: the journal may give back the space of what is before this.  `before_read`: what is still in
-        memory is to be written; False if it could not be.  All are called by the shipping thread.
+        memory is to be written; False if it could not be.  `begin_segment`: see `OwnExpiry`.  All are called by the
+        shipping thread.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -68,6 +71,7 @@ class Shipper:
         self._on_epoch_change = on_epoch_change
         self._on_acknowledged = on_acknowledged
         self._before_read = before_read
+        self._begin_segment = begin_segment
         self._begin(lane_path)
 
     def _begin(self, lane_path: Path) -> None:
@@ -79,6 +83,7 @@ class Shipper:
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
         self._expiry = Expiry(lane_path.parent, self._settings.journal_keep_seconds)
+        self._own_expiry: OwnExpiry | None = None
         self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
         self._delivery: Delivery | None = None
@@ -194,7 +199,19 @@ class Shipper:
         try:
             self._expiry.look(self._lane.path, most_lanes)
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
-            self._problems.tell("expiry", f"could not delete what is old from the journal ({error!r})")
+            self._tell_of_expiry(error)
+
+    def _expire_own(self) -> None:
+        lane, keep = self._lane.path, self._settings.journal_keep_seconds
+        if self._own_expiry is None or self._own_expiry.lane != lane:
+            self._own_expiry = OwnExpiry(lane, keep, self._begin_segment)
+        try:
+            self._own_expiry.look()
+        except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
+            self._tell_of_expiry(error)
+
+    def _tell_of_expiry(self, error: Exception) -> None:
+        self._problems.tell("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
         """After a failure that is not the collector's.  Who waits for a flush is told at once."""
@@ -343,6 +360,7 @@ class Shipper:
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire(_LANES_AT_A_LOOK)
+            self._expire_own()
             self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
         try:
             if not self._dead.step(lambda shipment: self._to_deliver().deliver(shipment)):

@@ -8,6 +8,7 @@ journal begins a lane of its own.
 
 import errno
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -70,9 +71,13 @@ class Journal:
         resource: Attributes,
         on_room: Callable[[bool], None],
         on_failed_write: Callable[[], None],
+        on_new_segment: Callable[[], None] = lambda: None,
         now: Callable[[], float] = time.monotonic,
     ):
-        """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again."""
+        """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again.
+
+        `on_new_segment`: what is in the segments before may be deleted, so records must not refer to it any more.
+        """
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
         self.lane: LaneWriter | None = None
@@ -85,6 +90,7 @@ class Journal:
         self._resource_frame = frame(RESOURCE, canonical_json(resource))
         self._on_room = on_room
         self._on_failed_write = on_failed_write
+        self._on_new_segment = on_new_segment
         self._now = now
         # Re-entrant: the garbage collector or a signal may end a call while this thread is in here.
         self._mutex = threading.RLock()
@@ -97,7 +103,8 @@ class Journal:
         """How many bytes may be appended before the folder has to be looked at."""
         self._left = self._max_bytes
         """How many bytes all processes may append, as of the last look."""
-        self._looked = float("-inf")
+        self._looked = self._now()
+        self._has_looked = False
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
         self._next_try = float("-inf")
@@ -138,9 +145,17 @@ class Journal:
     def before_read(self) -> bool:
         """As `flush`; for the shipper, who also looks at the folder now and then, so that the program need not."""
         written = self.flush()
-        if self._now() - self._looked >= _LOOK_SECONDS:
+        if self._now() - self._looked >= _LOOK_SECONDS or self._is_first_look_due():
             self.make_room()
         return written
+
+    def _is_first_look_due(self) -> bool:
+        """A program may end before five seconds are over.  Looking takes time with thousands of lanes, so of programs
+        that write little only some look: one for so many bytes that they have written together."""
+        if self._has_looked:
+            return False
+        written = self._max_bytes // _MOST_ALLOWED - self._allowance
+        return random.random() * (self._max_bytes // _LEAST_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
 
     def acknowledged(self, position: Position) -> None:
         """The collector has all before this; for the shipper."""
@@ -156,6 +171,18 @@ class Journal:
             self._look(seconds)
         except OSError as error:
             self._say("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
+
+    def begin_segment(self) -> int | None:
+        """Appends go to another segment from now on, and nothing before it is relied on; its number, or None when
+        there is no need or no room for one.  For the shipper."""
+        with self._mutex:
+            try:
+                number = None if self.lane is None or not self.lane.is_there() else self.lane.begin_segment()
+            except OSError:
+                return None
+            if number is not None:
+                self._on_new_segment()
+            return number
 
     def open(self) -> LaneWriter | None:
         """The lane, made now if there is none; None when it cannot be."""
@@ -315,7 +342,7 @@ class Journal:
         return True
 
     def _look(self, seconds: float) -> None:
-        self._looked = self._now()
+        self._looked, self._has_looked = self._now(), True
         lane = self.lane
         usage = journal_usage(self.journal_dir)
         taken, kept = usage.bytes, int(self._max_bytes * _KEPT)

@@ -151,6 +151,19 @@ class LaneWriter:
             finally:
                 self._is_restarting = False
 
+    def begin_segment(self) -> int | None:
+        """Ends the segment that is written to, if there is anything in it; the number of the next one, else None.
+
+        Raises OSError, and then all is as it was.
+        """
+        with self._mutex:
+            if self._segment is None or self._is_rotating or self._is_restarting or self._missing:
+                return None
+            if self._segment.size() <= len(self._resource_frame):
+                return None
+            self._rotate()
+            return self._number
+
     def owns(self, lane: Path) -> bool:
         """Whether this writer holds the lock of that lane."""
         return self._lock is not None and self._lock.is_at(lane / "lock")
@@ -315,11 +328,15 @@ _own: WeakSet[LaneWriter] = WeakSet()
 
 def lanes(journal_dir: Path) -> list[Path]:
     """All lanes, oldest first, but those of other users.  Raises OSError."""
+    return [path for path in map(journal_dir.joinpath, names_in(journal_dir)) if _is_lane(path)]
+
+
+def names_in(journal_dir: Path) -> list[str]:
+    """The names of all lanes, oldest first, and of a few things that are none.  Raises OSError."""
     try:
-        names = sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
+        return sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
     except FileNotFoundError:
         return []
-    return [path for path in map(journal_dir.joinpath, names) if _is_lane(path)]
 
 
 def _is_lane(path: Path) -> bool:

@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from playhead.export.ended_runs import EndedRuns
 from playhead.export.expiry import Expiry
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
@@ -81,11 +83,52 @@ def test_the_lane_of_a_living_process_stays(journal: Path):
     living.close()
 
 
+@pytest.mark.parametrize("order", ["the end first", "the beginning first"])
+def test_a_run_has_ended_also_when_the_lane_that_says_so_is_looked_at_another_time(journal: Path, order: str):
+    lane_of(journal, root("a", ended=False), call("a"))
+    lane_of(journal, call("a"), root("a"))
+    starts = [0.0, 0.5, 0.0] if order == "the beginning first" else [0.5, 0.0, 0.5]
+    for at in starts:  # programs that look at one lane each; when one lane is left, all begin with that
+        Expiry(journal, KEEP, start=partial(float, at)).look(journal / "own", most_lanes=1)
+    assert lanes(journal) == []
+
+
+def test_a_lane_that_stays_says_which_runs_have_ended(journal: Path):
+    first = lane_of(journal, root("a", ended=False), call("a"))
+    second = lane_of(journal, root("a"), root("open", ended=False))
+    assert Expiry(journal, KEEP, start=lambda: 0.5).look(journal / "own", most_lanes=1) == 0
+    assert Expiry(journal, KEEP, start=lambda: 0.0).look(journal / "own", most_lanes=1) == 1
+    assert not first.exists()
+    assert second.exists()
+
+
+def test_lanes_that_stay_do_not_keep_short_programs_from_those_behind(journal: Path):
+    for number in range(30):
+        lane_of(journal, root(f"open {number}", ended=False))
+    old = lane_of(journal, root("a"))
+    for _ in range(200):
+        Expiry(journal, KEEP).look(journal / "own", most_lanes=10)
+        if not old.exists():
+            return
+    raise AssertionError("200 programs have not come to the last lane")
+
+
+def test_what_is_noted_of_ended_runs_is_bounded(journal: Path):
+    notes = EndedRuns(journal)
+    journal.mkdir()
+    for at in range(0, 60_000, 1_000):
+        notes.note(b"%032x" % number for number in range(at, at + 1_000))
+    assert (journal / "ended-runs").stat().st_size <= 2**20
+    assert b"%032x" % 59_999 in notes.known()
+    assert len(notes.known()) > 10_000
+    assert [path.name for path in journal.iterdir()] == ["ended-runs"]
+
+
 def test_each_look_is_bounded_and_the_next_goes_on(journal: Path):
     for number in range(7):
         lane_of(journal, root(f"open {number}", ended=False))
     last = lane_of(journal, root("a"))
-    expiry = Expiry(journal, KEEP)
+    expiry = Expiry(journal, KEEP, start=lambda: 0.0)
     assert [expiry.look(journal / "own", most_lanes=3) for _ in range(3)] == [0, 0, 1]
     assert not last.exists()
     assert len(lanes(journal)) == 7

@@ -1,0 +1,57 @@
+"""Which runs have ended, as far as lanes have told that may be gone by now: a file in the journal's folder.
+
+A run may end in another lane than the one that it began in: it was resumed, or its process forked.  Each lane can be
+deleted only when its runs are known to have ended, and the lane that says so may be deleted first.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from playhead.journal.files import open_private
+
+_FILE = "ended-runs"
+# 1 MiB: 30,000 runs, more than are resumed or forked in an hour.
+_MOST_BYTES = 2**20
+
+
+class EndedRuns:
+    """Those of one journal.  Belongs to one thread; other processes may use the same file at the same time."""
+
+    def __init__(self, journal_dir: Path):
+        """Does not touch the disk."""
+        self._path = journal_dir / _FILE
+
+    def known(self) -> set[bytes]:
+        """The ids of runs that were noted; empty when there is no such file.  Raises OSError."""
+        try:
+            return set(self._path.read_bytes().split(b"\n")) - {b""}
+        except FileNotFoundError:
+            return set()
+
+    def note(self, runs: Iterable[bytes]) -> None:
+        """They are in the file when this returns.  Raises OSError."""
+        data = b"".join(run + b"\n" for run in sorted(runs))
+        if not data:
+            return
+        fd = open_private(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(fd, data)
+            size = os.fstat(fd).st_size
+        finally:
+            os.close(fd)
+        if size > _MOST_BYTES:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Leaves the newest half.  What another process notes meanwhile may be lost: it is seen again in its lane, or
+        that lane's runs stay until the journal needs the space."""
+        kept = self._path.read_bytes()[-_MOST_BYTES // 2 :].partition(b"\n")[2]
+        new = self._path.with_suffix(f".{os.getpid()}.new")
+        with suppress(FileNotFoundError):
+            new.unlink()
+        fd = open_private(new, os.O_WRONLY | os.O_EXCL)
+        with os.fdopen(fd, "wb") as file:
+            file.write(kept)
+        new.replace(self._path)

@@ -1,0 +1,161 @@
+"""What a process that lives on has delivered goes after a while, too; what an open run needs, stays."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.api.port import place
+from playhead.export.cursor import end_of
+from playhead.export.own_expiry import OwnExpiry
+from playhead.export.ship import Shipper
+from playhead.journal.lane import LaneReader, LaneWriter
+from playhead.journal.recorder import JournalRecorder
+from playhead.settings import Settings
+from tests.integration.export.conftest import ImpatientClock
+from tests.integration.export.fake_collector import FakeCollector
+from tests.integration.export.test_expiry import KEEP, call, root
+from tests.integration.export.test_ship_failures import wait_until
+from tests.support.journal_reader import start_recording
+from tests.unit.export.records import WHO
+
+
+class Own:
+    """A lane that is written to, delivered, and looked at, with a clock that stands still in between."""
+
+    def __init__(self, journal: Path):
+        self.writer = LaneWriter(journal, fsync=False, resource_frame=WHO)
+        self.reader = LaneReader(self.writer.path)
+        self.time = self.writer.path.stat().st_mtime
+        self.expiry = OwnExpiry(self.writer.path, KEEP, self.writer.begin_segment, lambda: self.time)
+
+    def append(self, *frames: bytes, delivered: bool = True) -> None:
+        for each in frames:
+            self.writer.append(each)
+        os.utime(self.reader.segment_path(self.writer.segment_number), (self.time, self.time))
+        if delivered:
+            self.reader.ack(end_of(self.reader))
+
+    def look(self, after: float = KEEP) -> list[int]:
+        """Delivers what is written and looks again after so many seconds; the segments that are left."""
+        self.time += after
+        self.expiry.look()
+        return self.reader.segments()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Own]:
+    made = Own(tmp_path / "journal")
+    yield made
+    made.writer.close()
+
+
+def test_what_is_delivered_of_ended_runs_goes_after_its_time(own: Own):
+    own.append(root("a", ended=False), call("a"), root("a"))
+    assert own.look(KEEP / 2) == [1]
+    assert own.look(KEEP / 2) == [1, 2]
+    own.append(call("b"), root("b"))  # acknowledged, which is what lets the first one go
+    assert own.look(1) == [2]
+    assert b"private" in own.reader.segment_path(2).read_bytes()
+    own.look()
+    own.append()
+    own.reader.ack(end_of(own.reader))
+    assert own.look() == [3]
+    assert b"private" not in own.reader.segment_path(3).read_bytes()
+
+
+def test_what_is_not_delivered_stays(own: Own):
+    own.append(root("a"), delivered=False)
+    assert own.look() == [1, 2]
+    assert own.look() == [1, 2]
+
+
+def test_what_an_open_run_may_need_stays_until_it_ends(own: Own):
+    own.append(call("z"), root("z"))
+    own.look()
+    own.append(root("a", ended=False), call("a"))
+    assert own.look() == [2, 3]
+    own.append(call("b"), root("b"))
+    own.look()
+    own.append(root("c"))
+    assert own.look(KEEP / 2) == [2, 3, 4]
+    own.append(root("a"))  # and now it has ended
+    assert own.look(KEEP / 2)[0] > 3
+
+
+def test_a_run_that_ended_in_another_process_is_not_open(own: Own, tmp_path: Path):
+    own.append(root("a", ended=False), call("a"))
+    own.look()
+    own.append(root("b"))
+    assert own.look() == [1, 2, 3]
+    (tmp_path / "journal" / "ended-runs").write_bytes(b"a\n")
+    own.append(root("c"))
+    assert 1 not in own.look(1)
+
+
+def test_what_a_background_task_records_behind_the_end_of_its_run_does_not_open_it(own: Own):
+    own.append(root("a", ended=False), root("a"))
+    own.look()
+    own.append(call("a"))
+    assert own.look() == [2, 3]
+    own.append(call("a"))
+    own.look()
+    own.append(root("b"))
+    assert own.look(1) == [4]
+
+
+def test_an_idle_process_begins_no_segments(own: Own):
+    own.append(root("a"))
+    own.look()
+    own.append()
+    own.reader.ack(end_of(own.reader))
+    assert [own.look() for _ in range(3)] == [[2]] * 3
+
+
+def test_the_shipper_of_a_process_that_lives_on_deletes_what_is_old(
+    lane: LaneWriter, collector: FakeCollector, clock: ImpatientClock, tmp_path: Path
+):
+    told: list[Any] = []
+    settings = Settings(
+        endpoint=collector.url, linger_seconds=0.0, journal_dir=lane.path.parent, journal_keep_seconds=0.0
+    )
+    shipper = Shipper(settings, lane.path, clock=clock, on_problem=told.append, begin_segment=lane.begin_segment)
+    lane.append(call("a") + root("a"))
+    first = LaneReader(lane.path).segment_path(1)
+    try:
+        for _ in range(4):
+            assert shipper.flush(10)
+            clock.time += 700
+            shipper.wake()
+            lane.append(root("b"))
+        assert wait_until(lambda: not first.exists())
+    finally:
+        shipper.stop(10)
+    assert told == []
+
+
+def test_contents_are_recorded_anew_in_a_new_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for _ in start_recording(tmp_path / "journal", monkeypatch):
+        _say_twice()
+
+
+def _say_twice() -> None:
+    said = "a text that is long enough to stand on its own " * 20
+
+    @playhead.observe
+    def say(text: str) -> None: ...
+
+    say(said)
+    recorder = place.recorder
+    assert isinstance(recorder, JournalRecorder)
+    journal = recorder.journal
+    assert journal.begin_segment() == 2
+    say(said)
+    lane = journal.lane
+    assert lane is not None
+    reader = LaneReader(lane.path)
+    for number in (1, 2):
+        assert said.encode() in reader.segment_path(number).read_bytes()
