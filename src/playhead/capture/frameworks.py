@@ -18,6 +18,7 @@ from playhead.api.guard import swallowed
 from playhead.api.observe import Observation
 from playhead.api.span import ObservedSpan
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,7 +53,8 @@ class Framework:
 def _guarded(patch: Patch, module: Any) -> None:
     try:
         patch(module)
-    except Exception as error:  # noqa: BLE001 - the guard: another version, or another library of that name
+    except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
+        let_through(error)
         swallowed(f"instrument {getattr(module, '__name__', 'a framework')}", error)
 
 
@@ -69,7 +71,8 @@ def quietly(read: Callable[P, T]) -> Callable[P, T | None]:
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
         try:
             return read(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed(f"observe what {read.__module__.rpartition('.')[2]} does", error)
             return None
 

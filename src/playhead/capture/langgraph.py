@@ -15,6 +15,7 @@ from playhead.api.guard import swallowed
 from playhead.api.scope import say
 from playhead.capture.frameworks import Begin, Framework, agent, call, call_later, quietly, wrap
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 SUPPORTS = "langgraph >= 1.0"
 
@@ -105,7 +106,8 @@ def _say_handoffs(bubbled: Any) -> None:
             name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
             if name != "__end__":
                 say(names.HANDOFF, {names.HANDOFF_TO: name}, {})
-    except Exception as error:  # noqa: BLE001 - the guard: another version
+    except BaseException as error:  # noqa: BLE001 - the guard: another version
+        let_through(error)
         swallowed("see whom a graph hands over to", error)
 
 

@@ -21,6 +21,7 @@ from playhead.capture.openai_outcome import with_message
 from playhead.capture.openai_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai_replay import restore
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, Watch, observed_stream
+from playhead.model.interrupts import let_through
 
 SUPPORTS = "openai >= 1.60"
 
@@ -227,7 +228,8 @@ def _pass_on(api: _Api, call: ModelCall, result: Any, kwargs: _Arguments) -> Any
             return ObservedOpenResponse(result, watch, streamed=False)
         response = result if raw is None else result.parse()
         call.end(lambda: api.read_response(response, run, kwargs))
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("record a model's answer", error)
         call.end(lambda: None)
     return result

@@ -23,6 +23,7 @@ from playhead.capture.frameworks import (
 from playhead.capture.openai_agents_handoffs import AgentRun, turn
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.interrupts import let_through
 
 SUPPORTS = "openai-agents >= 0.14"
 
@@ -168,7 +169,8 @@ def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 def _await_end(run: AgentRun, result: Any) -> None:
     try:
         result.run_loop_task.add_done_callback(partial(_ended, run, result))
-    except Exception as error:  # noqa: BLE001 - the guard: another version
+    except BaseException as error:  # noqa: BLE001 - the guard: another version
+        let_through(error)
         swallowed("see when a streamed run of an agent ends", error)
         run.finish(None)
 

@@ -16,6 +16,7 @@ from playhead.api.scope import say_of
 from playhead.api.span import ObservedSpan
 from playhead.capture.frameworks import agent
 from playhead.model import names
+from playhead.model.interrupts import let_through
 
 _CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
 
@@ -45,7 +46,8 @@ class AgentRun:
             if acting is not self._acting:
                 self._hand_over(acting)
             self._has_acted = True
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("see which agent acts", error)
         return self._taken_over
 

@@ -7,6 +7,7 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai_chunks import whole_completion
 from playhead.model import names
 from playhead.model.dialect import openai as dialect
+from playhead.model.interrupts import let_through
 from playhead.model.message import Message
 
 # Not part of the request's content (extra_body is told apart): and headers may hold secrets.
@@ -189,11 +190,17 @@ def response_format(kind: type) -> Any:
         from openai.lib._parsing import type_to_response_format_param  # noqa: PLC0415 - the library is the user's
 
         return type_to_response_format_param(kind)
-    except Exception:  # noqa: BLE001 - another version of the library, or a class that it does not take
+    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        let_through(error)
         return described(kind)
 
 
 def described(kind: type) -> dict[str, Any]:
-    """A class by its name and schema."""
-    schema = getattr(kind, "model_json_schema", None)
-    return {"type": kind.__qualname__, "json_schema": schema() if callable(schema) else None}
+    """A class by its name and schema; None where it does not tell."""
+    try:
+        schema = getattr(kind, "model_json_schema", None)
+        said = schema() if callable(schema) else None
+    except BaseException as error:  # noqa: BLE001 - the class is the user's
+        let_through(error)
+        said = None
+    return {"type": kind.__qualname__, "json_schema": said}

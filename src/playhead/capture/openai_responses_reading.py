@@ -11,6 +11,7 @@ from playhead.capture.openai_responses_events import whole_response
 from playhead.capture.openai_responses_history import before, remember
 from playhead.model import names
 from playhead.model.dialect import openai_responses as dialect
+from playhead.model.interrupts import let_through
 from playhead.model.message import Message
 
 _NOT_SETTINGS = TRANSPORT | {"input", "instructions", "tools", "text_format"}
@@ -64,7 +65,8 @@ def text_format(kind: type) -> Any:
         from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
 
         return type_to_text_format_param(kind)
-    except Exception:  # noqa: BLE001 - another version of the library, or a class that it does not take
+    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        let_through(error)
         return described(kind)
 
 

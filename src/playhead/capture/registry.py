@@ -5,6 +5,7 @@ import importlib.util
 from typing import Protocol, cast
 
 from playhead.api.guard import log, swallowed
+from playhead.model.interrupts import let_through
 
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
@@ -42,7 +43,8 @@ def instrument(*libraries: str) -> tuple[str, ...]:
             if module is not None:
                 module.patch()
                 done.append(name)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed(f"instrument {name}", error)
     return tuple(done)
 
@@ -54,7 +56,8 @@ def uninstrument(*libraries: str) -> None:
             module = _capture(name, asked_for=False)
             if module is not None:
                 module.unpatch()
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed(f"stop instrumenting {name}", error)
 
 

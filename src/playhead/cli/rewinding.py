@@ -152,7 +152,14 @@ def _has_ended(run_id: str) -> bool:
 
     settings = load()
     record = read_record(run_id, settings.journal_dir, lambda: Client(settings.endpoint, settings.api_key))
-    return any(names.RUN_ROOT in span.attributes and span.end_ns is not None for span in record.spans)
+    # Calls without an agent may be followed by others, and a fork's record has its parent's spans, too.
+    return any(
+        names.RUN_ROOT in span.attributes
+        and span.attributes.get(names.KIND) not in names.CALL_KINDS
+        and span.attributes.get(names.RUN_ID) == run_id
+        and span.end_ns is not None
+        for span in record.spans
+    )
 
 
 def _run(program: list[str], environ: dict[str, str]) -> Ended:

@@ -99,7 +99,8 @@ class JournalRecorder:
             known, intake = conversation.threads, self.intake
             thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact)
             return thread, exact if shape is None else intake.recorded({**shape, "messages": exact}, frames)
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("record a model call's messages", error)
             return None, None
 

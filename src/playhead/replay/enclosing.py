@@ -30,7 +30,8 @@ class Enclosing:
         for call in calls:
             if call.can_answer:
                 continue
-            if same_run and names.RUN_ROOT in call.span.attributes:
+            # Calls without an agent are roots side by side: each is itself.
+            if same_run and names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS:
                 self._root = call  # the last one: before a fork's own stands its parent's
                 continue
             for at in _keys(call.place, call.question, call.flow):
@@ -40,7 +41,8 @@ class Enclosing:
     def take(self, span: ObservedSpan) -> RecordedCall | None:
         """The recorded call, if there is one that no other call is."""
         with self._mutex:
-            if names.RUN_ROOT in span.attributes and self._root is not None:
+            is_root = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
+            if is_root and self._root is not None:
                 root, self._root = self._root, None
                 return root
             places, question = self._places_of(place_of(span.attributes)), question_of(span.attributes)

@@ -35,11 +35,36 @@ print("total", total)
 sys.exit(5 if total > 6 else 0)
 """
 
+# Calls without an agent around them: one run, of which each call is a root.
+CALLS = """
+import asyncio, os
+from playhead import observe
+
+@observe(kind="guardrail")
+def first(number):
+    return helper(number)
+
+@observe(kind="guardrail")
+def second(number):
+    return helper(number)
+
+@observe(kind="tool")
+def helper(number):
+    with open(os.environ["EFFECTS"], "a") as file:
+        file.write(f"{number}\\n")
+    return number
+
+async def main():
+    print("total", first(1) + second(2))
+
+asyncio.run(main())
+"""
+
 
 class Shell:
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, program: str = PROGRAM):
         self.folder = folder
-        (folder / "agent.py").write_text(PROGRAM)
+        (folder / "agent.py").write_text(program)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(folder / "j")}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "EFFECTS": str(folder / "effects")}
@@ -61,12 +86,21 @@ class Shell:
 
     def killed_run(self) -> str:
         assert self.agent(DIE_AT="2").returncode == -9
+        return self.recorded_run()
+
+    def recorded_run(self) -> str:
         return (
             next(path for path in (self.folder / "j").rglob("*.segment"))
             .read_bytes()
             .split(b'playhead.run.id":"')[1][:32]
             .decode()
         )
+
+    def calls(self, run_id: str) -> list[tuple[str, str]]:
+        """Name and key of each call."""
+        record = read_local(self.folder / "j", run_id)
+        assert record is not None
+        return sorted((call.span.name, call.key) for call in recorded_calls(record.spans))
 
     def span_of(self, run_id: str, place: str) -> str:
         record = read_local(self.folder / "j", run_id)
@@ -135,6 +169,27 @@ def test_many_forks_are_summarised(shell: Shell) -> None:
     assert "the parent's: exit 0  total 6" in done.stdout
     assert "another outcome in 3 of 3: 100% (95 %: 44% to 100%)" in done.stdout
     assert shell.effects() == ["1", "2", "3"]
+
+
+def test_calls_without_an_agent_are_no_run_that_has_ended(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, CALLS)
+    assert shell.agent().stdout == "total 3\n"
+    step = shell.span_of(shell.recorded_run(), "helper:tool")
+    done = shell.playhead("fork", shell.recorded_run(), "--at", step, "--outcome", "100", "--times", "2")
+    assert done.returncode == 0, done.stderr
+    assert "the most frequent one (the parent has not ended)" in done.stdout
+
+
+def test_of_calls_without_an_agent_each_keeps_its_identity(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, CALLS)
+    assert shell.agent().stdout == "total 3\n"
+    run_id = shell.recorded_run()
+    before = shell.calls(run_id)
+    done = shell.playhead("resume", run_id)
+    assert (done.returncode, done.stdout) == (0, "total 3\n"), done.stderr
+    assert shell.effects() == ["1", "2"]
+    assert len(before) == 4
+    assert shell.calls(run_id) == before
 
 
 def test_an_option_that_cannot_be_meant_is_refused(shell: Shell) -> None:
