@@ -161,7 +161,7 @@ def declared() -> LabelledRun:
 
 
 def window() -> LabelledRun:
-    """Only the last messages are sent; the order is looked up again."""
+    """Only the last messages are sent; the order is looked up again, and told of."""
     again = calls("c9", "get_order", order_id="W2378156")
     order = gives("c9", ORDER["parts"][0]["response"])
     tail = [SYSTEM, FOUND, YES, PLACE, KNOWN]
@@ -170,7 +170,7 @@ def window() -> LabelledRun:
         [
             Call([*LONG], PLACE),
             Call(tail, again),
-            Call([SYSTEM, YES, PLACE, KNOWN, again, order], SENT),
+            Call([SYSTEM, YES, PLACE, KNOWN, again, order], agent("LMP-4471 is on its way.")),
         ],
         [
             Expected(

@@ -4,9 +4,12 @@
 |---|---|
 | asked_again | the agent asks, and the user's next message has the fact |
 | told_again | a user's message has it, unasked |
-| looked_up_again | a tool gives it once more |
+| looked_up_again | a tool that reads gives it once more, and the agent then uses it |
 | wrong_value | the agent names another value under the same name, which nobody has ever said |
 | used | the agent uses it although nothing in its context said it any more |
+
+What a result gives back is not needed for that: a read gives whole records, and a write echoes them.  So a fact of a
+result waits until the agent uses it, and one of a write (by its tool's name, see `writes`) is only back in the context.
 """
 
 from collections import defaultdict
@@ -15,6 +18,7 @@ from dataclasses import dataclass, field
 
 from playhead_collector.query.facts import DATE, IDENTIFIER, NAME, NUMBER, Fact, Stock, facts_in, label_words
 from playhead_collector.query.passages import RESULT, USER, Passage
+from playhead_collector.query.words import name_words, words_in
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
 _SURE = {ASKED: 0.9, TOLD: 0.6, LOOKED_UP: 0.85, USED: 0.5}
@@ -27,6 +31,19 @@ _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
 # A fact that was used is needed; a thousand more uses of it say nothing new.
 _EACH = 5
+# Of the facts that wait to be used so many are looked for in each text that the agent writes.
+_MOST_WAITING = 256
+# Verbs with which the names of tools begin that change something; what they answer is an echo.
+_WRITE_VERBS = (
+    "add append apply approve archive assign book buy cancel change charge checkout clear close commit confirm copy "
+    "create decline delete deploy disable drop edit enable exchange execute insert install make mark merge "
+    "modify move notify patch pay post publish purchase push put refund register remove rename replace "
+    "reply reschedule reserve reset restore return revoke save schedule send set start stop submit transfer undo "
+    "uninstall update upload upsert write"
+)
+_READ_VERBS = "check describe fetch find get list look lookup query read search show view"
+_WRITES, _READS = frozenset(_WRITE_VERBS.split()), frozenset(_READ_VERBS.split())
+_LONGEST_TOOL = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,8 @@ class Lost:
     fact: Fact
     places: list[Words]
     from_tool: bool = False
+    waits: Need | None = None
+    """A tool gave it again; it is needed once the agent uses it."""
     needs: list[Need] = field(default_factory=list[Need])
 
 
@@ -110,6 +129,8 @@ class _Finding:
         self.calls: dict[str, Later] = {}
         # Facts that somebody has brought back: using them is no wonder any more.
         self.back: set[tuple[str, str]] = set()
+        self.waiting: defaultdict[str, list[Lost]] = defaultdict(list)
+        """By their first word."""
 
     def take(self, each: Later) -> None:
         source = each.passage.source
@@ -140,13 +161,40 @@ class _Finding:
     def _looked_up(self, each: Later, facts: Sequence[Fact]) -> None:
         call = self.calls.get(each.call or "", self.call)
         for fact, lost in self._lost(facts):
-            if lost.from_tool and call is not None:
-                sure = _SURE_SAME_CALL if call.again else _SURE[LOOKED_UP]
-                asked = Words(call.seq, call.passage, 0, len(call.passage.text))
-                self._note(lost, Need(LOOKED_UP, call.seq, sure, (asked, _words(each, fact))))
+            if lost.from_tool and call is not None and not writes(call.tool or ""):
+                self._wait(lost, call, _words(each, fact))
             self.back.add((fact.kind, fact.norm))
 
+    def _wait(self, lost: Lost, call: Later, found: Words) -> None:
+        first = next((word for word, _, _ in words_in(lost.fact.text)), None)
+        if first is None or lost.waits is not None or (lost.fact.kind, lost.fact.norm) in self.back:
+            return
+        sure = _SURE_SAME_CALL if call.again else _SURE[LOOKED_UP]
+        asked = Words(call.seq, call.passage, 0, len(call.passage.text))
+        lost.waits = Need(LOOKED_UP, call.seq, sure, (asked, found))
+        self.waiting[first].append(lost)
+
+    def _uses(self, each: Later, facts: Sequence[Fact]) -> None:
+        """Facts that had been looked up, and that the agent now names."""
+        places = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
+        near = [lost for word in places if word in self.waiting for lost in self.waiting[word]]
+        said = Stock()
+        if near:
+            said.add(each.passage.text)
+        named = {(fact.kind, fact.norm): (fact.start, fact.end) for fact in facts}
+        same = [self.by_norm[key] for key in named if key in self.by_norm]
+        for lost in {id(lost): lost for lost in (*same, *near[:_MOST_WAITING])}.values():
+            key = (lost.fact.kind, lost.fact.norm)
+            if lost.waits is None or not (key in named or said.has(lost.fact)):
+                continue
+            need, lost.waits = lost.waits, None
+            first = next(word for word, _, _ in words_in(lost.fact.text))
+            self.waiting[first].remove(lost)
+            used = Words(each.seq, each.passage, *(named.get(key) or places[first]))
+            lost.needs.append(Need(need.how, need.seq, need.confidence, (*need.words, used)))
+
     def _said(self, each: Later, facts: Sequence[Fact]) -> None:
+        self._uses(each, facts)
         for fact, lost in self._lost(facts):
             if not self.left.has(fact):
                 self._note(lost, Need(USED, each.seq, _SURE[USED], (_words(each, fact),)))
@@ -177,6 +225,13 @@ class _Finding:
             lost.needs.append(need)
         if back:
             self.back.add(key)
+
+
+def writes(tool: str) -> bool:
+    """Whether a tool changes something, by the verb that its name begins with: `update_order`, `orders.cancel`."""
+    parts = [name_words(part) for part in tool[-_LONGEST_TOOL:].split(".")]
+    reads = any(word in _READS for words in parts for word in words)
+    return not reads and any(word in _WRITES for words in parts for word in words[:1])
 
 
 def _question(each: Later) -> Words | None:

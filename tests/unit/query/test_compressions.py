@@ -17,7 +17,21 @@ from playhead_collector.query.compressions import audit_compression, list_compre
 from playhead_collector.query.record import RunRecord
 from playhead_collector.query.values import messages_of
 from playhead_collector.serve.schemas import schema
-from tests.support.compressed_runs import RUNS, Call, LabelledRun
+from tests.support.compressed_runs import (
+    FOUND,
+    KNOWN,
+    LONG,
+    ORDER,
+    PLACE,
+    RUNS,
+    SYSTEM,
+    YES,
+    Call,
+    LabelledRun,
+    agent,
+    calls,
+    gives,
+)
 from tests.support.recorded_runs import Recorded
 from tests.unit.query.fake import RUN, FakeStore, record_of
 
@@ -202,3 +216,41 @@ async def test_what_was_declared_is_told_once_and_is_what_was_there_before(label
         )
         assert not (audit["dropped"] if declared["summary"] else audit["summarised"])
         assert Counter(place["message"] for place in audit["kept"]) <= Counter(refs(declared["after"]))
+
+
+def looked_up(tool: str, *then: Message) -> LabelledRun:
+    """After a compression, a tool gives the whole order again; what then comes is said or called by the agent."""
+    again = calls("c9", tool, order_id="W2378156")
+    order = gives("c9", ORDER["parts"][0]["response"])
+    tail = [SYSTEM, FOUND, YES, PLACE, KNOWN]
+    given = [*tail, again, order]
+    return LabelledRun(
+        tool, [Call(LONG, PLACE), Call(tail, again), *(Call([*given, *then[:n]], then[n]) for n in range(len(then)))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "then", "facts"),
+    [
+        ("get_order", [agent("I have it.")], set[str]()),
+        ("get_order", [calls("c10", "send", item="LMP-4471")], {"LMP-4471"}),
+        ("get_order", [agent("One moment."), agent("The desk lamp LMP-4471 comes.")], {"LMP-4471", "Desk Lamp"}),
+        ("find_order", [agent("It was 15.50 euros.")], {"15.5"}),
+        ("update_order", [agent("The Desk Lamp LMP-4471 comes.")], set[str]()),
+        ("orders.cancelOrder", [agent("The Desk Lamp LMP-4471 comes.")], set[str]()),
+        ("orders.post_search", [agent("LMP-4471 comes.")], {"LMP-4471"}),
+    ],
+)
+async def test_only_what_a_read_gave_and_the_agent_then_used_was_looked_up_again(
+    tool: str, then: list[Message], facts: set[str], read_json
+):
+    record = recorded(looked_up(tool, *then))
+    audit = read_json(await audit_compression(record, str((await list_compressions(record, 10, 0))["items"][0]["seq"])))
+    found = {
+        fact["text"]: need for fact in audit["lost"] for need in fact["needed"] if need["how"] == "looked_up_again"
+    }
+    assert set(found) == facts
+    for fact, need in found.items():
+        used = need["quotes"][-1]
+        assert used["seq"] > need["seq"]
+        assert used["text"].split(".")[0].lower() in fact.lower()
