@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from playhead.model.canonical import parse_json
+from playhead.model.setting import without_password
 from playhead_collector.errors import Refused
 
 # Until the first word of an answer, and between two pieces of it: models think for a while.
@@ -61,7 +62,8 @@ class ModelApi:
         return self._bad_gateway("explainer_failed", f"answered {status}: {_reason(body)}")
 
     def _bad_gateway(self, code: str, what: str) -> Refused:
-        message = f"the model {self.model!r} at {self.url} {what}: see PLAYHEAD_EXPLAIN_URL, _MODEL and _API_KEY"
+        where = f"the model {self.model!r} at {without_password(self.url)}"
+        message = f"{where} {what}: see PLAYHEAD_EXPLAIN_URL, _MODEL and _API_KEY"
         return Refused(502, code, message)
 
 

@@ -14,6 +14,8 @@ _RUN_ID = re.compile("[0-9a-f]{32}")
 # The store keeps events in rows of so many: whoever needs one of them pays for all, so all are kept for a moment.
 BLOCK = 256
 _KEPT_BLOCKS = 16
+# Runs above a fork that a question waits for; those further above are projected in the background, as all runs are.
+_MOST_ABOVE = 50
 
 
 class Runner(Protocol):
@@ -102,20 +104,24 @@ async def open_record(store: Store, runner: Runner, project: int, run: str) -> R
     if not _RUN_ID.fullmatch(run):
         await runner.catch_up()
         run = await run_named(store, project, run)
-    row = await _projected(store, runner, project, run, frozenset())
+    row = await _projected(store, runner, project, run)
     if row is None:
         raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
     return RunRecord(store, project, row)
 
 
-async def _projected(store: Store, runner: Runner, project: int, run: str, below: frozenset[str]) -> RunRow | None:
-    """The row of a run that is projected, and so is everything that it shares with others."""
-    if not _RUN_ID.fullmatch(run) or run in below:
-        return None
-    await runner.project_now(project, run)
-    row = await store.run(project, run)
-    if row is None or row.fork_of is None:
+async def _projected(store: Store, runner: Runner, project: int, run: str) -> RunRow | None:
+    """The row of a run that is projected, and so is what it shares with the runs above it."""
+    line: list[str] = []
+    above: str | None = run
+    row: RunRow | None = None
+    while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MOST_ABOVE:
+        line.append(above)
+        await runner.project_now(project, above)
+        row = await store.run(project, above)
+        above = None if row is None else row.fork_of
+    if len(line) == 1:
         return row
-    await _projected(store, runner, project, row.fork_of, below | {run})
-    await runner.project_now(project, run)  # which does nothing when what it shares is what it was
+    for below in reversed(line[:-1]):
+        await runner.project_now(project, below)  # which does nothing when what it shares is what it was
     return await store.run(project, run)

@@ -79,7 +79,9 @@ class Door:
             site, mode = next(_values(scope, b"sec-fetch-site"), ""), next(_values(scope, b"sec-fetch-mode"), "")
             foreign = site in {"cross-site", "same-site"} and mode != "navigate"
         else:
-            foreign = origin.rstrip("/") not in self._origins and _place(origin) != _place(f"//{host}")
+            asking = _place(origin)
+            same = asking is not None and asking == _place(f"//{host}")
+            foreign = origin.rstrip("/") not in self._origins and not same
         if foreign:
             shown = (origin or "another website")[:100]
             message = f"a page of {shown} may not ask this collector: add its origin to PLAYHEAD_ALLOWED_ORIGINS"

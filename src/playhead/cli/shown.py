@@ -15,7 +15,8 @@ from playhead.model.canonical import Content, canonical_json, value_of
 from playhead.model.message import Message, message_text
 
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Nor may it turn the direction in which the rest of the line is read.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
 _SHORT_ID = 8
 # Columns of names to copy and of short words: folded, they cannot be read.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
@@ -28,7 +29,9 @@ _COLOURS = {
 def as_json(value: Any) -> None:
     """One JSON document; indented on a terminal."""
     text = json.dumps(value, indent=2 if is_terminal() else None, ensure_ascii=False)
-    typer.echo(text.encode("utf-8", "backslashreplace"))
+    # JSON escapes the other control characters by itself.
+    escaped = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    typer.echo(escaped.encode("utf-8", "backslashreplace"))
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:
@@ -147,5 +150,5 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
+        value = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
     return visible(" ".join((value if isinstance(value, str) else compact(value)).split()))

@@ -238,6 +238,29 @@ async def test_runs_that_claim_to_be_forks_of_each_other_are_answered_as_far_as_
     assert len(await store.dirty_runs(10)) == 0
 
 
+async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_there_are(
+    store: PostgresStore, client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    """Anybody who may send spans can say that a run is a fork, and the next one a fork of that."""
+    runs = [f"{number:032x}" for number in range(1, 400)]
+    batch = Batch()
+    for run, above in zip(runs[1:], runs, strict=False):
+        child = Recorder(run)
+        child.root.attributes |= {names.FORK_OF: above, names.FORK_ORDER: 1}
+        batch = Batch(spans=[*batch.spans, *child.batch().spans])
+    await store.ingest(PROJECT, batch)
+    projected: list[str] = []
+    original = Runner.project_now
+
+    async def counted(self: Runner, project: int, run: str) -> bool:
+        projected.append(run)
+        return await original(self, project, run)
+
+    monkeypatch.setattr(Runner, "project_now", counted)
+    assert (await client.run(runs[-1]))["fork_of"] == runs[-2]
+    assert len(projected) < 2 * 60  # those further above are left to the background
+
+
 async def test_snapshots_of_a_fork_s_own_events_hold_the_history_that_it_shares(
     store: PostgresStore, client: AsyncClient
 ):

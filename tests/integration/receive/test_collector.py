@@ -99,7 +99,10 @@ async def test_the_api_describes_itself(client: httpx.AsyncClient):
     assert {"/v1/traces", "/v1/logs", "/v1/metrics", "/v1/content", "/v1/content/missing", "/healthz"} <= set(
         described["paths"]
     )
-    assert (await client.get("/api/v1/docs")).status_code == 200
+    page = await client.get("/api/v1/docs")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert {"default-src 'none'", "connect-src 'self'", "frame-ancestors 'none'"} <= set(policy.split("; "))
 
 
 async def test_while_the_database_is_away_everything_is_a_503(data_dir: Path):

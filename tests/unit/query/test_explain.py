@@ -219,6 +219,30 @@ async def test_an_answer_that_is_none_is_refused(response: httpx.Response):
     assert (refused.value.status, refused.value.code) == (502, "explainer_failed")
 
 
+async def test_a_password_in_its_address_is_told_to_nobody():
+    """Whoever may read may ask for an explanation, and sees why there is none."""
+    api = ModelApi("http://us:hunter2@model/v1", "m", None, httpx.MockTransport(lambda _: httpx.Response(404)))
+    with pytest.raises(Refused) as refused:
+        await anext(api.ask([{"role": "user", "content": "?"}]))
+    assert "hunter2" not in str(refused.value)
+    assert "model/v1" in str(refused.value)
+
+
+async def test_a_redirection_is_not_followed():
+    """What an address inside the operator's network says would come back as an explanation."""
+    elsewhere = httpx.Response(302, headers={"location": "http://169.254.169.254/latest/meta-data"})
+    asked: list[str] = []
+
+    def redirect(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return elsewhere
+
+    with pytest.raises(Refused) as refused:
+        await anext(ModelApi("http://model/v1", "m", None, httpx.MockTransport(redirect)).ask([]))
+    assert refused.value.code == "explainer_failed"
+    assert asked == ["http://model/v1/chat/completions"]
+
+
 async def test_the_key_goes_along_and_nothing_shows_it():
     asked: list[httpx.Request] = []
 

@@ -133,3 +133,9 @@ async def test_a_link_from_elsewhere_may_be_followed():
 )
 async def test_what_writes_needs_a_type_that_no_form_can_send(given: str, body: bytes, status: int, method: str):
     assert (await ask({"content-type": given} if given else {}, method, content=body)).status_code == status
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:x", "127.0.0.1:99999", "[::1"])
+async def test_an_origin_without_a_name_is_no_page_of_a_host_that_cannot_be_read(host: str):
+    answer = await ask({"host": host, "origin": "null"})
+    assert answer.status_code == 403
