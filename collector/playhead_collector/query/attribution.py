@@ -12,8 +12,11 @@ these rules decide, in this order; the first that holds answers:
 | follow_up | a value is from the results that the model had just been given |
 | user_request | values are from a user's words, and none are from results |
 | follow_up | values are from earlier results |
+| agent_message | values are from what another agent said: its plan, its instruction, what it handed over |
+| agent_initiative | values are from the agent's own earlier words |
 | follow_up | the call whose result was just given had some of the same arguments |
 | agent_initiative | the model said, or thought, why |
+| agent_message | another agent had just spoken |
 | unknown | nothing of this holds |
 
 Pure.
@@ -28,13 +31,23 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.query.asked import Asked, scalars
 from playhead_collector.query.contexts import Contexts
-from playhead_collector.query.passages import RESULT, USER, ContextIndex, Hit, Passage, Visible, passages_of, quote
+from playhead_collector.query.passages import (
+    ASSISTANT,
+    RESULT,
+    USER,
+    ContextIndex,
+    Hit,
+    Passage,
+    Visible,
+    passages_of,
+    quote,
+)
 from playhead_collector.query.provenance import Origin, trace
 from playhead_collector.query.turns import ToolRun, Turn, Turns, failure_in
 from playhead_collector.query.words import alike, name_words, words_in
 
 USER_REQUEST, FOLLOW_UP, ERROR_RECOVERY = "user_request", "follow_up", "error_recovery"
-PLAN_STEP, INITIATIVE, UNKNOWN = "plan_step", "agent_initiative", "unknown"
+PLAN_STEP, AGENT_MESSAGE, INITIATIVE, UNKNOWN = "plan_step", "agent_message", "agent_initiative", "unknown"
 _MOST_EVIDENCE = 5
 
 
@@ -68,10 +81,15 @@ class _Told:
     """What was new to the model when it chose: passages, and the message that each is in."""
 
     passages: Sequence[tuple[ev.MessageAdded, Passage]]
+    of_agents: frozenset[ContentRef]
+    """Messages that say in a user's role what another agent had said."""
 
     def of(self, source: str) -> list[tuple[ev.MessageAdded, Passage]]:
-        """Those of a source."""
-        return [each for each in self.passages if each[1].source == source]
+        """Those of a source; what another agent said is an agent's, in whichever role it is told."""
+        return [each for each in self.passages if self._source(each[1]) == source]
+
+    def _source(self, passage: Passage) -> str:
+        return ASSISTANT if passage.source == USER and passage.content in self.of_agents else passage.source
 
 
 def attributions(story: Turns, tools: Iterable[ToolRun]) -> Iterator[Attributed]:
@@ -133,8 +151,10 @@ class _Deciding:
         yield self._user_spoke()
         yield self._from_new_results()
         yield self._from_sources()
+        yield self._from_agents()
         yield self._goes_on()
         yield self._said_why()
+        yield self._agent_spoke()
         yield UNKNOWN, 0.0, "nothing in the context speaks for it", []
 
     def _error(self) -> Answer:
@@ -178,7 +198,7 @@ class _Deciding:
         return None
 
     def _own_wording(self) -> Answer:
-        if any(origin.how != "composed" for origin in self.origins):
+        if any(origin.how not in ("composed", "code") for origin in self.origins) or self._is_told_by_an_agent():
             return None
         if any(self._speaks_of_it(passage.text) for _, passage in self.told.of(USER)):
             return None
@@ -215,6 +235,44 @@ class _Deciding:
             return FOLLOW_UP, 0.7, "values of it are from earlier results", self._hits(from_results)
         return None
 
+    def _from_agents(self) -> Answer:
+        """Values from what an agent said: another one, or this one before."""
+        hits = self._from(ASSISTANT)
+        others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
+        if others:
+            return (
+                AGENT_MESSAGE,
+                0.75,
+                f"values of it are from what {self._named(others[0].passage)} said",
+                (self._hits(others)),
+            )
+        if hits:
+            return INITIATIVE, 0.55, "values of it are from the agent's own earlier words", self._hits(hits)
+        return None
+
+    def _is_told_by_an_agent(self) -> bool:
+        """Whether another agent had just spoken, or values are from what one said."""
+        new = [passage for _, passage in self.told.of(ASSISTANT)]
+        said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
+        return any(self._author(passage) != self.tool.begin.actor for passage in said)
+
+    def _agent_spoke(self) -> Answer:
+        for event, passage in reversed(self.told.of(ASSISTANT)):
+            if self._author(passage) != self.tool.begin.actor:
+                reason = f"{self._named(passage)} had just spoken"
+                return AGENT_MESSAGE, 0.5, reason, [self._whole(event, passage, "assistant")]
+        return None
+
+    def _author(self, passage: Passage) -> str | None:
+        """The agent whose model call put this out, as far as that is recorded; "" for one that is not."""
+        turn = self.story.said.get(passage.text.strip())
+        if turn is None or turn.begin.seq >= self.tool.begin.seq:
+            return ""
+        return turn.begin.actor
+
+    def _named(self, passage: Passage) -> str:
+        return f"the agent {self._author(passage)!r}" if self._author(passage) else "another agent"
+
     def _goes_on(self) -> Answer:
         """The call whose result was just given had some of the same arguments."""
         mine = {value for _, value in self.asked.telling}
@@ -236,7 +294,11 @@ class _Deciding:
     def _from(self, source: str) -> list[Hit]:
         """Where values are from this source, small ones and those by chance apart."""
         telling = [origin for origin in self.origins if origin.confidence >= 0.4]
-        return [hit for origin in telling for hit in origin.evidence[:3] if hit.passage.source == source]
+        hits = [hit for origin in telling for hit in origin.evidence[:3]]
+        return [hit for hit in hits if self._source(hit.passage) == source]
+
+    def _source(self, passage: Passage) -> str:
+        return ASSISTANT if passage.source == USER and is_of_agent(self.story, self.tool, passage) else passage.source
 
     def _hits(self, hits: Sequence[Hit]) -> list[Evidence]:
         return [evidence_of(self.story, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
@@ -275,4 +337,12 @@ def _told(story: Turns, tool: ToolRun) -> _Told:
         message = story.message(event.message)
         if message is not None and event.message is not None:
             found += [(event, passage) for passage in passages_of(event.message, message)]
-    return _Told(found)
+    of_agents = (passage.content for _, passage in found if is_of_agent(story, tool, passage))
+    return _Told(found, frozenset(of_agents))
+
+
+def is_of_agent(story: Turns, tool: ToolRun, passage: Passage) -> bool:
+    """Whether a text is, word for word, what another agent had said before this call: agents are told what others said
+    in a user's role."""
+    turn = story.said.get(passage.text.strip())
+    return turn is not None and turn.begin.seq < tool.begin.seq and turn.begin.actor != tool.begin.actor

@@ -5,6 +5,7 @@ Rules, in this order; the first that holds answers, and `confidence` says how mu
 | the value | stands | source, how |
 |---|---|---|
 | small (under 13, yes/no, true/false) | see `smallness.py`: only beside a word like the argument's own name | any |
+| code or a command | see `source_code.py`: its literals and names are traced | derived, code |
 | a long text or a formula | see `composed.py`: each fact in it is traced | derived, composed |
 | any | in a user's words | user, exact or normalised |
 | a date | in a user's words in another form | derived, date_format, date_range, date_shift |
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from playhead_collector.query import composed, computed, dated, derived, smallness
+from playhead_collector.query import composed, computed, dated, derived, smallness, source_code
 from playhead_collector.query.asked import Asked, Scalar, definition_passage, is_identifier, is_telling
 from playhead_collector.query.derived import Derivation
 from playhead_collector.query.forms import Form, other_forms
@@ -40,6 +41,7 @@ from playhead_collector.query.passages import (
     in_order,
 )
 from playhead_collector.query.reading import readable
+from playhead_collector.query.source_code import Literal
 from playhead_collector.query.subjects import AnotherSubject, Subjects
 from playhead_collector.query.words import fold, plain_number, read_date, read_number, words_in
 
@@ -65,6 +67,7 @@ class Origin:
     last: Hit | None = None
     unfounded: tuple[str, ...] = ()
     another: AnotherSubject | None = None
+    literals: tuple[Literal, ...] = ()
 
     @property
     def sources(self) -> list[str]:
@@ -92,6 +95,8 @@ class _Tracing:
     subjects: Subjects
 
     def origin(self) -> Origin:
+        if isinstance(self.value, str) and source_code.is_code(self.path, self.value):
+            return self._code(self.value)
         if isinstance(self.value, str) and composed.is_composed(self.value):
             return self._text(self.value)
         if smallness.is_small(self.value):
@@ -214,6 +219,19 @@ class _Tracing:
         found = composed.compose(self.index, self.asked, self.path, text)
         source = INVENTED if found.is_baseless else DERIVED
         return self._as(source, "composed", found.confidence, found.note, (), found.hits, tuple(found.unfounded))
+
+    def _code(self, text: str) -> Origin:
+        """Code that somebody else wrote as it stands, or that the model put together from known literals and names."""
+        copied = self._copied()
+        if copied is not None:
+            return copied
+        literals = source_code.literals_of(self.index, self.asked, self.path, text)
+        hits = tuple(dict.fromkeys(each.hit for each in literals if each.hit is not None))
+        nowhere = tuple(each.text for each in literals if each.hit is None)
+        known = len(literals) - len(nowhere)
+        note = f"code that the model wrote; {known} of its {len(literals)} literals and names are in the context"
+        sure = round(0.9 * known / len(literals), 2) if literals else 0.4
+        return replace(self._as(DERIVED, "code", sure, note, (), hits, nowhere), literals=tuple(literals))
 
     def _copied(self) -> Origin | None:
         """A long text that somebody else wrote as it stands."""

@@ -70,6 +70,8 @@ class Turns:
     """Where each content entered the run."""
     results: dict[tuple[ContentRef, int], ToolRun] = field(default_factory=dict[tuple[ContentRef, int], ToolRun])
     """The tool call that a part of a message is the result of."""
+    said: dict[str, Turn] = field(default_factory=dict[str, Turn])
+    """The model call that first said a text.  What an agent said may be told to another one in a user's role."""
     steps: list[Step] = field(default_factory=list[Step])
     """Of all plans that were written down, in order."""
     _definitions: dict[ContentRef, dict[str, Definition]] = field(
@@ -181,6 +183,8 @@ class _Telling:
     def _said(self, turn: Turn, message: Message) -> None:
         texts = [part for part in message["parts"] if part.get("type") == "text"]
         turn.said += message_text({**message, "parts": texts})
+        if turn.said.strip():
+            self.story.said.setdefault(turn.said.strip(), turn)
         for part in message["parts"]:
             if part.get("type") == "tool_call":
                 name, call_id = str(part.get("name") or ""), part.get("id")

@@ -100,6 +100,7 @@ def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
         "first": origin.first and place_answer(story, origin.first, upto),
         "last": origin.last and place_answer(story, origin.last, upto, last=True),
         "unfounded": list(origin.unfounded),
+        "literals": [{"text": each.text, "source": each.source} for each in origin.literals],
         "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
     }
 

@@ -34,6 +34,13 @@ class AnotherSubject(TypedDict):
     others: list[str]
 
 
+class LiteralOrigin(TypedDict):
+    """A literal or name of code that a model wrote, and who said it; invented: nobody."""
+
+    text: str
+    source: str
+
+
 class ValueOrigin(TypedDict):
     """Where a value in a call's arguments is from; `path` is like `flights[0].date`.
 
@@ -54,6 +61,7 @@ class ValueOrigin(TypedDict):
     first: Place | None
     last: Place | None
     unfounded: list[str]
+    literals: list[LiteralOrigin]
     another_subject: AnotherSubject | None
 
 
@@ -72,7 +80,8 @@ class Evidence(TypedDict):
 class Attribution(TypedDict):
     """Why a tool was called.
 
-    `kind` is user_request, follow_up, error_recovery, plan_step, agent_initiative or unknown.  `decided_at` is the end
+    `kind` is user_request, follow_up, error_recovery, plan_step, agent_message, agent_initiative or unknown.
+    `decided_at` is the end
     of the model call that asked for it, null when code called it by itself.  `arguments` are those that the model
     chose.  `suspects`: paths of values that come from nowhere, or are another one's.
     """

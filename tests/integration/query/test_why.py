@@ -22,7 +22,7 @@ from playhead_collector.store.postgres import connect
 from tests.integration.query.recorded import MS, START_NS, Recorder, conversation
 
 SOURCES = {"user", "tool_result", "assistant", "system", "definition", "derived", "invented"}
-KINDS = {"user_request", "follow_up", "error_recovery", "plan_step", "agent_initiative", "unknown"}
+KINDS = {"user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"}
 DATA = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", Path(__file__).parents[3] / ".." / "shared" / "data"))
 RECORDED = DATA / "tau-airline-gpt-4o.json"
 RUNS = 12  # of the recorded ones: enough to meet every rule, few enough to be quick

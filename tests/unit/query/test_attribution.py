@@ -1,9 +1,12 @@
 """Why a tool was called: a labelled run for each kind."""
 
+from dataclasses import replace
+
 import pytest
 
 from playhead.model import event as ev
 from playhead.model.answers_why import Attribution
+from playhead.model.message import text_message
 from playhead_collector.errors import Refused
 from playhead_collector.query.why import answer_attribution, list_attributions
 from tests.unit.query.chat import Chat
@@ -158,3 +161,35 @@ async def test_after_a_cut_dropped_messages_are_no_source(chat: Chat):
     chat.user("go on")
     chat.asks("use", {"code": "AB12CD"}, "used")
     assert (await last(chat))["suspects"] == ["code"]
+
+
+async def test_values_from_another_agent_s_plan_are_from_that_agent(chat: Chat):
+    chat.new.append(text_message("assistant", "Plan: WebSurfer opens https://example.org/HAT139 and reads the table."))
+    chat.asks("open_page", {"url": "https://example.org/HAT139"}, "a table")
+    why = await last(chat)
+    assert (why["kind"], why["confidence"]) == ("agent_message", 0.75)
+    assert why["values"][0]["source"] == "assistant"
+    assert why["evidence"][0]["quote"].startswith("Plan: WebSurfer opens")
+
+
+async def test_an_agent_that_had_just_spoken_is_the_reason_for_a_call_without_values(chat: Chat):
+    chat.new.append(text_message("assistant", "Look at the page, please."))
+    chat.asks("page_down", {}, "more")
+    assert (await last(chat))["kind"] == "agent_message"
+
+
+async def test_values_from_the_agent_s_own_words_are_its_own_initiative(chat: Chat):
+    chat.says("I will look into HAT139 next.")
+    chat.asks("look_up", {"flight": "HAT139"}, "on time")
+    assert (await last(chat))["kind"] == "agent_initiative"
+
+
+async def test_what_another_agent_said_is_not_a_user_s_request_when_it_is_handed_over_in_a_user_s_role(chat: Chat):
+    chat.says("Open https://example.org/HAT139 and read it.")
+    chat.thread.clear()
+    chat.user("Open https://example.org/HAT139 and read it.")
+    for place, event in enumerate(chat.events):
+        chat.events[place] = replace(event, actor="planner")
+    chat.asks("open_page", {"url": "https://example.org/HAT139"}, "a table")
+    why = await last(chat)
+    assert (why["kind"], "planner" in why["reason"]) == ("agent_message", True)
