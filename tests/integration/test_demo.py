@@ -24,6 +24,7 @@ def temporary() -> Iterator[Path]:
     """Everything temporary of a demo goes here, so that what is left of it can be found."""
     # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
     folder = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
+    folder.chmod(0o711)  # as /tmp itself: as root, Postgres runs as an account that has to pass
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -279,6 +279,20 @@ def _release(run: Swept) -> Iterator[Question]:
         yield Question(run.path("/lease"), {"holder": holder}, holds=lambda body, released=released: body == released)
 
 
+def _keys(run: Swept) -> Iterator[Question]:
+    """None is made here: from then on every question would need one."""
+    yield Question(f"{PREFIX}/keys", holds=lambda body: body == {"items": []})
+
+
+def _new_key(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/keys", status=409, body={"name": "ci", "scopes": ["read"]})
+    yield Question(f"{PREFIX}/keys", status=422, body={"name": "ci", "scopes": []})
+
+
+def _revoke(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/keys/1", status=404)
+
+
 def _explain(run: Swept) -> Iterator[Question]:
     """Nobody has set a model that could."""
     yield Question(run.path("/explain"), status=409, body={})
@@ -322,6 +336,9 @@ def _compare(run: Swept) -> Iterator[Question]:
 
 _COMPRESSED = ("context_compressed",)
 RULES: dict[str, Rule] = {
+    "get /keys": _keys,
+    "post /keys": _new_key,
+    "delete /keys/{number}": _revoke,
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],
     "get /runs/{run}/events": _page("/events"),
