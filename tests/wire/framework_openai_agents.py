@@ -39,6 +39,8 @@ def look_up(order: str, verbose: bool = False) -> dict[str, str]:
         verbose: Whether to say everything.
     """
     effect(f"look_up {order}")
+    if "broken" in VARIANT:
+        raise LookupError(f"no order {order}")
     return {"order": order, "status": "delayed"}
 
 

@@ -189,6 +189,16 @@ def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> 
         _end(span)
 
 
+def note_error(span: ObservedSpan, raised: BaseException) -> None:
+    """The call raised, and a framework makes a result of that: it has failed, and `finish` records what it gave."""
+    try:
+        if span.run.recorded and not span.silent:
+            _describe_error(span, raised)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"record the error of {span.name!r}", error)
+
+
 def abort(
     span: ObservedSpan,
     output_name: str | None = None,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import wrapt
 
-from playhead.api.calls import detach, enter
+from playhead.api.calls import current_span, detach, enter, note_error
 from playhead.api.guard import swallowed
 from playhead.capture.frameworks import (
     Begin,
@@ -32,6 +32,12 @@ def _patch_tool(module: Any) -> None:
     if "__slots__" in vars(module.FunctionTool):
         raise TypeError("this version's tools have no place for what they do when called")
     module.FunctionTool.on_invoke_tool = _OnInvokeTool()
+    if hasattr(module, _SWALLOWS):
+        wrap(module, _SWALLOWS, _swallowed)
+
+
+# Given what a tool raised, makes the text that the model gets instead.
+_SWALLOWS = "maybe_invoke_function_tool_failure_error_function"
 
 
 def _patch_run(module: Any) -> None:
@@ -99,6 +105,23 @@ def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
     return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
+
+
+async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    told = await wrapped(*args, **kwargs)
+    if told is not None:  # else the framework raises it
+        _note_error(**kwargs)
+    return told
+
+
+@quietly
+def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
+    """The tool's call has failed, though it returns a text; a function under `@observe` has said so already."""
+    span = current_span()
+    if span is None or not _agents.on or span.kind != "tool":
+        return
+    if span.attributes.get(names.TOOL_CALL_ID) == getattr(context, "tool_call_id", None):
+        note_error(span, error)
 
 
 def _read(arguments: str) -> dict[str, Any]:

@@ -137,7 +137,9 @@ def _outcome(span: Span) -> Outcome:
     # A cancelled call was not answered; one whose reader stopped reading was, as far as anybody wanted to know.
     if span.end_ns is None or span.attributes.get(names.OUTCOME) == "cancelled":
         return Outcome.IN_DOUBT
-    return Outcome.FAILED if span.status == STATUS_ERROR else Outcome.COMPLETED
+    # A framework may make a result of what a tool raised: that result is what the program got.
+    raised = span.status == STATUS_ERROR and names.TOOL_RESULT_REF not in span.attributes
+    return Outcome.FAILED if raised else Outcome.COMPLETED
 
 
 def _ended(attributes: Mapping[str, Any]) -> tuple[int, int]:
