@@ -6,8 +6,8 @@ plus what that one put out.  Messages are told apart by their place in a thread,
 of what is new, however long the conversation.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from playhead.model.ref import ContentRef
@@ -53,13 +53,10 @@ class _Declared:
     gone: set[ContentRef]
 
 
-def _again(fresh: list[ThreadNode], unsent: list[ThreadNode]) -> int:
-    """How many messages at the beginning are among those that were put out, but did not come back in their places."""
-    left, again = [node.message for node in unsent], 0
-    while left and again < len(fresh) and fresh[again].message in left:
-        left.remove(fresh[again].message)
-        again += 1
-    return again
+def _not_put_out(fresh: list[ThreadNode], unsent: Sequence[ThreadNode]) -> list[ThreadNode]:
+    """Those that are not an output that was sent back, in whatever place."""
+    change = compare([node.message for node in unsent], [node.message for node in fresh], 0)
+    return [fresh[place] for place in change.came]
 
 
 class Conversations:
@@ -73,6 +70,7 @@ class Conversations:
         # The lineage that brought a node last; it may have moved on, so ask it (`has`).
         self._holder: dict[ContentRef, Lineage] = {}
         self._of_actor: dict[str | None, dict[int, Lineage]] = {}
+        self._last: dict[str | None, Lineage] = {}  # of each agent, those used last at the end
         self._open: dict[str, Lineage] = {}
         self._said: list[ContentRef] = []
         self._declared: list[_Declared] = []
@@ -85,8 +83,10 @@ class Conversations:
         fresh, at = walked
         holder = None if at is None else self._holder[at.ref]
         if holder is not None and at is not None and holder.has(at) and at.depth >= holder.asked:
-            return self._append(span_id, holder, actor, fresh, at, tokens)
-        return self._cut_or_begin(span_id, actor, fresh, at, tokens)
+            entered = self._append(span_id, holder, actor, fresh, at, tokens)
+        else:
+            entered = self._cut_or_begin(span_id, actor, fresh, at, tokens)
+        return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
 
     def leave(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
         """A call ends; returns its output messages."""
@@ -137,14 +137,14 @@ class Conversations:
         tokens: int | None,
     ) -> Entered:
         """The input continues the end of a lineage, somewhere from its last input to its last output."""
+        # Of several outputs some may be left out or written anew: those that are sent back as they were are not new.
+        new = fresh if lineage.open else _not_put_out(fresh, lineage.path[at.depth :])
         if lineage.open or lineage.actor != actor:  # a call beside that one, or another agent: a branch
             self._use(span_id, Lineage(actor, [*lineage.path[: at.depth], *fresh]), tokens, fresh)
-            return Entered(fresh)
-        # Of several outputs some may be left out: those that are sent back are not new.
-        again = _again(fresh, lineage.path[at.depth :])
+            return Entered(new)
         lineage.path[at.depth :] = fresh
         self._use(span_id, lineage, tokens, fresh)
-        return Entered(fresh[again:])
+        return Entered(new)
 
     def _cut_or_begin(
         self, span_id: str, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None, tokens: int | None
@@ -174,6 +174,21 @@ class Conversations:
         if verdict is None or self._was_declared(survey):
             return None
         return Cut(lineage.path[lineage.asked - 1].ref, survey.kept(), verdict, lineage.tokens)
+
+    def _not_handed_over(self, lineage: Lineage, new: list[ThreadNode]) -> list[ThreadNode]:
+        """What is new although another agent's conversation goes on in this one, under other instructions: all but what
+        that one was told and has answered."""
+        messages = {node.message for node in new if not self._is_system(node)}
+        for other in islice(reversed(self._last.values()), _LOOK_BACK if messages else 0):
+            answers = other.path[other.asked :]
+            if other is lineage or other.open or not any(node.message in messages for node in answers):
+                continue
+            told = {node.message for node in lineage.path if not self._is_system(node)}
+            if any(node.message in told for node in other.path[: other.asked]):
+                change = compare([node.message for node in other.path], [node.message for node in lineage.path], 0)
+                came = {lineage.path[place].ref for place in change.came}
+                return [node for node in new if node.ref in came]
+        return new
 
     def _was_declared(self, survey: Survey) -> bool:
         refs, gone = {node.ref for node in survey.after}, {survey.change.before[place] for place in survey.change.went}
@@ -226,6 +241,8 @@ class Conversations:
         mine = self._of_actor.setdefault(lineage.actor, {})
         mine.pop(id(lineage), None)
         mine[id(lineage)] = lineage
+        self._last.pop(lineage.actor, None)
+        self._last[lineage.actor] = lineage
         self._hold(lineage, fresh)
         self._hold(lineage, lineage.path[-1:])
 
