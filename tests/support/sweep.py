@@ -80,10 +80,10 @@ Rule = Callable[[Swept], Iterable[Question]]
 
 
 def forgotten(description: dict[str, Any]) -> set[str]:
-    """Operations without a rule, and rules without an operation."""
+    """Operations without a rule, and rules without an operation; those on keys are no questions about runs."""
     paths = ((path, methods) for path, methods in description["paths"].items() if path.startswith(PREFIX))
     operations = {f"{method} {path.removeprefix(PREFIX)}" for path, methods in paths for method in methods}
-    return operations ^ RULES.keys()
+    return {operation for operation in operations if " /keys" not in operation} ^ RULES.keys()
 
 
 def sweep(

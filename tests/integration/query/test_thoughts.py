@@ -74,6 +74,7 @@ async def test_a_run_without_usage_is_estimated_by_what_others_of_the_project_re
     for name in (names.INPUT_TOKENS, names.OUTPUT_TOKENS):
         del span.attributes[name]
     await store.ingest(PROJECT, silent.batch())
+    await client.tokens(RUN)  # whose events are there from now on
     timeline = await client.tokens(SILENT)
     assert (timeline["models"][0]["calibration"] or {}).get("scope") == "project"
     called = next(point for point in timeline["items"] if point["kind"] == "llm_called")
