@@ -1,6 +1,6 @@
 """[query]: what a tool's result says went wrong, though the tool returned.  Pure.
 
-Structure first: fields of a JSON object, exit codes, tracebacks at the start of a line; then how error messages begin.
+Structure first: fields of a JSON object, exit codes, tracebacks that a text ends in; then how error messages begin.
 """
 
 import json
@@ -16,11 +16,15 @@ _EXIT = re.compile(
     re.IGNORECASE,
 )
 _TRACEBACK = re.compile(r"^[ \t]{0,8}+Traceback \(most recent call last\)", re.MULTILINE)
+# How many lines may follow a traceback's last: what is longer is a log that goes on, which was only read.
+_AFTER_TRACEBACK = 2
 _BEGINS = re.compile(
-    r"\s{0,64}+[\"']?(?:traceback\b|(?:\w{0,64}error|\w{0,64}exception|failed|failure)"
+    r"\s{0,64}+[\"']?(?:traceback\b|fatal: |"
+    r"(?!(?:failed|failures?|errors?)[:= ]{1,3}0\b)(?:\w{0,64}error|\w{0,64}exception|failed|failure)"
     r"(?:[ \t]{0,2}[:(!\[.\"']|\s{0,8}\Z| \d| (?:occurred|while|during|when|in|on|at|to|from|code|with|executing|"
     r"running|calling|parsing|reading|writing|fetching|loading|connecting|processing|invoking)\b))"
-    r"|\s{0,64}+an error occurred\b",
+    r"|\s{0,64}+an error occurred\b|\s{0,64}+(?:the )?(?:tool|command|call|request|operation)(?: call)? failed\b"
+    r"|[^\n]{0,200}: (?:no such file or directory|command not found|permission denied|not a directory)\s{0,8}\Z",
     re.IGNORECASE,
 )
 _CUT_OBJECT = re.compile(r'\s{0,64}+\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")')
@@ -32,14 +36,24 @@ def failure_told(text: str) -> str | None:
 
 
 def _tells(text: str) -> bool:
-    if text.lstrip()[:1] == "{":
-        fields = _object(text)
-        return _CUT_OBJECT.match(text) is not None if fields is None else _fields_tell(fields)
+    if text.lstrip()[:1] == "{" and (fields := _object(text)) is not None:
+        return _fields_tell(fields)
     # What a command put out may tell of anything in its middle; how it ended stands at either end.
-    ends = (text[:_LONGEST], text[-_LONGEST:])
-    if any(int(code) != 0 for end in ends for code in _EXIT.findall(end)):
+    codes = {int(code) for end in (text[:_LONGEST], text[-_LONGEST:]) for code in _EXIT.findall(end)}
+    if codes - {0} or _BEGINS.match(text) is not None or _CUT_OBJECT.match(text) is not None:
         return True
-    return _BEGINS.match(text) is not None or _TRACEBACK.search(text) is not None
+    return not codes and _ends_in_traceback(text)
+
+
+def _ends_in_traceback(text: str) -> bool:
+    """Whether the last traceback is how the text ends: a log that holds one goes on after it."""
+    last = None
+    for last in _TRACEBACK.finditer(text):  # noqa: B007 - the last one
+        pass
+    if last is None:
+        return False
+    following = [line for line in text[last.end() :].splitlines() if line.strip() and not line[0].isspace()]
+    return len(following) <= 1 + _AFTER_TRACEBACK
 
 
 def _object(text: str) -> dict[str, Any] | None:

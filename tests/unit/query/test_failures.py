@@ -20,6 +20,10 @@ FAILURES = (
     "Process exited. exit status 127",
     "$ python a.py\nTraceback (most recent call last):\n  File",
     '{"error": "cut in the mid',
+    '{"returncode": 1, "stdout": "", "stderr": "cut in the mid',
+    "fatal: not a git repository",
+    "stat: cannot statx 'nowhere': No such file or directory",
+    "The tool failed: KeyError: 'order'",
 )
 NO_FAILURES = (
     "Error bars are shown in the plot.",
@@ -32,6 +36,9 @@ NO_FAILURES = (
     '{"status": "failed over to the second region"}',
     "The word Traceback (most recent call last) begins what Python prints",
     "No errors were found.",
+    "Failed: 0, passed: 12",
+    "exitcode: 0 (execution succeeded)\nCode output: Log\nTraceback (most recent call last):\n  File\nValueError: bad",
+    "started\nTraceback (most recent call last):\n  File\nValueError: bad\nrestarted\nready\nstopped",
     "",
     "[]",
 )
