@@ -6,6 +6,7 @@ throughout, and /healthz had its p99 below 250 ms. tests/integration/receive/tes
 
 import argparse
 import asyncio
+import math
 import sys
 from urllib.parse import urlsplit
 
@@ -22,8 +23,11 @@ def main() -> int:
     options.add_argument("--requests", type=int, default=1_000_000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--connections", type=int, default=16)
+    options.add_argument(
+        "--seconds", type=float, default=math.inf, help="stop after this long, and say how many it was"
+    )
     given = options.parse_args()
-    seen = run(given.requests, given.seed, given.connections)
+    seen = run(given.requests, given.seed, given.connections, given.seconds)
     print(f"{seen.sent:,} requests, answers {dict(seen.statuses.most_common())}")
     print(f"memory {seen.peak_bytes / 1e6:.0f} MB at most; /healthz p50 {seen.probe(0.5) * 1e3:.0f} ms, p99 ", end="")
     print(f"{seen.probe(0.99) * 1e3:.0f} ms, worst {seen.probe(1) * 1e3:.0f} ms of {len(seen.probes):,}")
@@ -32,14 +36,14 @@ def main() -> int:
     return 0 if holds(seen) else 1
 
 
-def run(count: int, seed: int, connections: int = 16) -> Observed:
+def run(count: int, seed: int, connections: int = 16, seconds: float = math.inf) -> Observed:
     """A collector of its own, with a few runs to ask about."""
     with CollectorProcess(env={"PLAYHEAD_SEAL_AFTER_SECONDS": "1"}) as collector:
         runs = [MadeUpRun(5) for _ in range(5)]
         send(collector.url, runs)
         port = urlsplit(collector.url).port or 0
         hostile = requests(seed, [run.run for run in runs])
-        seen = asyncio.run(attack(port, collector.pid, hostile, count, connections=connections))
+        seen = asyncio.run(attack(port, collector.pid, hostile, count, connections=connections, seconds=seconds))
         if "Traceback" in collector.log():
             print(collector.log()[-10_000:], file=sys.stderr)
     return seen

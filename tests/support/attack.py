@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -33,15 +34,19 @@ class Observed:
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-async def attack(port: int, pid: int, hostile: Iterator[Hostile], count: int, *, connections: int = 16) -> Observed:
-    """Sends `count` requests over that many connections at a time, each of which goes on until it is closed."""
+async def attack(
+    port: int, pid: int, hostile: Iterator[Hostile], count: int, *, connections: int = 16, seconds: float = math.inf
+) -> Observed:
+    """Sends `count` requests, or as many as fit into `seconds`, over that many connections at a time, each of which
+    goes on until it is closed."""
     seen = Observed()
+    until = asyncio.get_running_loop().time() + seconds
     pipe = asyncio.subprocess.PIPE
     command = [sys.executable, "-m", "tests.support.probe", str(port)]
     prober = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, cwd=_ROOT)
     measuring = asyncio.create_task(_measure(pid, seen))
     try:
-        await asyncio.gather(*(_send(port, hostile, count, seen) for _ in range(connections)))
+        await asyncio.gather(*(_send(port, hostile, count, until, seen) for _ in range(connections)))
     finally:
         measuring.cancel()
         said, _ = await prober.communicate(b"\n")
@@ -50,10 +55,11 @@ async def attack(port: int, pid: int, hostile: Iterator[Hostile], count: int, *,
     return seen
 
 
-async def _send(port: int, hostile: Iterator[Hostile], count: int, seen: Observed) -> None:
+async def _send(port: int, hostile: Iterator[Hostile], count: int, until: float, seen: Observed) -> None:
+    clock = asyncio.get_running_loop().time
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     try:
-        while seen.sent < count:
+        while seen.sent < count and clock() < until:
             seen.sent += 1
             request = next(hostile)
             try:
