@@ -30,6 +30,7 @@ from playhead.api.values import now
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure, counters, flush, shutdown
 from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
+from playhead.replay.policy import RERUN
 from playhead.rewind import fork, resume
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0"
 
 __all__ = [
+    "RERUN",
     "AsyncClient",
     "Client",
     "InDoubt",

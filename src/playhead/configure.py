@@ -27,6 +27,7 @@ from playhead.api.port import Redact, place
 from playhead.api.port import recorder as recorder_in_use
 from playhead.api.values import record_everywhere
 from playhead.errors import PlayheadError
+from playhead.export.cursor import is_delivered
 from playhead.export.ship import Shipper
 from playhead.journal.journal import Journal
 from playhead.journal.recorder import JournalRecorder
@@ -133,8 +134,11 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
         recording = _Process.recording
         if recording is not None:
             recording.lanes += lanes
-            if recording.shipper is not None:
+            if recording.has_shipper and recording.shipper is not None:
                 recording.shipper.deliver_too(lanes)
+            elif not all(is_delivered(lane) for lane in lanes):
+                # A run that has completed records nothing when it is asked for its results, so nothing else starts it.
+                recording.journal.on_append()
     except Exception as error:  # noqa: BLE001 - the guard
         swallowed("deliver what dead processes have left", error)
 

@@ -33,7 +33,7 @@ def resume(
     completed: Completed = "raise",
     renamed: Mapping[str, str] | None = None,
     in_doubt: OnDoubt = "raise",
-    outcomes: Mapping[int | str, Any] | None = None,
+    outcomes: Mapping[int, Any] | Mapping[str, Any] | Mapping[int | str, Any] | None = None,
     force: bool = False,
 ) -> Rewound:
     """Run the same code again: `with playhead.resume(run_id) as run: agent("task")`.
@@ -49,8 +49,8 @@ def resume(
     paths of observed functions that have another name or place now: `{"trip/plan": "trip/make_plan"}`.
 
     `in_doubt`, where a tool had begun when the process died: "raise" (InDoubt), "rerun", or a function of the call that
-    gives its outcome; models and tools declared idempotent are called again.  `outcomes` are outcomes by seq, event id,
-    or function (`pay#2`).
+    gives its outcome, or `playhead.RERUN` (the call's `idempotency_key` is the tool's); models and tools declared
+    idempotent are called again.  `outcomes` are outcomes by seq, event id, or function (`pay#2`).
 
     An outcome is `{"result": value}`, `{"error": text or exception}`, or a plain value; for a model `{"message": ...}`
     in the provider's form, or a text.  `force` resumes a run that another process still runs, or goes on with; that

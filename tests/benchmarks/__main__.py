@@ -22,8 +22,8 @@ _FAMILIES = {
     "killed:measure": ("R1",),
     "durable.matrix:measure": ("MATRIX",),
 }
-# Takes many minutes, and is measured only when it is named.
-_ON_REQUEST = {"sweep:measure": ("SWEEP",)}
+# These take many minutes, and are measured only when they are named.
+_ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",)}
 _LATER = {
     "I2": "foreign spans", "I3": "overload", "Q3": "runs list",
 }  # fmt: skip

@@ -8,6 +8,7 @@ import playhead
 
 def test_the_public_names_are_these():
     assert playhead.__all__ == [
+        "RERUN",
         "AsyncClient",
         "Client",
         "InDoubt",

@@ -4,12 +4,13 @@ A run that is not replayed has none, and pays one comparison per call for it.
 """
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from playhead.api.flow import has_event_loop, is_alone
+from playhead.api.patience import Patience
 from playhead.model import names
 from playhead.model.ref import ContentRef
 
@@ -79,7 +80,12 @@ class Replay(Protocol):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
     patience_seconds: float
-    """How long a call may wait while `is_undecided`."""
+    """How long a call may wait while `is_undecided`: see `api.patience`."""
+
+    @property
+    def progress(self) -> int:
+        """Another number when a branch has done something since: `is_undecided` may say something else then."""
+        ...
 
     def is_undecided(self, span: "ObservedSpan") -> bool:
         """Whether the answer depends on which calls other branches make: the caller may wait, and then ask."""
@@ -118,9 +124,14 @@ async def _waited(replay: Replay, span: "ObservedSpan") -> bool:
     """Whether it was possible to wait until the answer is decided, or for as long as it may be waited for."""
     if not (has_event_loop() and replay.is_undecided(span)):
         return False
-    until = time.monotonic() + replay.patience_seconds
-    while replay.is_undecided(span) and not is_alone() and time.monotonic() < until:  # noqa: ASYNC110 - threads come, too
+    progress = replay.progress
+    patience = Patience(replay.patience_seconds, progress)
+    while not is_alone() and patience.lasts(replay.progress):
         await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+        if replay.progress != progress:  # else the verdict is the same, and many that wait must not keep the loop busy
+            progress = replay.progress
+            if not replay.is_undecided(span):
+                break
     return True
 
 
@@ -132,11 +143,12 @@ def answered(span: "ObservedSpan", restore: Restore | None = None) -> Answer | N
     return replay.answer(span, restore)
 
 
-def call_identity(span: "ObservedSpan") -> str:
-    """Says the same of a call in every attempt of its run, and of no other call: its key, and its arguments.
+def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:
+    """The same for a call in every attempt of its run, and for no other call, from its key and its arguments.
 
     A call that is executed again has the recorded call's key, however late it comes this time; a call that the record
     does not have gets a key that the record does not have.
     """
-    arguments = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)
-    return f"{span.run.id} {span.attributes.get(names.CALL_KEY, '')} {arguments}"
+    arguments = attributes.get(names.TOOL_ARGUMENTS_REF) or attributes.get(names.INPUT_REF)
+    identity = f"{run_id} {attributes.get(names.CALL_KEY, '')} {arguments}"
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]

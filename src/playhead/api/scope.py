@@ -4,7 +4,6 @@ Outside a run these do nothing: a library may call them whether or not somebody 
 """
 
 import functools
-import hashlib
 import inspect
 import sys
 import time
@@ -21,7 +20,7 @@ from playhead.api.entered import Entered
 from playhead.api.flow import enter_flow, flow_here, leave_flow
 from playhead.api.guard import swallowed
 from playhead.api.port import Frames, Recorder, Redact, recorder
-from playhead.api.replaying import call_identity
+from playhead.api.replaying import idempotency_key_of
 from playhead.api.run import about
 from playhead.api.span import ObservedSpan
 from playhead.api.values import kinds_of, record_values
@@ -160,7 +159,7 @@ def idempotency_key() -> str | None:
     span = current_span()
     if span is None:
         return None
-    return hashlib.sha256(call_identity(span).encode()).hexdigest()[:32]
+    return idempotency_key_of(span.run.id, span.attributes)
 
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:

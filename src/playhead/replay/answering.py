@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from playhead.api.calls import tell_after_all, tell_enclosing
-from playhead.api.flow import Flow, in_event_loop, is_alone
+from playhead.api.flow import in_event_loop, is_alone
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import warn_once
 from playhead.api.replaying import Answer, Restore
@@ -19,16 +19,16 @@ from playhead.api.span import ObservedSpan
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
-from playhead.model.span import LogEvent
-from playhead.replay.calls import Outcome, Question, RecordedCall, place_of, question_of
+from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of
 from playhead.replay.divergence import diverged
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.enclosing import Enclosing
-from playhead.replay.identity import CallKeys, adopt, is_live
+from playhead.replay.identity import CallKeys, adopt, asked, is_live, is_shared
 from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
 from playhead.replay.nesting import FOREVER, Nesting
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
+    RERUN,
     Policy,
     Told,
     Tools,
@@ -82,7 +82,7 @@ class RecordReplay:
         self._nesting = Nesting(calls, FOREVER if same_run else upto)
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
-        shared = [entry for entry in record.logs if same_run or _is_shared(entry, upto)]
+        shared = [entry for entry in record.logs if same_run or is_shared(entry, upto)]
         # The calls that run again may have ids of their own: what was said in them is found by where they stand.
         self._logs = Counter(
             (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or ""))) for entry in shared
@@ -101,9 +101,14 @@ class RecordReplay:
 
     # --- api.replaying.Replay -----------------------------------------------------------------------------------------
 
+    @property
+    def progress(self) -> int:
+        """Another number when a branch has done something."""
+        return self._answerable.progress
+
     def is_undecided(self, span: ObservedSpan) -> bool:
         """Whether the verdict depends on which other branches come."""
-        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*_asked(span))
+        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*asked(span))
 
     def answer(self, span: ObservedSpan, restore: Restore | None, *, waited: bool = False) -> Answer | None:
         """The recorded answer; None: execute the call.  Raises RunStopped, and from then on for every call: a program
@@ -126,6 +131,7 @@ class RecordReplay:
         call = None if is_live(span) else self._enclosing.take(span)
         if call is not None and span.flow is not None and any(call.question):
             self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
+        self._answerable.stir()
         if said is not None and said.span_id is not None and not is_live(span):
             span.span_id = int(said.span_id, 16)
         elif call is not None:
@@ -204,7 +210,7 @@ class RecordReplay:
     def _verdict(self, span: ObservedSpan, *, waited: bool) -> Match:
         """Waits, for a while, where another branch may still come for what is left, and waiting holds up nobody."""
         waits = not (waited or in_event_loop())
-        verdict = self._answerable.match(*_asked(span), patience_seconds=self.patience_seconds if waits else 0)
+        verdict = self._answerable.match(*asked(span), patience_seconds=self.patience_seconds if waits else 0)
         if isinstance(verdict, Diverged) and not (waited or waits) and verdict.certainty is Certainty.POSSIBLE:
             # A synchronous call in a task: nobody else can come while it waits.
             verdict = verdict if is_alone() else Beyond()
@@ -221,11 +227,13 @@ class RecordReplay:
 
     def _found(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
         outcome = self.policy.outcomes.pop(call.span.span_id, _NOTHING)
-        if outcome is not _NOTHING:
+        if outcome is not _NOTHING and outcome is not RERUN:
             self._cover(span, call)
             return self._given(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
-            return self._in_doubt(span, call, restore, None)
+            return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
+        if outcome is RERUN:
+            return self._live(span, again=call)
         return self._recorded_answer(span, call, restore)
 
     def _recorded_answer(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
@@ -255,18 +263,18 @@ class RecordReplay:
         log.warning("the code of %s has changed since it was recorded: its recorded results are given", span.name)
 
     def _in_doubt(
-        self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None
+        self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None, *, again: bool = False
     ) -> Answer | None:
         if self._completed_run is not None:
             what = f"{call.place} was executed, and what came of it cannot be given back ({why or 'it was cancelled'})"
             raise InDoubt(completed_run_sentence(self._completed_run, what, call.span.span_id))
         with self._mutex:
             self.told.in_doubt.append(call.place)
-        if call.kind not in _HARMLESS and not span.attributes.get(names.IDEMPOTENT):
+        if call.kind not in _HARMLESS and not span.attributes.get(names.IDEMPOTENT) and not again:
             how = self.policy.in_doubt
-            if callable(how):
+            if callable(how) and (outcome := how(call)) is not RERUN:
                 self._cover(span, call)
-                return self._given(span, how(call), call, restore)
+                return self._given(span, outcome, call, restore)
             if how == "raise":
                 raise InDoubt(in_doubt_sentence(call, self._arguments(span), why))
         if why is not None:
@@ -315,6 +323,7 @@ class RecordReplay:
         tools = self.policy.tools
         if span.kind == "tool" and tools != "live":
             return self._without_executing(span, tools)
+        self._answerable.stir()
         with self._mutex:
             self.told.live += 1
         if self._same_run:
@@ -386,11 +395,3 @@ class RecordReplay:
             return None
         content = WithRecent(self.record, span.frames).content(ref)
         return None if content is None else value_of(content)
-
-
-def _is_shared(entry: LogEvent, upto: int) -> bool:
-    return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto
-
-
-def _asked(span: ObservedSpan) -> tuple[str, Question, Flow | None]:
-    return place_of(span.attributes), question_of(span.attributes), span.flow

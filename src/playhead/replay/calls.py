@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from playhead.api.replaying import idempotency_key_of
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Span
@@ -48,6 +49,11 @@ class RecordedCall:
     def key(self) -> str:
         """Its place, and which call with that place it is."""
         return str(self.span.attributes.get(names.CALL_KEY, ""))
+
+    @property
+    def idempotency_key(self) -> str:
+        """What `playhead.idempotency_key()` gave in it, and gives when it is executed again: to look for its effect."""
+        return idempotency_key_of(str(self.span.attributes.get(names.RUN_ID, "")), self.span.attributes)
 
     @property
     def is_settled(self) -> bool:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
+from playhead.api.flow import Flow
 from playhead.api.forks import fork_safe_lock
 from playhead.api.span import ObservedSpan
 from playhead.model import names
-from playhead.replay.calls import RecordedCall
+from playhead.model.span import LogEvent
+from playhead.replay.calls import Question, RecordedCall, place_of, question_of
 
 
 def adopt(span: ObservedSpan, call: RecordedCall) -> None:
@@ -45,3 +47,13 @@ class CallKeys:
         with self._mutex:
             number = self._numbers[place] = self._numbers.get(place, 0) + 1
         return f"{place}#{number}"
+
+
+def asked(span: ObservedSpan) -> tuple[str, Question, Flow | None]:
+    """Where the call stands, what it asks, and in which flow: what it is looked up by."""
+    return place_of(span.attributes), question_of(span.attributes), span.flow
+
+
+def is_shared(entry: LogEvent, upto: int) -> bool:
+    """Whether a fork that parts at this order shares the log event with its parent."""
+    return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto

@@ -21,7 +21,6 @@ Overlapping is judged on the whole record, never on what is left of it: otherwis
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,11 +29,13 @@ from typing import Literal
 
 from playhead.api.flow import Flow
 from playhead.api.forks import fork_safe_lock
+from playhead.api.patience import Patience
 from playhead.model import names
 from playhead.replay.calls import Question, RecordedCall
 
 How = Literal["changed", "inserted", "renamed"]
 _FOREVER = 2**62
+_LOOK_AGAIN_SECONDS = 0.02
 
 
 class Certainty(IntEnum):
@@ -92,6 +93,8 @@ class Matcher:
         calls as the record has them → as the program has them now."""
         # Notified when a call was found: a verdict that was not certain may be another one now.
         self._changed = threading.Condition(fork_safe_lock())
+        self.progress = 0
+        """Counts what branches have done."""
         self._renamed = sorted((renamed or {}).items(), key=lambda pair: len(pair[1]), reverse=True)
         self._left: dict[str, RecordedCall] = {}
         self._given_up: dict[str, RecordedCall] = {}
@@ -117,22 +120,31 @@ class Matcher:
     def match(self, place: str, question: Question, flow: Flow | None = None, *, patience_seconds: float = 0) -> Match:
         """The verdict on a call that is about to be made in this flow; what is found is found once.
 
-        One that is not certain waits so long for other branches to come for what is left of the record."""
+        One that is not certain waits for other branches to come for what is left of the record, until none of them
+        has done anything for so long: see `api.patience`."""
         flow = flow or Flow("", 0)
         if not place or not any(question):
             # It is made in a forked child, whose calls are recorded without their place; or nothing of the arguments
             # was recorded: nothing can be checked, so nothing is answered.
             return Beyond()
         places = self.recorded_places(place)
-        until = time.monotonic() + patience_seconds
         with self._changed:
+            progress = self.progress
+            patience = Patience(patience_seconds, progress)
             while True:
                 verdict = self._match(places, question, flow)
                 if not (isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN):
                     return verdict
-                patience = until - time.monotonic()
-                if patience <= 0 or not self._changed.wait(patience):
-                    return self._match(places, question, flow)
+                while progress == self.progress:
+                    if not patience.lasts(self.progress):
+                        return verdict
+                    self._changed.wait(_LOOK_AGAIN_SECONDS)
+                progress = self.progress
+
+    def stir(self) -> None:
+        """A branch has done something."""
+        with self._changed:
+            self._stirred()
 
     def is_undecided(self, place: str, question: Question, flow: Flow | None) -> bool:
         """Whether the verdict is not certain, as long as other branches may come."""
@@ -149,7 +161,7 @@ class Matcher:
         for place in places:
             call = self._take(place, question, flow)
             if call is not None:
-                self._changed.notify_all()
+                self._stirred()
                 return Found(call)
         return self._not_found(places, question, flow)
 
@@ -185,7 +197,7 @@ class Matcher:
                 if self._left.pop(call.span.span_id, None) is not None:
                     self._by_question[call.place, call.question][call.flow].remove(call)
                     self._reach(call, flow)
-            self._changed.notify_all()
+            self._stirred()
 
     def give_up(self, path: str | None, flow: Flow | None, expected: RecordedCall) -> None:
         """From here on the program goes its own way below this path (None: at all), in this flow: no such call is
@@ -199,7 +211,7 @@ class Matcher:
                 below = path is None or any(at.startswith(f"{each}/") for each in recorded)
                 if below and (call.flow in own or any(self._is_below(call.flow, each) for each in own)):
                     self._given_up[call.span.span_id] = self._left.pop(call.span.span_id)
-            self._changed.notify_all()
+            self._stirred()
 
     def completed(self, place: str, kind: str, question: Question) -> RecordedCall | None:
         """A settled call that nobody has come for, with this name and question: at this place, else elsewhere.  It is
@@ -221,7 +233,7 @@ class Matcher:
             waiting = self._by_question[call.place, call.question].get(call.flow)
             if waiting is not None and call in waiting:
                 waiting.remove(call)
-            self._changed.notify_all()
+            self._stirred()
             return call
 
     def recorded_places(self, place: str) -> list[str]:
@@ -232,6 +244,10 @@ class Matcher:
             if path == new or path.startswith(f"{new}/"):
                 found.append(f"{old}{path[len(new) :]}{colon}{kind}")
         return [*dict.fromkeys([*found, place])]
+
+    def _stirred(self) -> None:
+        self.progress += 1
+        self._changed.notify_all()
 
     # --- found --------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,16 @@ from typing import Any, Literal
 from playhead.replay.calls import Outcome, RecordedCall
 from playhead.replay.divergence import Divergence
 
+
+class Rerun:
+    """`playhead.RERUN`, as the outcome of a call in doubt: nothing came of it, so it is executed again.
+
+    For `resume(outcomes=...)`, and what a function given as `in_doubt` returns.
+    """
+
+
+RERUN = Rerun()
+
 OnDivergence = Literal["live", "raise"] | Callable[[Divergence], Any]
 OnDoubt = Literal["rerun", "raise"] | Callable[[RecordedCall], Any]
 Completed = Literal["raise", "reuse", "rerun"]

@@ -37,6 +37,8 @@ def agent():
 with playhead.run("stages") as run:
     print(run.id, flush=True)
     agent()
+if os.environ.get("DIE_AT") == "end":
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -79,6 +81,19 @@ def test_a_run_that_was_killed_twice_is_whole_and_over(
     assert run["completeness"]["complete"]
     assert (kinds["run_resumed"], kinds["run_completed"], kinds["run_diverged"]) == (2, 1, 0)
     assert kinds["tool_completed"] == 3
+
+
+def test_a_run_that_had_completed_before_it_was_delivered_is_delivered_by_who_asks_for_its_results(
+    tmp_path: Path, collector: CollectorProcess
+) -> None:
+    code, run_id = process(tmp_path / "here", collector.url, DIE_AT="end")
+    assert code == -9, run_id
+    with playhead.Client(collector.url) as client:
+        assert run_id not in {run["run"] for run in client.runs()}
+        code, said = process(tmp_path / "here", collector.url, PLAYHEAD_RESUME=run_id)
+        assert (code, said) == (0, run_id)
+        run: Any = client.run(run_id)
+    assert (run["status"], run["attempt"], run["completeness"]["complete"]) == ("completed", 0, True)
 
 
 def test_the_bundled_example_leaves_a_run_that_is_complete(tmp_path: Path, collector: CollectorProcess) -> None:

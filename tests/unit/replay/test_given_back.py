@@ -21,6 +21,7 @@ import playhead
 from playhead import observe
 from playhead.errors import InDoubt, ReplayDiverged
 from playhead.model import names
+from playhead.replay.calls import RecordedCall
 from playhead.testing import MockModelServer, dropped_connection, rate_limit, text
 from tests.support.journal_reader import Recording
 
@@ -228,6 +229,25 @@ def test_what_cannot_be_given_back_is_in_doubt(twice: Twice, caplog: pytest.LogC
     twice(lambda: connect("h"), in_doubt="rerun")
     assert twice.executed == 1
     assert twice(lambda: connect("h"), in_doubt=lambda call: {"result": call.name})[1] == "connect"
+
+
+def test_who_decides_about_a_call_in_doubt_can_look_for_its_effect_and_let_it_run_again(twice: Twice):
+    keys: list[str | None] = []
+
+    @observe(kind="tool")
+    def connect(host: str) -> Any:
+        keys.append(playhead.idempotency_key())
+        return Handle
+
+    def not_executed(call: RecordedCall) -> Any:
+        assert call.idempotency_key == keys[0]
+        return playhead.RERUN
+
+    twice(lambda: connect("h"), in_doubt=not_executed)
+    assert len(keys) == 2
+    assert keys[0] == keys[1]
+    twice(lambda: connect("h"), in_doubt="raise", outcomes={"connect": playhead.RERUN})
+    assert len(keys) == 4
 
 
 def test_nothing_is_given_back_from_a_redacted_record(recording: Recording, twice: Twice):

@@ -24,6 +24,7 @@ from playhead.model.span import Span
 from playhead.replay import lifecycle
 from playhead.replay.calls import Outcome, recorded_calls
 from playhead.replay.record import LocalRecord
+from tests.support.journal_reader import Recording
 
 executed: list[str] = []
 keys: dict[str, list[str | None]] = {}
@@ -213,3 +214,28 @@ def test_threads_of_a_pool_come_in_any_order_and_a_changed_argument_among_them_i
     with pytest.raises(ReplayDiverged), playhead.resume(ids[2]):
         run(1, 2, 9, 4)
     assert executed == []
+
+
+def test_a_call_waits_as_long_as_other_branches_go_on(recording: Recording):
+    """Time alone decides nothing: on a busy machine, branches may need longer than that to come."""
+    recording.configure(replay_wait_seconds=0.2)
+
+    async def slow(pause: float) -> None:
+        for number in range(30):
+            await asyncio.create_task(fetch(f"slow {number}"))
+            await asyncio.sleep(pause)
+
+    async def quick() -> list[str]:
+        return [await fetch("new"), await asyncio.to_thread(write, "new in a thread")]
+
+    async def program(*branches: Any) -> Any:
+        return await asyncio.gather(*branches)
+
+    with contextlib.suppress(ConnectionError), playhead.run("late") as first:
+        asyncio.run(program(slow(0)))
+        raise ConnectionError
+    executed.clear()
+    with playhead.resume(str(first.id)) as resumed, playhead.run("late"):
+        _, new = asyncio.run(program(slow(0.02), quick()))
+    assert (new, resumed.told.divergences) == (["NEW", "NEW IN A THREAD"], [])
+    assert executed == ["new", "new in a thread"]
