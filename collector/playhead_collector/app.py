@@ -1,6 +1,6 @@
 """The composition root: the only module that sees all stages, and puts them together.
 
-    receive → lift → store → project → query → serve
+    receive → lift → store → project → query → workers → serve
 
 `create_app` makes the application on a store; `open_collector` brings all of it up, database included, and down again.
 """
@@ -47,6 +47,10 @@ from playhead_collector.settings import Settings, without_password
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.postgres import connect
+from playhead_collector.workers.pool import Pool
+from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.questions import Given
+from playhead_collector.workers.setup import Setup
 
 # There is one for now; every question and every row names it already.
 PROJECT = 1
@@ -89,7 +93,11 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
         await migrate.upgrade(dsn)
         store = await connect(dsn, pool_size=settings.pool_size)
         stack.push_async_callback(store.close)
-        app, guard = assemble(settings, store)
+        pool = None
+        if settings.analysis_processes:
+            pool = analysis_pool(settings, dsn)
+            stack.push_async_callback(pool.close)
+        app, guard = assemble(settings, store, pool)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         collector = Collector(app, without_password(dsn), guard, needs_key, supervision)
         _settle()
@@ -106,8 +114,28 @@ def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = t
     return assemble(settings, store, clock=clock)[0]
 
 
-def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> tuple[FastAPI, Guard]:
-    """The application, whose lifespan runs the projector, and the guard of its connections."""
+def analysis_pool(settings: Settings, dsn: str) -> Pool:
+    """Processes that answer analysis questions; none is started before the first question."""
+    setup = Setup(
+        dsn=dsn,
+        given=Given.of(PROJECT, configured(settings)),
+        seconds=settings.analysis_seconds,
+        memory_bytes=settings.analysis_memory_bytes,
+        answer_bytes=settings.max_answering_bytes,
+        log_format=settings.log_format,
+        log_level=settings.log_level,
+    )
+    processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
+    return Pool(processes, settings.analysis_seconds, settings.analysis_waiting)
+
+
+def assemble(
+    settings: Settings, store: Store, pool: Pool | None = None, *, clock: Callable[[], int] = time.time_ns
+) -> tuple[FastAPI, Guard]:
+    """The application, whose lifespan runs the projector, and the guard of its connections.
+
+    Without a pool, analysis questions are answered in this process.
+    """
     runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds)
 
     @asynccontextmanager
@@ -135,12 +163,14 @@ def assemble(settings: Settings, store: Store, *, clock: Callable[[], int] = tim
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring))
+    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring, pool))
     app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(store))
     app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store)))
     _observe(metrics, flow, runner)
+    if pool is not None:
+        _observe_analysis(metrics, pool)
     _frame(app, settings, flow, metrics, keyring)
     return app, guard
 
@@ -277,6 +307,14 @@ def _observe(metrics: Metrics, flow: Flow, runner: Runner) -> None:
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
     for what in ("projected", "sealed", "failed"):
         metrics.gauge(f"runs_{what}", f"Times that a run was {what} by the projector", partial(_count, runner, what))
+
+
+def _observe_analysis(metrics: Metrics, pool: Pool) -> None:
+    figures = pool.figures
+    metrics.gauge("analysis_waiting", "Analysis questions that wait for a process", lambda: figures.waiting)
+    metrics.gauge("analysis_running", "Analysis questions that are being answered", lambda: figures.running)
+    metrics.gauge("analysis_answered", "Analysis questions answered", lambda: figures.answered)
+    metrics.gauge("analysis_failed", "Analysis questions refused, given up or failed", lambda: figures.failed)
 
 
 def _count(runner: Runner, what: str) -> float:

@@ -26,6 +26,7 @@ import uvicorn
 
 from playhead_collector.app import Collector, open_collector, version
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
+from playhead_collector.log_lines import configure_logging
 from playhead_collector.network.descriptors import make_room
 from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import Settings, load
@@ -42,7 +43,7 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
     """Runs a collector until SIGINT or SIGTERM; returns the exit code. `options` are settings by field name."""
     try:
         settings = load(**options)
-        configure_logging(settings)
+        configure_logging(settings.log_format, settings.log_level)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, as_json))
             log.info("stopped")
@@ -223,34 +224,6 @@ def announce(settings: Settings, database: str, url: str, as_json: bool) -> None
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
     log.info("listening on %s", url)
-
-
-class JsonLines(logging.Formatter):
-    """A log line as one JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Time in seconds since 1970, level, logger, message, and the traceback if there is one."""
-        line = {
-            "time": record.created,
-            "program": "playhead",
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
-
-
-def configure_logging(settings: Settings) -> None:
-    """The log, on stderr, in the form and from the level that the settings say."""
-    handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if settings.log_format == "json" else text)
-    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    # What these two say at every start and every migration is said better by us.
-    for chatty in ("alembic", "uvicorn"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ def _postgres_url(text: str) -> str:
 # Zero asks the operating system for any free port, which is what a test wants.
 PORT = s.Kind("a port number, 0 to 65535", s.whole(0, 65535))
 COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
+PROCESSES = s.Kind("a whole number from 0 to 64", s.whole(0, 64))
 MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.Kind("names with commas between them", _names)
 CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
@@ -151,6 +152,23 @@ class Settings:
     # pool's connections, and more of them would wait longer than exporters do, which is 10 s.
     max_requests_in_work: int = setting(
         "PLAYHEAD_MAX_REQUESTS_IN_WORK", 64, COUNT, "requests taken at a time; beyond, senders are asked to come back"
+    )
+    # 1: analysis computes, and the second core of a small machine is Postgres'. 0 saves its 70 MB; a long question then
+    # holds up everything else, and nothing bounds it.
+    analysis_processes: int = setting(
+        "PLAYHEAD_ANALYSIS_PROCESSES", 1, PROCESSES, "processes that answer analysis questions; 0: the collector does"
+    )
+    # 30 s: the longest run of 100,000 events takes a few; nobody looks at a page for longer.
+    analysis_seconds: float = setting(
+        "PLAYHEAD_ANALYSIS_SECONDS", 30.0, s.SECONDS, "time for an analysis question, and for waiting until it begins"
+    )
+    # 32: what a few open pages ask at once; a question waits at most as long as one may take.
+    analysis_waiting: int = setting(
+        "PLAYHEAD_ANALYSIS_WAITING", 32, COUNT, "analysis questions that wait; beyond, callers are asked to come back"
+    )
+    # 1 GiB: texts of 64 MiB as Python objects; a run of 100,000 events takes half of it.
+    analysis_memory_bytes: int = setting(
+        "PLAYHEAD_ANALYSIS_MEMORY_BYTES", 1024 * MIB, s.BYTES, "memory that an analysis process may take (Linux)"
     )
     # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
     max_content_bytes: int = setting(

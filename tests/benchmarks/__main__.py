@@ -19,6 +19,7 @@ _FAMILIES = {
     "sent:measure": ("S3",),
     "taken:measure": ("I1",),
     "asked:measure": ("Q1", "Q2"),
+    "questioned:measure": ("Q5",),
     "killed:measure": ("R1",),
     "durable.matrix:measure": ("MATRIX",),
 }

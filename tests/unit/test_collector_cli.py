@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from playhead_collector.cli import JsonLines, announce, listen, url_of, warn_of_open_doors
+from playhead_collector.cli import announce, listen, url_of, warn_of_open_doors
+from playhead_collector.log_lines import JsonLines
 from playhead_collector.settings import Settings
 
 SETTINGS = Settings(data_dir=Path("/data/playhead"))

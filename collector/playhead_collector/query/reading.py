@@ -6,6 +6,7 @@ only the beginning is read, up to a limit that an operator sets; what was cut is
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from playhead.model.answers.page import CutText
 from playhead.model.ref import ContentRef
@@ -52,3 +53,9 @@ def texts_cut() -> list[CutText]:
         {"content": None if content is None else str(content), "part": part, "read": reading.longest, "length": length}
         for (content, part), length in reading.cut.items()
     ]
+
+
+def with_cuts(answer: Any) -> Any:
+    """The answer, saying which texts were too long to be read whole, if any were."""
+    cut = texts_cut()
+    return {**cast(dict[str, Any], answer), "cut": cut} if cut and isinstance(answer, dict) else answer

@@ -105,6 +105,15 @@ async def open_record(store: Store, runner: Runner, project: int, run: str) -> R
         await runner.catch_up()
         run = await run_named(store, project, run)
     row = await _projected(store, runner, project, run)
+    return _record(store, project, run, row)
+
+
+async def stored_record(store: Store, project: int, run: str) -> RunRecord:
+    """The run with this id, as it is projected; `open_record` was called for it before.  Raises Refused: 404."""
+    return _record(store, project, run, await store.run(project, run))
+
+
+def _record(store: Store, project: int, run: str, row: RunRow | None) -> RunRecord:
     if row is None:
         raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
     return RunRecord(store, project, row)

@@ -1,10 +1,9 @@
 """Answers as HTTP responses: JSON, and content that a browser may show but never executes."""
 
-import json
 import mimetypes
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import orjson
 from fastapi import Response
@@ -13,7 +12,6 @@ from playhead.model.canonical import Content
 from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
-from playhead_collector.query.reading import texts_cut
 
 # What a browser shows without running anything in it.  SVG and HTML are programs: they are only ever downloaded.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
@@ -29,18 +27,12 @@ _FOR_EVER = "private, max-age=31536000, immutable"
 
 def json_answer(value: Any) -> Response:
     """The answer as it is; fragments in it are joined without being read again."""
-    return Response(orjson.dumps(_marked(value), default=str), media_type="application/json")
+    return Response(orjson.dumps(value, default=str), media_type="application/json")
 
 
-def parsed_answer(value: Any) -> Response:
-    """An answer that holds recorded values as they were parsed: integers of any size, and texts that are no UTF-8."""
-    return Response(json.dumps(_marked(value), separators=(",", ":"), allow_nan=False), media_type="application/json")
-
-
-def _marked(answer: Any) -> Any:
-    """The answer, saying which texts were too long to be read whole, if any were."""
-    cut = texts_cut()
-    return {**cast(dict[str, Any], answer), "cut": cut} if cut and isinstance(answer, dict) else answer
+def finished_answer(body: bytes) -> Response:
+    """An answer that is JSON already."""
+    return Response(body, media_type="application/json")
 
 
 def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) -> Response:

@@ -1,14 +1,14 @@
-"""query → [serve].  The table of the query API: which path asks which question, and what it answers.
+"""query → workers → [serve].  The table of the query API: which path asks which question, and what it answers.
 
 routes     this table                          params     what a URL may say
 *_routes   handlers                            answering  answers as HTTP
 schemas    types of answers → OpenAPI
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from playhead.model import answers as a
 from playhead.model import answers_why as w
@@ -17,8 +17,8 @@ from playhead.model.answers import keys as k
 from playhead.model.answers import leases as le
 from playhead.model.answers.comparisons import Comparison
 from playhead_collector.query.configured import Configured
-from playhead_collector.query.reading import begin_reading
 from playhead_collector.query.record import Runner
+from playhead_collector.serve.asking import Asking
 from playhead_collector.serve.change_routes import ChangeRoutes
 from playhead_collector.serve.content_routes import ContentRoutes
 from playhead_collector.serve.key_routes import KeyRoutes
@@ -29,6 +29,8 @@ from playhead_collector.serve.schemas import schema
 from playhead_collector.serve.thought_routes import STREAM, ThoughtRoutes
 from playhead_collector.serve.why_routes import WhyRoutes
 from playhead_collector.store.ports import Store
+from playhead_collector.workers.asking import Analysis, InProcess
+from playhead_collector.workers.questions import Given
 
 PREFIX = "/api/v1"
 TAGS = [
@@ -58,7 +60,8 @@ _REFUSALS = {
     413: "The contents are too large together.",
     422: "A parameter is out of its bounds.",
     502: "The model that explains does not answer, or not as it should.",
-    503: "The database does not answer: try again after `Retry-After` seconds.",
+    503: "The database does not answer, or too many questions wait: try again after `Retry-After` seconds. Or the "
+    "question took too long or too much memory (`took_too_long`, `took_too_much`): ask for less.",
 }
 
 _NO_ADMIN = "There would be no key that may make or revoke keys; or there are too many."
@@ -71,34 +74,35 @@ def router(
     project: int = 1,
     configured: Configured | None = None,
     keyring: Keyring | None = None,
+    analysis: Analysis | None = None,
 ) -> APIRouter:
-    """The query API on this store; the runner is asked to project a run before anything is said about it."""
+    """The query API on this store; the runner is asked to project a run before anything is said about it.
+
+    `analysis` answers what takes computing; without it, that is done in this process.
+    """
     configured = configured or Configured()
-    api = APIRouter(
-        prefix=PREFIX,
-        responses=_refusals(400, 404, 422, 503),
-        dependencies=[Depends(_limited(configured.longest_text))],
-    )
+    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
+    asking = Asking(store, runner, project, analysis or InProcess(store, Given.of(project, configured)))
     runs, contents = RunRoutes(store, runner, project, configured.prices), ContentRoutes(store, project)
     _get(api, "runs", "/runs", runs.runs, a.Page[a.RunSummary])
     _get(api, "runs", "/runs/{run}", runs.run, a.RunDetail)
     _get(api, "runs", "/runs/{run}/events", runs.events, a.Page[a.RecordedEvent])
     _get(api, "moments", "/runs/{run}/state", runs.state, a.StateAt)
     _get(api, "moments", "/runs/{run}/context", runs.context, a.ContextAt)
-    _add_thoughts(api, ThoughtRoutes(store, runner, project, configured))
+    _add_thoughts(api, ThoughtRoutes(asking, configured))
     _get(api, "calls", "/runs/{run}/messages", runs.messages, a.Page[a.HistoryEntry])
     _get(api, "calls", "/runs/{run}/llm-calls", runs.llm_calls, a.Page[a.LlmCall])
     _get(api, "calls", "/runs/{run}/tool-calls", runs.tool_calls, a.Page[a.ToolCall])
     _get(api, "calls", "/runs/{run}/spans", runs.spans, a.Page[a.TraceSpan])
     _get(api, "calls", "/runs/{run}/logs", runs.logs, a.Page[le.RunLog])
     _add_leases(api, LeaseRoutes(store, project))
-    why = WhyRoutes(store, runner, project)
+    why = WhyRoutes(asking)
     _get(api, "why", "/runs/{run}/decisions", why.decisions, a.Page[w.Decision])
     _get(api, "why", "/runs/{run}/decisions/{seq}", why.decision, w.DecisionDetail)
     _get(api, "why", "/runs/{run}/attributions", why.attributions, a.Page[w.Attribution])
     _get(api, "why", "/runs/{run}/attributions/{seq}", why.attribution, w.Attribution)
     _get(api, "why", "/runs/{run}/causes/{seq}", why.causes, w.CausalGraph)
-    changes = ChangeRoutes(store, runner, project)
+    changes = ChangeRoutes(asking)
     _get(api, "runs", "/runs/{a}/compare/{b}", changes.compare, Comparison)
     _get(api, "moments", "/runs/{run}/diff", changes.diff, c.Diff)
     _get(api, "moments", "/runs/{run}/compressions", changes.compressions, a.Page[c.Compression])
@@ -142,13 +146,6 @@ def _add_keys(api: APIRouter, keys: KeyRoutes) -> None:
 
 def _get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer))(handler)
-
-
-def _limited(longest: int) -> Callable[[], Awaitable[None]]:
-    async def limited() -> None:  # in the question's own task, where a context variable reaches its handler
-        begin_reading(longest)
-
-    return limited
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

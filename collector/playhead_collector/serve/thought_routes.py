@@ -1,5 +1,6 @@
 """Tokens, reasoning and explanations, as HTTP asks for them."""
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any
@@ -10,21 +11,20 @@ from fastapi.responses import StreamingResponse
 
 from playhead_collector.errors import CollectorError, Refused
 from playhead_collector.query.configured import Configured
+from playhead_collector.query.content import parse_ref
 from playhead_collector.query.explain import (
     Brief,
     Explainer,
     keep_explanation,
     known_explanation,
     no_model,
-    read_brief,
 )
 from playhead_collector.query.paging import read_seq
-from playhead_collector.query.reasoning import answer_reasoning
-from playhead_collector.query.record import Runner, RunRecord, open_record
-from playhead_collector.query.tokens import answer_tokens
+from playhead_collector.query.record import RunRecord
 from playhead_collector.serve import params as p
 from playhead_collector.serve.answering import json_answer
-from playhead_collector.store.ports import Store
+from playhead_collector.serve.asking import Asking
+from playhead_collector.workers.questions import Question
 
 STREAM = "text/event-stream"
 Seq = Annotated[
@@ -38,22 +38,21 @@ Again = Annotated[bool, Body(description="Ask the model also when it was asked b
 class ThoughtRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, store: Store, runner: Runner, project: int, configured: Configured) -> None:
-        self._store, self._runner, self._project, self._configured = store, runner, project, configured
+    def __init__(self, asking: Asking, configured: Configured) -> None:
+        self._asking, self._configured = asking, configured
 
-    async def _open(self, run: str) -> RunRecord:
-        return await open_record(self._store, self._runner, self._project, run)
-
-    async def tokens(self, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None) -> Response:
+    async def tokens(self, request: Request, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None) -> Response:
         """How contexts grew, against their models' limits; compressions; usage, cost and the share of cached input.
 
         A number of tokens says what it rests on: reported, calibrated or estimated.
         """
-        record = await self._open(run)
-        return json_answer(await answer_tokens(record, self._configured.prices, limit, read_seq(cursor)))
+        return await self._asking.answer(request, "tokens", run, limit=limit, after=read_seq(cursor))
 
     async def reasoning(
-        self, run: p.RunId, seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")]
+        self,
+        request: Request,
+        run: p.RunId,
+        seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
     ) -> Response:
         """What the model was thinking at the call that the event belongs to.
 
@@ -62,8 +61,7 @@ class ThoughtRoutes:
         """
         explainer = self._configured.explainer
         model = explainer.model if explainer else None
-        record = await self._open(run)
-        return json_answer(await answer_reasoning(record, seq, self._configured.reasoning_tag, model))
+        return await self._asking.answer(request, "reasoning", run, at=seq, model=model)
 
     async def explain(
         self, request: Request, run: p.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
@@ -77,8 +75,8 @@ class ThoughtRoutes:
         explainer = self._configured.explainer
         if explainer is None:
             raise no_model()
-        record = await self._open(run)
-        brief = await read_brief(record, None if seq is None else str(seq))
+        record = await self._asking.record(run)
+        brief = await self._brief(request, record, None if seq is None else str(seq))
         known = None if again else await known_explanation(record, brief, explainer.model)
         streamed = stream or STREAM in request.headers.get("accept", "")
         if known is not None:
@@ -90,6 +88,12 @@ class ThoughtRoutes:
             return StreamingResponse(self._told(record, brief, explainer, first, pieces), media_type=STREAM)
         text = (first or "") + "".join([piece async for piece in pieces])
         return json_answer(await self._keep(record, brief, explainer, text))
+
+    async def _brief(self, request: Request, record: RunRecord, at: str | None) -> Brief:
+        body = await self._asking.answered(request, Question("brief", (record.run,), {"at": at}))
+        value: dict[str, Any] = json.loads(body)
+        value["refs"] = [parse_ref(ref) for ref in value["refs"]]
+        return Brief(**value)
 
     async def _keep(self, record: RunRecord, brief: Brief, explainer: Explainer, text: str) -> Any:
         return await keep_explanation(record, brief, explainer.model, text, self._configured.clock)

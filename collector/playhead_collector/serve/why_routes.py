@@ -2,16 +2,11 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Path, Query, Response
+from fastapi import Path, Query, Request, Response
 
-from playhead_collector.query.causal import answer_causes
-from playhead_collector.query.decisions import answer_decision, list_decisions
 from playhead_collector.query.paging import read_seq
-from playhead_collector.query.record import Runner, RunRecord, open_record
-from playhead_collector.query.why import answer_attribution, list_attributions
 from playhead_collector.serve import params as p
-from playhead_collector.serve.answering import parsed_answer
-from playhead_collector.store.ports import Store
+from playhead_collector.serve.asking import Asking
 
 Event = Annotated[str, Path(max_length=300, description="A seq or an event id.")]
 Direction = Annotated[
@@ -23,32 +18,33 @@ Direction = Annotated[
 class WhyRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, store: Store, runner: Runner, project: int) -> None:
-        self._store, self._runner, self._project = store, runner, project
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
 
-    async def _open(self, run: str) -> RunRecord:
-        return await open_record(self._store, self._runner, self._project, run)
-
-    async def decisions(self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None) -> Response:
+    async def decisions(
+        self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
+    ) -> Response:
         """Where the agent chose: tools, their arguments, answers, handoffs, approvals, branches, to stop."""
-        return parsed_answer(await list_decisions(await self._open(run), limit, read_seq(cursor)))
+        return await self._asking.answer(request, "decisions", run, limit=limit, after=read_seq(cursor))
 
-    async def decision(self, run: p.RunId, seq: Event) -> Response:
+    async def decision(self, request: Request, run: p.RunId, seq: Event) -> Response:
         """A decision with the context before it, what else was open, and why.
 
         `elsewhere` lists what other model calls with exactly this context answered.  An event that is no decision means
         the one made in the call that it is part of.
         """
-        return parsed_answer(await answer_decision(await self._open(run), seq))
+        return await self._asking.answer(request, "decision", run, at=seq)
 
-    async def attributions(self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None) -> Response:
+    async def attributions(
+        self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
+    ) -> Response:
         """Why each tool was called, and where every value in its arguments is from."""
-        return parsed_answer(await list_attributions(await self._open(run), limit, read_seq(cursor)))
+        return await self._asking.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
 
-    async def attribution(self, run: p.RunId, seq: Event) -> Response:
+    async def attribution(self, request: Request, run: p.RunId, seq: Event) -> Response:
         """Why the tool was called that the event is part of, and where every value in its arguments is from."""
-        return parsed_answer(await answer_attribution(await self._open(run), seq))
+        return await self._asking.answer(request, "attribution", run, at=seq)
 
-    async def causes(self, run: p.RunId, seq: Event, direction: Direction = "both") -> Response:
+    async def causes(self, request: Request, run: p.RunId, seq: Event, direction: Direction = "both") -> Response:
         """What the event rests on, back to the user's words, and what rested on it: nodes and edges of a graph."""
-        return parsed_answer(await answer_causes(await self._open(run), seq, direction))
+        return await self._asking.answer(request, "causes", run, at=seq, direction=direction)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from playhead.client import Client
 
 _WHOLE = re.compile("[0-9a-f]{32}")
+# Longer than a collector takes for any question, so that its refusal is seen.
+_SECONDS = 40.0
 # A shell that waits for longer seems to hang; without a collector it just completes nothing.
 _COMPLETION_SECONDS = 1.0
 _MOST_COMPLETED = 30
@@ -25,7 +27,7 @@ class Collector:
     url: str | None
     api_key: str | None
 
-    def ask(self, timeout_seconds: float = 30.0) -> Client:
+    def ask(self, timeout_seconds: float = _SECONDS) -> Client:
         """A client for it, to be used in a `with`."""
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
 

@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 
 import httpx
 
-from playhead.client.exchange import answer, collector_url, options, unreachable
+from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
 from playhead.client.question import Listing, Question
 from playhead.client.questions import Questions
 
@@ -21,7 +21,7 @@ class Client(Questions):
         base_url: str | None = None,
         api_key: str | None = None,
         *,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.base_url = collector_url(base_url)
@@ -64,7 +64,7 @@ class AsyncClient(Questions):
         base_url: str | None = None,
         api_key: str | None = None,
         *,
-        timeout_seconds: float = 30.0,
+        timeout_seconds: float = TIMEOUT_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.base_url = collector_url(base_url)

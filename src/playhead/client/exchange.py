@@ -33,6 +33,8 @@ class ClientSettings:
 
 
 T = TypeVar("T")
+# Longer than a collector takes for any question, PLAYHEAD_ANALYSIS_SECONDS, which is 30 s: its refusal says what to do.
+TIMEOUT_SECONDS = 40.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEANS: Mapping[int, type[ClientError]] = {
     401: NotAuthorized,

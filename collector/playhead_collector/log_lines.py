@@ -1,0 +1,34 @@
+"""Log lines, as text or JSON, for each process of a collector."""
+
+import logging
+import sys
+
+import orjson
+
+
+class JsonLines(logging.Formatter):
+    """A log line as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Time in seconds since 1970, level, logger, message, and the traceback if there is one."""
+        line = {
+            "time": record.created,
+            "program": "playhead",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def configure_logging(log_format: str, log_level: str) -> None:
+    """The log of this process, on stderr: lines of `text` or `json`, from this level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
+    handler.setFormatter(JsonLines() if log_format == "json" else text)
+    logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
+    # What these two say at every start and every migration is said better by us.
+    for chatty in ("alembic", "uvicorn"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))

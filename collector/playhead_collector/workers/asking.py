@@ -1,0 +1,29 @@
+"""What [serve] asks analysis questions through, and the way without a process."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from playhead_collector.store.ports import Store
+from playhead_collector.workers.questions import Given, Question, answer
+
+
+class Analysis(Protocol):
+    """Answers analysis questions about runs that are projected."""
+
+    async def ask(self, question: Question) -> bytes:
+        """The answer as JSON; cancelling this gives the question up.
+
+        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """In this process, without a limit of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
+
+    store: Store
+    given: Given
+
+    async def ask(self, question: Question) -> bytes:
+        return await answer(self.store, self.given, question)

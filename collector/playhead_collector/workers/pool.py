@@ -1,0 +1,107 @@
+"""Who is answered next, and for how long: a bounded queue in front of a few worker processes."""
+
+import asyncio
+import math
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from playhead_collector.workers import failures
+from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.questions import Question
+
+# A question whose client has gone may still end by itself, which costs less than a new process.
+_GRACE_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class Figures:
+    """What there is to see from outside: now, and so far."""
+
+    waiting: int = 0
+    running: int = 0
+    answered: int = 0
+    failed: int = 0
+
+
+class Pool:
+    """Implements `asking.Analysis` with these processes, of which each answers one question at a time.
+
+    At most `most_waiting` questions wait, for at most `seconds` each; others are refused at once.
+    """
+
+    def __init__(
+        self, processes: list[WorkerProcess], seconds: float, most_waiting: int, grace_seconds: float = _GRACE_SECONDS
+    ) -> None:
+        self.figures = Figures()
+        self._processes = processes
+        self._free = list(processes)
+        self._turns = asyncio.Semaphore(len(processes))
+        self._seconds = seconds
+        self._most_waiting = most_waiting
+        self._grace_seconds = grace_seconds
+        self._tasks = set[asyncio.Task[Any]]()
+        self._closed = False
+
+    async def ask(self, question: Question) -> bytes:
+        await self._turn()
+        # A task of its own: when the client goes, the process is not free before the task says so.
+        task = self._task(self._answered(self._free.pop(), question))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                self._task(self._give_up(task))
+            raise
+
+    async def close(self) -> None:
+        """Ends all processes, and with them what is under way."""
+        self._closed = True
+        while tasks := tuple(self._tasks):
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        await asyncio.gather(*(process.end() for process in self._processes))
+
+    async def _turn(self) -> None:
+        """Waits until a process is free.  Raises Refused."""
+        retry_seconds = math.ceil(min(self._seconds, 10.0))
+        figures = self.figures
+        if self._closed or (self._turns.locked() and figures.waiting >= self._most_waiting):
+            raise failures.others_wait(retry_seconds)
+        figures.waiting += 1
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise failures.others_wait(retry_seconds) from None
+        finally:
+            figures.waiting -= 1
+
+    async def _answered(self, process: WorkerProcess, question: Question) -> bytes:
+        self.figures.running += 1
+        try:
+            body = await process.ask(question)
+            self.figures.answered += 1
+            return body
+        except BaseException:
+            self.figures.failed += 1
+            raise
+        finally:
+            self.figures.running -= 1
+            self._free.append(process)
+            self._turns.release()
+
+    async def _give_up(self, task: asyncio.Task[bytes]) -> None:
+        """Nobody waits for this question any more."""
+        await asyncio.wait([task], timeout=self._grace_seconds)
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at, so that nobody logs it
+
+    def _task(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,131 @@
+"""One worker process, from the collector's side: started when it is needed, asked one question at a time, ended."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from playhead_collector.workers import failures, frames
+from playhead_collector.workers.failures import AnalysisFailed
+from playhead_collector.workers.questions import Question
+from playhead_collector.workers.setup import Setup
+
+log = logging.getLogger(__name__)
+
+WORKER = "playhead_collector.workers.worker"
+# Half a second on an idle machine: imports.
+START_SECONDS = 60.0
+# What it may take to end by itself; it has nothing to finish.
+_END_SECONDS = 5.0
+_READ_BUFFER = 1 << 20
+
+
+class WorkerProcess:
+    """A place for a process: there is none before the first question, and a new one after one has ended."""
+
+    def __init__(self, setup: Setup, module: str = WORKER) -> None:
+        self._setup = setup
+        self._module = module
+        self._process: asyncio.subprocess.Process | None = None
+        self._ending: asyncio.Task[int] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None while there is none that runs."""
+        return None if self._process is None or self._process.returncode is not None else self._process.pid
+
+    async def ask(self, question: Question) -> bytes:
+        """The answer.  The process is killed when the question takes too long, or this is cancelled.
+
+        Raises Refused, AnalysisFailed, and what the question raises.
+        """
+        process = await self._started()
+        message = {"name": question.name, "runs": list(question.runs), "options": dict(question.options)}
+        try:
+            async with asyncio.timeout(self._setup.seconds):
+                head, body = await _exchange(process, frames.encode(message))
+        except TimeoutError:
+            await self._kill()
+            log.warning("a question (%s) took longer than %g s", question.name, self._setup.seconds)
+            raise failures.took_too_long(self._setup.seconds) from None
+        except (OSError, asyncio.IncompleteReadError):
+            code = await self._kill()
+            log.warning("a process for analysis ended with %s amid a question (%s)", code, question.name)
+            raise failures.ended(code) from None
+        except BaseException:  # given up
+            await self._kill()
+            raise
+        if head["last"]:
+            await self.end()
+        if "error" in head:
+            raise failures.from_json(head["error"])
+        return body
+
+    async def end(self) -> None:
+        """Ends the process, if there is one: at the end of its stdin, else by force."""
+        if (process := self._process) is not None and process.stdin is not None:
+            process.stdin.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_END_SECONDS):
+                    await process.wait()
+        await self._kill()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        await self._kill()  # which lets go of the pipes of one that has ended
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                self._process = await self._start()
+                head, _ = await _exchange(self._process, frames.encode(self._setup.to_json()))
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            code = await self._kill()
+            log.exception("a process for analysis cannot be started: it ended with %s", code)
+            raise failures.not_started(str(error) or type(error).__name__) from error
+        except BaseException:
+            await self._kill()
+            raise
+        log.info("process %s answers analysis questions", head["ready"])
+        return self._process
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        # A new interpreter, not a fork: this process has threads, and connections of its own.
+        # -P: modules are found where we find them, and never in the folder that somebody happened to start us in.
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", self._module,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_READ_BUFFER,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )  # fmt: skip
+
+    async def _kill(self) -> int | None:
+        """SIGKILL, if it still runs; returns what it ended with, once that is so.  Goes on also when cancelled."""
+        if self._process is not None:
+            self._ending, self._process = asyncio.create_task(_killed(self._process)), None
+        return None if self._ending is None else await asyncio.shield(self._ending)
+
+
+async def _killed(process: asyncio.subprocess.Process) -> int:
+    with suppress(ProcessLookupError):
+        process.kill()
+    code = await process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+        with suppress(OSError):
+            await process.stdin.wait_closed()
+    return code
+
+
+async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tuple[Mapping[str, Any], bytes]:
+    """Raises OSError or IncompleteReadError when the process ends."""
+    asked, answered = process.stdin, process.stdout
+    if asked is None or answered is None:
+        raise AnalysisFailed("a worker process without pipes")
+    asked.write(message)
+    await asked.drain()
+    head, body = frames.LENGTHS.unpack(await answered.readexactly(frames.LENGTHS.size))
+    return frames.head_of(await answered.readexactly(head)), await answered.readexactly(body)

@@ -1,0 +1,98 @@
+"""The analysis questions: what computes over a run.  Plain reads (events, state, context, ...) are not among them."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from playhead_collector.query.causal import answer_causes
+from playhead_collector.query.compare import answer_compare
+from playhead_collector.query.compressions import audit_compression, list_compressions
+from playhead_collector.query.configured import Configured
+from playhead_collector.query.decisions import answer_decision, list_decisions
+from playhead_collector.query.diff import answer_diff
+from playhead_collector.query.explain import read_brief
+from playhead_collector.query.prices import Prices
+from playhead_collector.query.reading import begin_reading, with_cuts
+from playhead_collector.query.reasoning import answer_reasoning
+from playhead_collector.query.record import stored_record
+from playhead_collector.query.tokens import answer_tokens
+from playhead_collector.query.why import answer_attribution, list_attributions
+from playhead_collector.store.ports import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An analysis question about projected runs; `options` are JSON values, by the names of the parameters below."""
+
+    name: str
+    runs: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What answers depend on besides the store."""
+
+    project: int
+    prices: Prices
+    reasoning_tag: str
+    longest_text: int
+
+    @classmethod
+    def of(cls, project: int, configured: Configured) -> "Given":
+        """As the operator chose it."""
+        return cls(project, configured.prices, configured.reasoning_tag, configured.longest_text)
+
+
+async def answer(store: Store, given: Given, question: Question) -> bytes:
+    """The answer as JSON.  Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt."""
+    begin_reading(given.longest_text)
+    records = [await stored_record(store, given.project, run) for run in question.runs]
+    more: dict[str, Any] = {}
+    if question.name == "tokens":
+        more["prices"] = given.prices
+    elif question.name == "reasoning":
+        more["tag"] = given.reasoning_tag
+    ask, encode = _QUESTIONS[question.name]
+    value = await ask(*records, **question.options, **more)
+    return await asyncio.to_thread(encode, value)  # as long as the contexts
+
+
+def _plain(value: Any) -> bytes:
+    """An answer as it is; fragments in it are joined without being read again."""
+    return orjson.dumps(with_cuts(value), default=str)
+
+
+def _recorded(value: Any) -> bytes:
+    """An answer that holds recorded values as they were parsed: integers of any size, and texts that are no UTF-8."""
+    return json.dumps(with_cuts(value), separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _as_object(value: Any) -> bytes:
+    return json.dumps(asdict(value)).encode("ascii")
+
+
+_Ask = Callable[..., Awaitable[Any]]
+_QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType(
+    {
+        "decisions": (list_decisions, _recorded),
+        "decision": (answer_decision, _recorded),
+        "attributions": (list_attributions, _recorded),
+        "attribution": (answer_attribution, _recorded),
+        "causes": (answer_causes, _recorded),
+        "diff": (answer_diff, _recorded),
+        "compare": (answer_compare, _recorded),
+        "compressions": (list_compressions, _recorded),
+        "compression": (audit_compression, _recorded),
+        "tokens": (answer_tokens, _plain),
+        "reasoning": (answer_reasoning, _plain),
+        # What a model that explains is shown; asking it is left to the process that serves.
+        "brief": (read_brief, _as_object),
+    }
+)
+NAMES = frozenset(_QUESTIONS)

@@ -1,0 +1,170 @@
+"""`python -m playhead_collector.workers.worker`: answers one question at a time, until its stdin ends.
+
+It must not outlive the collector, also when that is killed: a thread sees stdin end and ends the process. While code in
+C holds the interpreter, no thread runs, and the kernel's alarm clock ends the process later.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import psutil
+
+from playhead_collector.log_lines import configure_logging
+from playhead_collector.store.postgres import PostgresStore, connect
+from playhead_collector.workers import failures, frames
+from playhead_collector.workers.questions import Question, answer
+from playhead_collector.workers.setup import Setup
+
+log = logging.getLogger(__name__)
+
+# Below everything that takes spans: with two cores in use, a question gets a tenth of one.
+NICE = 10
+# One that reads, and one for a read within it.
+POOL_SIZE = 2
+# How much later than the collector, which says why, the kernel ends a question.
+ALARM_MARGIN_SECONDS = 5.0
+# A process that has grown beyond this part of its memory does not give it back: it is the last question of that one.
+GROWN_SHARE = 2
+
+
+class Worker:
+    """Answers questions on a store that is opened at the first."""
+
+    def __init__(self, setup: Setup, send: Callable[[bytes], object]) -> None:
+        self._setup = setup
+        self._send = send
+        self._store: PostgresStore | None = None
+
+    async def answer(self, head: dict[str, Any]) -> bool:
+        """Sends the answer to a question, or why there is none.  False: it was this process's last."""
+        said: dict[str, Any] = {}
+        body = b""
+        with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
+            try:
+                body = await self._answered(Question(head["name"], tuple(head["runs"]), head["options"]))
+            except MemoryError:
+                said = {"error": failures.to_json(failures.took_too_much(self._setup.memory_bytes, "its work"))}
+            except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
+                said = {"error": failures.to_json(error)}
+        said["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
+        self._send(frames.encode(said, body))
+        return not said["last"]
+
+    async def _answered(self, question: Question) -> bytes:
+        if self._store is None:
+            self._store = await connect(self._setup.dsn, pool_size=POOL_SIZE)
+        body = await answer(self._store, self._setup.given, question)
+        if len(body) > self._setup.answer_bytes:
+            raise failures.took_too_much(self._setup.answer_bytes, "its answer")
+        return body
+
+
+class _Alarm:
+    """Ends the process when the block takes longer than `seconds`, whatever it is at."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def main() -> None:
+    """The process, from its start to its end."""
+    asked, answered = _own_stdio()
+    _ignore_signals()
+    setup = Setup.from_json(frames.read(_exactly(asked))[0])
+    configure_logging(setup.log_format, setup.log_level)
+    _bound(setup.memory_bytes)
+    gc.collect()
+    gc.freeze()  # libraries, which stay
+    with asyncio.Runner() as runner:
+        runner.run(_work(setup, asked, answered))
+
+
+async def _work(setup: Setup, asked: BinaryIO, answered: BinaryIO) -> None:
+    questions = asyncio.Queue[dict[str, Any]]()
+    loop = asyncio.get_running_loop()
+
+    def receive(head: dict[str, Any]) -> None:
+        loop.call_soon_threadsafe(questions.put_nowait, head)
+
+    threading.Thread(target=_listen, args=(asked, receive), daemon=True, name="stdin").start()
+
+    def send(message: bytes) -> None:
+        answered.write(message)
+        answered.flush()
+
+    send(frames.encode({"ready": os.getpid()}))
+    worker = Worker(setup, send)
+    while await worker.answer(await questions.get()):
+        pass
+    os._exit(0)  # nothing is under way, and nothing is kept here
+
+
+def _listen(asked: BinaryIO, receive: Callable[[dict[str, Any]], None]) -> None:
+    exactly = _exactly(asked)
+    while True:
+        receive(frames.read(exactly)[0])
+
+
+def _exactly(pipe: BinaryIO) -> Callable[[int], bytes]:
+    """Reads so many bytes; at the pipe's end, the collector is gone or wants this process to be."""
+
+    def read(size: int) -> bytes:
+        data = pipe.read(size)
+        if len(data) < size:
+            os._exit(0)
+        return data
+
+    return read
+
+
+def _own_stdio() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes, kept for messages: what any library prints goes to the log."""
+    asked = os.fdopen(os.dup(0), "rb")
+    answered = os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor, not a file
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    return asked, answered
+
+
+def _ignore_signals() -> None:
+    """Ctrl-C and the end of a service reach all processes at once; the collector ends this one when it has drained."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _bound(memory_bytes: int) -> None:
+    """Priority and memory. Where a platform knows no limit of memory, the machine's is all there is."""
+    if sys.platform == "win32":
+        return
+    import resource  # noqa: PLC0415 - there is none for Windows
+
+    os.nice(NICE)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+
+
+def _memory_bytes() -> int:
+    return psutil.Process().memory_info().rss
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+"""Real worker processes, and questions that misbehave: what their callers see, and what is left of them."""
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
+from playhead_collector.query.configured import Configured
+from playhead_collector.settings import MIB
+from playhead_collector.workers.failures import AnalysisFailed
+from playhead_collector.workers.pool import Pool
+from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.questions import Given, Question
+from playhead_collector.workers.setup import Setup
+
+ODD = "tests.support.odd_worker"
+ENOUGH = 30.0
+
+
+def setup_of(seconds: float = ENOUGH, memory_bytes: int = 1024 * MIB, answer_bytes: int = 64 * MIB) -> Setup:
+    given = Given.of(1, Configured())
+    return Setup(dsn="none", given=given, seconds=seconds, memory_bytes=memory_bytes, answer_bytes=answer_bytes)
+
+
+@asynccontextmanager
+async def pool_of(
+    processes: int = 1, *, seconds: float = ENOUGH, waiting: int = 8, grace_seconds: float = 0.0, **setup: Any
+) -> AsyncIterator[Pool]:
+    given = [WorkerProcess(setup_of(seconds, **setup), ODD) for _ in range(processes)]
+    pool = Pool(given, seconds, waiting, grace_seconds)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+def q(name: str, **options: Any) -> Question:
+    return Question(name, (), options)
+
+
+async def pid_in(pool: Pool) -> int:
+    return int((await pool.ask(q("echo"))).split()[0])
+
+
+async def begun(path: Path) -> int:
+    """The process that has begun with the question that says so here."""
+    while not path.exists() or not path.read_text():
+        await asyncio.sleep(0.01)
+    return int(path.read_text())
+
+
+async def gone(pid: int) -> bool:
+    """Whether the process ends, within the time that a test has."""
+    for _ in range(500):
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+def test_what_a_worker_is_told_arrives_as_it_was():
+    assert Setup.from_json(setup_of().to_json()) == setup_of()
+    assert "none" not in repr(setup_of())  # the DSN may have a password
+
+
+async def test_no_process_is_started_before_the_first_question_and_none_is_left():
+    async with pool_of() as pool:
+        assert psutil.Process().children() == []
+        one = await pid_in(pool)
+        assert await pid_in(pool) == one  # and not a new one for each
+        assert psutil.pid_exists(one)
+    assert not psutil.pid_exists(one)
+    with pytest.raises(Refused):
+        await pool.ask(q("echo"))
+
+
+async def test_questions_arrive_as_they_are_whatever_a_library_prints():
+    async with pool_of() as pool:
+        assert (await pool.ask(q("echo", text="ö \ud800"))).split(maxsplit=1)[1] == "ö \\ud800".encode()
+        assert len(await pool.ask(q("long", bytes=9_000_000))) == 9_000_000
+
+
+async def test_several_processes_work_at_a_time(tmp_path: Path):
+    async with pool_of(2) as pool:
+        slow = asyncio.create_task(pool.ask(q("sleep", seconds=60, begun=str(tmp_path / "begun"))))
+        busy = await begun(tmp_path / "begun")
+        assert await pid_in(pool) != busy
+        slow.cancel()
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"), [("refused", Refused), ("unavailable", StoreUnavailable), ("missing", ContentMissing)]
+)
+async def test_errors_are_raised_as_what_they_were(what: str, kind: type[Exception]):
+    async with pool_of() as pool:
+        with pytest.raises(kind) as raised:
+            await pool.ask(q("raise", what=what))
+    if isinstance(error := raised.value, Refused):
+        assert (error.status, error.code, str(error)) == (418, "teapot", "short and stout")
+        assert error.headers == {"X-Tea": "green"}
+
+
+async def test_a_bug_is_told_with_its_traceback_and_costs_no_process():
+    async with pool_of() as pool:
+        before = await pid_in(pool)
+        with pytest.raises(AnalysisFailed, match=r"(?s)odd_worker.py.*ZeroDivisionError: what a bug says"):
+            await pool.ask(q("raise", what="bug"))
+        assert await pid_in(pool) == before
+
+
+@pytest.mark.parametrize("name", ["sleep", "hold"])
+async def test_a_question_that_takes_too_long_is_killed_and_the_next_is_answered(name: str, tmp_path: Path):
+    async with pool_of(seconds=1.5) as pool:
+        path = tmp_path / "begun"
+        long = asyncio.create_task(pool.ask(q(name, seconds=600, begun=str(path))))
+        pid = await begun(path)
+        with pytest.raises(Refused) as refused:
+            await long
+        assert (refused.value.status, refused.value.code) == (503, "took_too_long")
+        assert "after 1.5 s; ask for less" in str(refused.value)
+        assert "PLAYHEAD_ANALYSIS_SECONDS" in str(refused.value)
+        assert not psutil.pid_exists(pid)
+        assert await pid_in(pool) != pid
+
+
+async def test_the_loop_is_free_while_a_question_holds_its_interpreter(tmp_path: Path):
+    async with pool_of() as pool:
+        holding = asyncio.create_task(pool.ask(q("hold", begun=str(tmp_path / "begun"))))
+        await begun(tmp_path / "begun")
+        loop = asyncio.get_running_loop()
+        waits: list[float] = []
+        for _ in range(50):
+            began = loop.time()
+            await asyncio.sleep(0.005)
+            waits.append(loop.time() - began)
+        assert not holding.done()
+        assert sorted(waits)[25] < 0.1  # the other side holds its own for minutes
+        holding.cancel()
+
+
+async def test_a_process_that_dies_is_said_once_and_replaced(caplog: pytest.LogCaptureFixture):
+    async with pool_of() as pool:
+        with pytest.raises(Refused) as refused:
+            await pool.ask(q("die"))
+        assert (refused.value.status, refused.value.code) == (503, "analysis_ended")
+        assert "was killed by signal 9" in str(refused.value)
+        assert refused.value.headers == {"Retry-After": "1"}
+        assert "amid a question (die)" in caplog.text
+        assert await pool.ask(q("sleep", seconds=0)) == b"slept"
+
+
+async def test_a_process_that_dies_between_questions_is_replaced_without_a_word():
+    process = WorkerProcess(setup_of(), ODD)
+    pool = Pool([process], ENOUGH, 8)
+    pid = await pid_in(pool)
+    assert process.pid == pid
+    os.kill(pid, signal.SIGKILL)
+    while process.pid is not None:
+        await asyncio.sleep(0.01)
+    assert await pid_in(pool) != pid
+    await pool.close()
+
+
+async def test_beyond_those_that_may_wait_a_question_is_refused_at_once(tmp_path: Path):
+    async with pool_of(waiting=2) as pool:
+        first = asyncio.create_task(pool.ask(q("sleep", seconds=600, begun=str(tmp_path / "begun"))))
+        await begun(tmp_path / "begun")
+        waiting = [asyncio.create_task(pool.ask(q("echo", text=str(n)))) for n in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Refused) as refused:
+            await asyncio.wait_for(pool.ask(q("echo")), 1)
+        assert (refused.value.status, refused.value.code) == (503, "too_many_questions")
+        assert int(refused.value.headers["Retry-After"]) > 0
+        assert (pool.figures.waiting, pool.figures.running) == (2, 1)
+        first.cancel()
+        assert [(await each).split()[1] for each in waiting] == [b"0", b"1"]  # in turn
+        assert (pool.figures.waiting, pool.figures.running) == (0, 0)
+
+
+async def test_a_question_that_cannot_begin_in_time_is_refused(tmp_path: Path):
+    process = WorkerProcess(setup_of(), ODD)
+    pool = Pool([process], 0.2, 8, 0.0)
+    first = asyncio.create_task(pool.ask(q("sleep", seconds=600, begun=str(tmp_path / "begun"))))
+    await begun(tmp_path / "begun")
+    with pytest.raises(Refused, match="other questions are being answered"):
+        await pool.ask(q("echo"))
+    await pool.close()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+async def test_a_question_that_nobody_waits_for_is_given_up(tmp_path: Path):
+    async with pool_of() as pool:
+        first = asyncio.create_task(pool.ask(q("sleep", seconds=600, begun=str(tmp_path / "begun"))))
+        pid = await begun(tmp_path / "begun")
+        queued = asyncio.create_task(pool.ask(q("sleep", seconds=600, begun=str(tmp_path / "never"))))
+        await asyncio.sleep(0)
+        queued.cancel()
+        first.cancel()
+        assert await pid_in(pool) != pid
+        assert not (tmp_path / "never").exists()
+        assert not psutil.pid_exists(pid)
+
+
+async def test_one_that_ends_soon_is_let_end():
+    async with pool_of(grace_seconds=ENOUGH) as pool:
+        pid = await pid_in(pool)
+        left = asyncio.create_task(pool.ask(q("sleep", seconds=0.1)))
+        await asyncio.sleep(0.05)
+        left.cancel()
+        assert await pid_in(pool) == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not limit a process's memory")
+async def test_a_question_that_takes_too_much_memory_is_refused_and_its_process_replaced():
+    async with pool_of(memory_bytes=256 * MIB) as pool:
+        with pytest.raises(Refused) as refused:
+            await pool.ask(q("grow", bytes=400 * MIB))
+        assert (refused.value.status, refused.value.code) == (503, "took_too_much")
+        assert await pool.ask(q("grow", bytes=MIB)) == b"%d" % MIB
+
+
+async def test_a_process_that_has_grown_is_replaced_after_its_answer():
+    async with pool_of(memory_bytes=64 * MIB, answer_bytes=MIB) as pool:  # less than half of this is not to be had
+        pid = await pid_in(pool)
+        assert await gone(pid)
+        assert await pid_in(pool) != pid
+
+
+async def test_an_answer_that_is_too_large_is_refused():
+    async with pool_of(answer_bytes=MIB) as pool:
+        with pytest.raises(Refused, match="more than 1 MiB for its answer"):
+            await pool.ask(q("long", bytes=2 * MIB))
+
+
+async def test_a_worker_that_cannot_be_started_is_a_clear_refusal(caplog: pytest.LogCaptureFixture):
+    pool = Pool([WorkerProcess(setup_of(), "tests.support.there_is_none")], 5, 1)
+    with pytest.raises(Refused) as refused:
+        await pool.ask(q("echo"))
+    assert refused.value.code == "analysis_not_started"
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    await pool.close()
+
+
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGINT, signal.SIGTERM]], ids=["those that a terminal and a service send to all processes"]
+)
+async def test_signals_meant_for_the_collector_do_not_end_a_question(signals: list[signal.Signals], tmp_path: Path):
+    async with pool_of() as pool:
+        asked = asyncio.create_task(pool.ask(q("sleep", seconds=0.5, begun=str(tmp_path / "begun"))))
+        pid = await begun(tmp_path / "begun")
+        for each in signals:
+            os.kill(pid, each)
+        assert await asked == b"slept"
+
+
+_PARENT = """
+import asyncio, sys
+from tests.unit.workers.test_pool import Pool, WorkerProcess, ODD, q, setup_of
+
+async def main():
+    await Pool([WorkerProcess(setup_of(2.0), ODD)], 60, 1).ask(q(sys.argv[1], seconds=600, begun=sys.argv[2]))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["sleep", "hold"])
+async def test_nothing_is_left_when_the_parent_is_killed(name: str, tmp_path: Path, free: Callable[[int], None]):
+    """Also while code in C holds the worker's interpreter, so that it cannot see that its parent is gone."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    path = tmp_path / "begun"
+    with subprocess.Popen([sys.executable, "-c", _PARENT, name, str(path)], env=env) as parent:
+        pid = await begun(path)
+        free(pid)
+        parent.kill()
+    assert await gone(pid)
+
+
+@pytest.fixture
+def free() -> Any:
+    """Processes to end whatever becomes of the test."""
+    pids: list[int] = []
+    yield pids.append
+    for pid in pids:
+        if psutil.pid_exists(pid):
+            os.kill(pid, signal.SIGKILL)
