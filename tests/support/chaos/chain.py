@@ -89,7 +89,7 @@ class Chain:
         ended = self._attempt("", {})
         assert ended.code == 0, ended.errors
         counted = json.loads(ended.lines[1])
-        questions = Counter(self.world.model.asked(self.checked.name))
+        questions = Counter(self.world.model.asked(self._key()))
         done, affected = self._effects.look().effects, counted["effects"]
         return Whole(ended.lines[0], ended.lines[-1], questions, done, counted["appends"], affected, ended.seconds)
 
@@ -128,7 +128,7 @@ class Chain:
             "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60",
             "NO_PROXY": "127.0.0.1",
         }
-        kept |= {"OPENAI_BASE_URL": self.world.model.url, "OPENAI_API_KEY": self.checked.name}
+        kept |= {"OPENAI_BASE_URL": self.world.model.url, "OPENAI_API_KEY": self._key()}
         kept |= {
             "EFFECTS": str(self._database),
             "ATTEMPT": str(self.checked.attempts),
@@ -142,6 +142,9 @@ class Chain:
             "OUTCOMES": "{}",
         }
         return self._starter.run(run_id, kept | environ, self._folder, after)
+
+    def _key(self) -> str:
+        return f"{self.checked.name}/{self.checked.attempts}"
 
     def _kill(self) -> tuple[dict[str, str], float | None]:
         """When the next attempt is killed: at a record of its journal, at an effect, after a time; or not at all."""
@@ -183,7 +186,7 @@ class Chain:
             self.checked.kills += 1
         elif ended.code == 0:
             self._look_at_end(ended, before, outcomes)
-        elif raises and "had begun when the process died" in ended.errors:
+        elif raises and "nobody knows whether it took effect" in ended.errors:
             self.checked.stopped += 1
             named = [span for span in before.tools_in_doubt if span in ended.errors]
             if not named or set(named) & set(outcomes):
@@ -196,9 +199,8 @@ class Chain:
     def _look_for_repeated(self, before: Known, outcomes: dict[str, Any]) -> None:
         whole = self.world.whole
         assert whole is not None
-        asked = self.world.model.asked(self.checked.name)[self._asked :]
+        asked = self.world.model.asked(self._key())
         executed = self._effects.look().executed[self._executed :]
-        self._asked += len(asked)
         self._executed += len(executed)
         again = Counter(asked) - (whole.questions - before.questions)
         if again:
@@ -211,7 +213,6 @@ class Chain:
             self.checked.tools_again += len(twice)
             self._wrong(f"executed again: {twice}")
 
-    _asked = 0
     _executed = 0
 
     def _look_at_end(self, ended: Ended, before: Known, outcomes: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The model that all chains talk to: it says the same to the same question, late by chance, and counts.
 
-A chain is told from the others by its API key, which no question has in it.
+The API key, which no question has in it, is the chain's name and the attempt's number: what a killed process has sent
+may arrive late.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ _REFUSED = 6
 
 
 class Model:
-    """What was asked, by chain."""
+    """What was asked, by attempt."""
 
     def __init__(self, seed: int) -> None:
         self.url = ""
@@ -29,10 +30,10 @@ class Model:
         self._refused: set[tuple[str, str]] = set()
         self._mutex = threading.Lock()
 
-    def asked(self, chain: str) -> list[str]:
-        """The questions that were answered, in order, by digest."""
+    def asked(self, key: str) -> list[str]:
+        """The questions of one attempt that were answered, in order, by digest."""
         with self._mutex:
-            return list(self._asked[chain])
+            return list(self._asked[key])
 
     def question(self, number: int) -> str:
         """What the request of this number asked; the answer's id begins with it."""
@@ -41,21 +42,17 @@ class Model:
 
     def answer(self, request: ChatRequest) -> Answer:
         """Deterministic by what is asked."""
-        chain = request.headers.get("authorization", "").removeprefix("Bearer ")
+        key = request.headers.get("authorization", "").removeprefix("Bearer ")
+        chain = key.partition("/")[0]
         question = hashlib.sha256(repr((request.stream, request.messages)).encode()).hexdigest()
         with self._mutex:
             if int(question[:4], 16) % _REFUSED == 0 and (chain, question) not in self._refused:
                 self._refused.add((chain, question))
                 return rate_limit(0)
-            self._asked[chain].append(question)
+            self._asked[key].append(question)
             self._of_number[request.number] = question
             late = self._late.random() * 0.008
         return delay(late, text(f"the answer to that is {question[:12]}, and it is said in several pieces"))
-
-    def forget(self, chain: str) -> None:
-        """Nothing more is asked about this chain."""
-        with self._mutex:
-            self._asked.pop(chain, None)
 
 
 @contextmanager
