@@ -38,6 +38,7 @@ from playhead_collector.receive.flow import Flow
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.receive.reading import Reading
+from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.door import Door
@@ -137,14 +138,37 @@ def assemble(
     Without a pool, analysis questions are answered in this process.
     """
     runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds)
+    sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
+    app, metrics = _application(runner, sweeper), Metrics()
+    flow, guard = _bounds(settings, metrics)
+    intake = Intake(store, runner)
+    most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
+    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
+    app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
+    keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
+    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring, pool))
+    app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper))
+    app.include_router(docs_page.router(routes.PREFIX))
+    app.include_router(health.router(store))
+    app.include_router(identity.router())
+    app.include_router(metrics.router(partial(_measure, metrics, store)))
+    _observe(metrics, flow, runner, sweeper)
+    if pool is not None:
+        _observe_analysis(metrics, pool)
+    _frame(app, settings, flow, metrics, keyring)
+    return app, guard
 
+
+def _application(runner: Runner, sweeper: Sweeper) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         runner.start()
+        sweeper.start()
         yield
+        await sweeper.stop()
         await runner.stop()
 
-    app = FastAPI(
+    return FastAPI(
         title="Playhead",
         version=version(),
         summary="A flight recorder for LLM agents: what happened, what the state was, and why.",
@@ -156,23 +180,6 @@ def assemble(
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    metrics = Metrics()
-    flow, guard = _bounds(settings, metrics)
-    intake = Intake(store, runner)
-    most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
-    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
-    app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
-    keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring, pool))
-    app.include_router(docs_page.router(routes.PREFIX))
-    app.include_router(health.router(store))
-    app.include_router(identity.router())
-    app.include_router(metrics.router(partial(_measure, metrics, store)))
-    _observe(metrics, flow, runner)
-    if pool is not None:
-        _observe_analysis(metrics, pool)
-    _frame(app, settings, flow, metrics, keyring)
-    return app, guard
 
 
 def _sizes(settings: Settings) -> dict[str, int]:
@@ -225,7 +232,7 @@ class Intake:
         batch = await asyncio.to_thread(_lifted, spans, logs) if many else _lifted(spans, logs)
         ingested = await self.store.ingest(PROJECT, batch)
         self.runner.wake()
-        return Taken(ingested.spans, ingested.duplicates, ingested.pending)
+        return Taken(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped)
 
     async def missing(self, refs: Sequence[ContentRef]) -> Missing:
         """Which of these are not stored. Raises StoreUnavailable."""
@@ -300,13 +307,14 @@ def _bounds(settings: Settings, metrics: Metrics) -> tuple[Flow, Guard]:
     return flow, guard
 
 
-def _observe(metrics: Metrics, flow: Flow, runner: Runner) -> None:
+def _observe(metrics: Metrics, flow: Flow, runner: Runner, sweeper: Sweeper) -> None:
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
     for what in ("projected", "sealed", "failed"):
         metrics.gauge(f"runs_{what}", f"Times that a run was {what} by the projector", partial(_count, runner, what))
+    metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
 
 
 def _observe_analysis(metrics: Metrics, pool: Pool) -> None:

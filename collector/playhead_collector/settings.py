@@ -19,6 +19,7 @@ from playhead_collector.errors import BadSetting
 __all__ = ["KIB", "MIB", "InForce", "Setting", "Settings", "in_force", "load", "table", "without_password"]
 
 
+_LEAST_GRACE = 7_200.0
 _TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
 
 
@@ -30,6 +31,13 @@ def _tag(text: str) -> str:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip().lower() for name in text.split(",") if name.strip())
+
+
+def _grace(text: str) -> float:
+    seconds = float(s.SECONDS.read(text))
+    if seconds < _LEAST_GRACE:
+        raise ValueError
+    return seconds
 
 
 def _postgres_url(text: str) -> str:
@@ -44,6 +52,7 @@ COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
 PROCESSES = s.Kind("a whole number from 0 to 64", s.whole(0, 64))
 MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.Kind("names with commas between them", _names)
+GRACE = s.Kind("a number of seconds, 7200 or more", _grace)
 CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
 FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
@@ -177,6 +186,18 @@ class Settings:
     # 30 s: exporters batch for 5 s and retry with growing pauses; what is later than this is appended and marked late.
     seal_after_seconds: float = setting(
         "PLAYHEAD_SEAL_AFTER_SECONDS", 30.0, s.SECONDS, "quiet time after which an ended run's seqs never change again"
+    )
+    # 24 h: longer than senders are cut off from the collector, as a rule; what they rely on has to be there. An hour is
+    # what senders believe without asking, so less than two would be no grace. Counted in whole days, rounded up.
+    content_grace_seconds: float = setting(
+        "PLAYHEAD_CONTENT_GRACE_SECONDS",
+        86_400.0,
+        GRACE,
+        "how long content is kept after the last run that named it was deleted, and up to a day more",
+    )
+    # 30 days: journals of machines that are off for long arrive within it; each tombstone is a row of 100 bytes.
+    tombstone_seconds: float = setting(
+        "PLAYHEAD_TOMBSTONE_SECONDS", 30 * 86_400.0, s.SECONDS, "how long late spans of a deleted run are dropped"
     )
     # 10: Postgres is busiest with about two connections per core; a wider pool makes transactions wait inside Postgres
     # instead of in front of it, and a small server allows 100 connections to everybody together.

@@ -121,7 +121,7 @@ async def keep_explanation(
         "shown": brief.shown,
     }
     content = Content(canonical_json(said), JSON)
-    await record.store.keep_explanation(record.project, brief.subject, model, content)
+    await record.store.keep_explanation(record.project, record.run, brief.subject, model, content)
     whole = {**said, "run": record.run, "seq": brief.seq, "ref": content.ref, "cached": False}
     return cast(Explanation, whole)
 

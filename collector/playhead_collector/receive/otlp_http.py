@@ -7,19 +7,19 @@ A request is answered with 200 once what it brought is durable, never before. OT
 (Refused, StoreUnavailable), and `serve/errors.py` answers them in OTLP's form on these PATHS.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from playhead.model.ref import ContentRef
 from playhead_collector.receive import decode, reply
 from playhead_collector.receive.decode import Signal, Wire
 from playhead_collector.receive.decoded import Decoded, Most
 from playhead_collector.receive.flow import Flow, Share, off_loop
 from playhead_collector.receive.ports import Counts, Ingest, Taken
+from playhead_collector.receive.remarks import Remarks
 
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")
@@ -66,16 +66,16 @@ class OtlpHttp:
 
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
-        rejected, reason, pending = 0, "", list[ContentRef]()
+        said = Remarks()
         async with self.flow.take(request, self.max_bytes) as share:
             portions, size = await self._portions(signal, wire, share)
             # Each portion is durable before the next is read, and what is taken twice changes nothing: a sender that
             # is told to send again because the last one failed loses and doubles nothing.
             while (portion := await off_loop(size, partial(next, portions, None))) is not None:
                 share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
-                rejected, reason = rejected + portion.rejected, reason or portion.reason
-                pending += await self._store(signal, portion)
-        return reply.success(signal, wire, rejected, _remarks(rejected, reason, pending))
+                said.left_out(portion.rejected, portion.reason)
+                said.taken(await self._store(signal, portion))
+        return reply.success(signal, wire, said.rejected, str(said))
 
     async def _portions(self, signal: Signal, wire: Wire, share: Share) -> tuple[Iterator[Decoded], int]:
         # Apart from `_export`, so that the body is not kept while its last spans wait for the database.
@@ -88,20 +88,11 @@ class OtlpHttp:
         share.hold(decode.charge(body, wire, self.most))
         return decode.portions(signal, body, wire, self.most)
 
-    async def _store(self, signal: Signal, portion: Decoded) -> Sequence[ContentRef]:
-        """Returns the refs whose content is not stored yet."""
+    async def _store(self, signal: Signal, portion: Decoded) -> Taken:
         taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else Taken(0)
         self.counts.taken(taken.spans, taken.duplicates, len(portion.logs))
         self.counts.rejected(signal, portion.rejected)
         self.counts.ignored(signal, portion.ignored)
-        return taken.pending
-
-
-def _remarks(rejected: int, reason: str, pending: Sequence[ContentRef]) -> str:
-    """What the sender should know about a request that was taken; empty when nothing is amiss."""
-    remarks: list[str] = []
-    if rejected:
-        remarks.append(f"{rejected} left out: {reason}")
-    if pending:
-        remarks.append(f"content pending: {len(pending)} refs, such as {pending[0]}, are not stored yet")
-    return "; ".join(remarks)
+        if taken.dropped:
+            self.counts.dropped(taken.dropped)
+        return taken

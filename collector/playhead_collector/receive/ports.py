@@ -11,11 +11,13 @@ from playhead.model.span import LogEvent, Span
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How a batch was taken. `pending`: refs that it names and whose content is not here yet."""
+    """How a batch was taken. `pending`: refs that it names and whose content is not here yet. `dropped`: spans and log
+    events of runs that were deleted."""
 
     spans: int
     duplicates: int = 0
     pending: Sequence[ContentRef] = ()
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,10 @@ class Counts(Protocol):
 
     def taken(self, spans: int, duplicates: int, logs: int) -> None:
         """Spans (of them, those that were here already) and log events that are stored."""
+        ...
+
+    def dropped(self, count: int) -> None:
+        """Spans and log events of deleted runs: accepted and not kept."""
         ...
 
     def rejected(self, signal: str, count: int) -> None:

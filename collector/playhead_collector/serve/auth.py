@@ -69,7 +69,7 @@ def needed_for(method: str, path: str) -> str:
     """The scope that a request needs."""
     if path.startswith(INTAKE_PATHS):
         return INGEST
-    if path == f"{_API}/keys" or path.startswith(f"{_API}/keys/"):
+    if path in {f"{_API}/keys", f"{_API}/gc"} or path.startswith(f"{_API}/keys/"):
         return ADMIN
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
         if path.endswith("/lease"):  # a program that goes on with its run

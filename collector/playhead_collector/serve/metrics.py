@@ -33,6 +33,7 @@ class Metrics:
         self._spans = counter("spans", "Spans taken, duplicates included")
         self._duplicates = counter("duplicate_spans", "Spans taken that were stored already")
         self._logs = counter("log_events", "Log events taken")
+        self._dropped = counter("dropped_late", "Spans and log events of deleted runs: accepted, not kept")
         self._rejected = counter("rejected", "Spans and log records that could not be kept", "signal")
         self._ignored = counter("ignored", "Metrics, and log records that are no events: accepted, not kept", "signal")
         self._contents = counter("contents", "Contents uploaded")
@@ -63,6 +64,10 @@ class Metrics:
         self._spans.inc(spans)
         self._duplicates.inc(duplicates)
         self._logs.inc(logs)
+
+    def dropped(self, count: int) -> None:
+        """Spans and log events of deleted runs."""
+        self._dropped.inc(count)
 
     def rejected(self, signal: str, count: int) -> None:
         """Spans or log records that could not be kept."""

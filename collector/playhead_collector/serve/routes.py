@@ -13,14 +13,17 @@ from fastapi import APIRouter, Response
 from playhead.model import answers as a
 from playhead.model import answers_why as w
 from playhead.model.answers import changes as c
+from playhead.model.answers import deletion as d
 from playhead.model.answers import keys as k
 from playhead.model.answers import leases as le
 from playhead.model.answers.comparisons import Comparison
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.record import Runner
+from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.asking import Asking
 from playhead_collector.serve.change_routes import ChangeRoutes
 from playhead_collector.serve.content_routes import ContentRoutes
+from playhead_collector.serve.deletion_routes import DeletionRoutes
 from playhead_collector.serve.key_routes import KeyRoutes
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.lease_routes import LeaseRoutes
@@ -65,6 +68,7 @@ _REFUSALS = {
 }
 
 _NO_ADMIN = "There would be no key that may make or revoke keys; or there are too many."
+_FORKED = "Runs were forked from it, which share its record; the message names some."
 _HELD = "Another process goes on with the run; the message says which, and since when."
 
 
@@ -109,6 +113,17 @@ def router(
     _get(api, "moments", "/runs/{run}/compressions/{seq}", changes.compression, c.CompressionAudit)
     _add_content(api, contents)
     _add_keys(api, KeyRoutes(store, project, keyring or Keyring(store, project, None)))
+    return api
+
+
+def deletion_router(store: Store, runner: Runner, project: int, sweeper: Sweeper) -> APIRouter:
+    """What takes something away."""
+    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
+    deletion = DeletionRoutes(store, runner, project, sweeper)
+    refused: dict[int | str, dict[str, Any]] = {409: {"description": _FORKED, "model": schema(a.ErrorAnswer)}}
+    deleted = api.delete("/runs/{run}", tags=["runs"], response_model=schema(d.DeletedRuns), responses=refused)
+    deleted(deletion.delete_run)
+    api.post("/gc", tags=["content"], response_model=schema(d.Collected))(deletion.collect_garbage)
     return api
 
 

@@ -41,7 +41,7 @@ class Collision(Exception):
     """Another transaction was faster: this one is to be run again, on what the other left."""
 
 
-_COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+_COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
 
 
 class Database:

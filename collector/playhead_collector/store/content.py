@@ -7,7 +7,7 @@ import asyncio
 import datetime
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
 from playhead_collector.store import statements as sql
 from playhead_collector.store.compression import NEWEST, Zstd, builtin
+from playhead_collector.store.gc.gate import Entered
 from playhead_collector.store.statements import Conn
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,10 @@ class Dictionaries:
             self._known[project, encoding] = Zstd(body, trained=True)
         return self._known[project, encoding]
 
+    async def reader(self, conn: Conn, project: int, encoding: int) -> Callable[[bytes], bytes]:
+        """What gives the plain bytes of bodies with this encoding, in any thread; it raises zstandard.ZstdError."""
+        return bytes if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read
+
     async def plain(self, conn: Conn, project: int, encoding: int, body: bytes) -> bytes:
         """What a body holds; raises zstandard.ZstdError when it is damaged."""
         return body if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read(body)
@@ -90,12 +95,14 @@ class Stored(NamedTuple):
 
 
 async def put(
-    conn: Conn, known: Dictionaries, project: int, contents: Iterable[Content], today: datetime.date
+    conn: Conn, known: Dictionaries, entered: Entered, contents: Iterable[Content], today: datetime.date
 ) -> Stored:
     """Stores what is not stored."""
+    project = entered.project
     by_ref = {content.ref.digest: content for content in contents}
     # In one order, so that transactions that bring the same wait for each other, never in a circle.
     refs = sorted(by_ref)
+    await entered.note(conn, refs)
     stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
     new = {ref: by_ref[ref] for ref in refs if ref not in stored}
     if not new:
@@ -144,10 +151,11 @@ def role_named(number: int | None) -> str | None:
     return _ROLES.get(number or 0)
 
 
-async def missing(conn: Conn, project: int, refs: Iterable[ContentRef], today: datetime.date) -> list[ContentRef]:
+async def missing(conn: Conn, entered: Entered, refs: Iterable[ContentRef], today: datetime.date) -> list[ContentRef]:
     """Those that are stored neither as content nor as thread; the others are seen today."""
-    asked = {ref.digest: ref for ref in refs}
+    project, asked = entered.project, {ref.digest: ref for ref in refs}
     if asked:
+        await entered.note(conn, asked)
         for digest in await sql.column(conn, "touch", project=project, refs=list(asked), today=today):
             asked.pop(digest, None)
     return list(asked.values())

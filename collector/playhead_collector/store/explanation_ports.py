@@ -13,6 +13,9 @@ class ExplanationStore(Protocol):
         """What this model said, or any when none is named; None when it was not asked."""
         ...
 
-    async def keep_explanation(self, project: int, subject: ContentRef, model: str, explanation: Content) -> None:
-        """Durable once this returns; replaces what the model said before."""
+    async def keep_explanation(
+        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
+        """Durable once this returns; replaces what the model said before.  It goes with the run, and is not kept when
+        that is gone already."""
         ...

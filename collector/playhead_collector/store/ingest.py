@@ -20,6 +20,7 @@ from playhead.model.state import RUNNING
 from playhead_collector.store import content, threads
 from playhead_collector.store import statements as sql
 from playhead_collector.store.content import Dictionaries
+from playhead_collector.store.gc.gate import Entered, enter
 from playhead_collector.store.ports import Batch, Ingested
 from playhead_collector.store.runs import BIGINT, clean, label, whole
 from playhead_collector.store.spans import PackedPage, named_refs, pack
@@ -38,6 +39,11 @@ class Arrival:
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
     pages: list[PackedPage] = field(default_factory=list[PackedPage])
     refs: set[ContentRef] = field(default_factory=set[ContentRef])
+
+    @property
+    def items(self) -> int:
+        """How many spans and log events."""
+        return len(self.spans) + len(self.logs)
 
     @property
     def started_ns(self) -> int:
@@ -94,14 +100,15 @@ def arrivals(batch: Batch) -> dict[str, Arrival]:
 async def put(
     conn: Conn,
     memory: Memory,
-    project: int,
+    entered: Entered,
     contents: Sequence[Content],
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> Put:
     """Contents and threads.  The runs that waited for them are to be told, last of all (`wake`)."""
-    new, awaited = await content.put(conn, memory.dictionaries, project, contents, today)
-    grown = await threads.put(conn, memory.lineages, project, extensions, today)
+    project = entered.project
+    new, awaited = await content.put(conn, memory.dictionaries, entered, contents, today)
+    grown = await threads.put(conn, memory.lineages, entered, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
@@ -112,14 +119,28 @@ async def put(
 async def ingest(
     conn: Conn, memory: Memory, project: int, batch: Batch, by_run: Mapping[str, Arrival], now_ns: int
 ) -> tuple[Ingested, Put]:
-    """Stores it all.  `by_run` is `arrivals(batch)`, made once for however many attempts."""
-    stored = await put(conn, memory, project, batch.contents, batch.threads, day(now_ns))
+    """Stores it all, but for what is of deleted runs.  `by_run` is `arrivals(batch)`, made once for however many
+    attempts."""
+    entered = await enter(conn, project, map(UUID, by_run))
+    dropped = await _drop_late(conn, entered, by_run, now_ns)
+    by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in entered.gone}
+    whole_batch = Batch() if dropped and not by_run else batch  # contents that came along are of no other run
+    stored = await put(conn, memory, entered, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
-    pending = await _note_pending(conn, project, news, stored.stored, day(now_ns))
+    pending = await _note_pending(conn, entered, news, stored.stored, day(now_ns))
     await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
-    return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending)), stored
+    return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
+
+
+async def _drop_late(conn: Conn, entered: Entered, by_run: Mapping[str, Arrival], now_ns: int) -> int:
+    """Counts what is of deleted runs."""
+    late = {UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in entered.gone}
+    if late:
+        runs, items = list(late), list(late.values())
+        await sql.run(conn, "drop_late", project=entered.project, runs=runs, items=items, now=now_ns)
+    return sum(late.values())
 
 
 async def _tell_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
@@ -163,10 +184,10 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival])
 
 
 async def _note_pending(
-    conn: Conn, project: int, fresh: Mapping[str, Arrival], here: set[ContentRef], today: datetime.date
+    conn: Conn, entered: Entered, fresh: Mapping[str, Arrival], here: set[ContentRef], today: datetime.date
 ) -> list[ContentRef]:
-    asked = set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here
-    pending = await content.missing(conn, project, list(asked), today) if asked else []
+    project, asked = entered.project, set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here
+    pending = await content.missing(conn, entered, list(asked), today) if asked else []
     if pending:
         waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
         await sql.run(

@@ -19,6 +19,7 @@ from playhead.model.thread import ThreadNode
 from playhead_collector.store.explanation_ports import ExplanationStore
 from playhead_collector.store.key_ports import KeyStore
 from playhead_collector.store.lease_ports import LeaseStore
+from playhead_collector.store.retention_ports import RetentionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,13 @@ class Ingested:
     comes again in other company changes nothing either, but is noticed only when the run is read.)
 
     `pending`: refs that new spans name and that are not stored yet.  When one comes, the runs that wait have news.
+    `dropped`: spans and log events of runs that were deleted; nothing of them was kept.
     """
 
     spans: int
     duplicates: int
     pending: tuple[ContentRef, ...] = ()
+    dropped: int = 0
 
 
 class ContentStore(Protocol):
@@ -288,7 +291,7 @@ class EventStore(Protocol):
         ...
 
 
-class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, Protocol):
+class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, RetentionStore, Protocol):
     """All of it, on one pool."""
 
     async def ready(self) -> None:

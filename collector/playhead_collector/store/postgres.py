@@ -20,11 +20,14 @@ from playhead_collector.errors import ContentMissing
 from playhead_collector.store import content, events, ingest, keys, leases, llm_calls, runs, threads, work
 from playhead_collector.store import statements as sql
 from playhead_collector.store.connection import Database
+from playhead_collector.store.gc import deletion, sweep
+from playhead_collector.store.gc.gate import enter
 from playhead_collector.store.ingest import Memory, Put, day
 from playhead_collector.store.key_ports import ApiKey
 from playhead_collector.store.learning import Learning
 from playhead_collector.store.lease_ports import Taken
 from playhead_collector.store.ports import Batch, Ingested, RunFilter, RunRow, RunWork
+from playhead_collector.store.retention_ports import Deleted, Swept
 from playhead_collector.store.statements import Conn
 
 POOL_SIZE = 10
@@ -63,7 +66,8 @@ class PostgresStore:
         given, extensions, now = list(contents), list(threads), self._clock()
 
         async def attempt(conn: Conn) -> Put:
-            stored = await ingest.put(conn, self._memory, project, given, extensions, day(now))
+            entered = await enter(conn, project)
+            stored = await ingest.put(conn, self._memory, entered, given, extensions, day(now))
             await ingest.wake(conn, project, stored.waiting, now)
             return stored
 
@@ -72,7 +76,10 @@ class PostgresStore:
         return stored.unknown_parents
 
     async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        return await self._db.transact(lambda conn: content.missing(conn, project, refs, day(self._clock())))
+        async def attempt(conn: Conn) -> Sequence[ContentRef]:
+            return await content.missing(conn, await enter(conn, project), refs, day(self._clock()))
+
+        return await self._db.transact(attempt)
 
     async def get(self, project: int, ref: ContentRef) -> Content:
         found = (await self.get_many(project, [ref])).get(ref)
@@ -172,11 +179,14 @@ class PostgresStore:
             found = await sql.value(conn, "explanation", project=project, subject=subject.digest, model=model)
         return None if found is None else ContentRef.from_digest(found)
 
-    async def keep_explanation(self, project: int, subject: ContentRef, model: str, explanation: Content) -> None:
+    async def keep_explanation(
+        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
         await self.put(project, [explanation])
+        kept = {"run": runs.id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
         async with self._db.transaction() as conn:
-            ref = explanation.ref.digest
-            await sql.run(conn, "keep_explanation", project=project, subject=subject.digest, model=model, content=ref)
+            await enter(conn, project)
+            await sql.run(conn, "keep_explanation", project=project, model=model, **kept)
 
     async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:
@@ -191,6 +201,26 @@ class PostgresStore:
     ) -> Sequence[RunRow]:
         async with self._db.reading() as conn:
             return await runs.page(conn, project, where, limit, before)
+
+    # --- deletion -----------------------------------------------------------------------------------------------------
+
+    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+        return await self._db.transact(
+            lambda conn: deletion.delete(conn, project, runs.id_of(run), self._clock(), forks=forks)
+        )
+
+    async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
+        async with self._db.reading() as conn:
+            return await sql.column(conn, "sweeps_due", until=sweep.ripe_ns(self._clock(), grace_ns) - 1)
+
+    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+        return await self._db.transact(
+            lambda conn: sweep.step(conn, self._memory.dictionaries, project, self._clock(), grace_ns)
+        )
+
+    async def forget_tombstones(self, older_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_tombstones", before=self._clock() - older_ns)
 
     # --- leases -------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from playhead.model.thread import ThreadNode
 from playhead_collector.store import statements as sql
 from playhead_collector.store.connection import Collision
 from playhead_collector.store.content import role_named
+from playhead_collector.store.gc.gate import Entered, enter
 from playhead_collector.store.lineages import Chain, Growth, Place, chains, grow
 from playhead_collector.store.statements import Conn
 
@@ -50,16 +51,16 @@ class Grown:
 
 
 async def put(
-    conn: Conn, lineages: Lineages, project: int, extensions: Iterable[ThreadExtension], today: datetime.date
+    conn: Conn, lineages: Lineages, entered: Entered, extensions: Iterable[ThreadExtension], today: datetime.date
 ) -> Grown:
     """Stores what is not stored.  Extensions of unknown threads are kept until those come.
 
     Raises Collision when another transaction extended the same thread: run the transaction again.
     """
-    grown = Grown()
+    grown, project = Grown(), entered.project
     todo = chains(extensions)
     while todo:
-        growth = await _growth(conn, project, todo)
+        growth = await _growth(conn, entered, todo)
         grown.stored.update(growth.places)
         grown.unknown_parents += [orphan.parent for orphan in growth.orphans if orphan.parent is not None]
         await _keep_orphans(conn, project, growth.orphans, today)
@@ -77,8 +78,9 @@ async def adopt(conn: Conn, lineages: Lineages, project: int, today: datetime.da
     `put` does it for what it stores.  A transaction that did not see that another one waited for it may leave some
     over, so readers that miss a thread do it, too.
     """
-    todo = await _take_orphans(conn, project)
-    await put(conn, lineages, project, [chain.extension for chain in todo], today)
+    if todo := await _take_orphans(conn, project):
+        entered = await enter(conn, project)
+        await put(conn, lineages, entered, [chain.extension for chain in todo], today)
 
 
 async def read(conn: Conn, project: int, ref: ContentRef) -> list[ThreadNode]:
@@ -121,9 +123,10 @@ async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
     return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
 
 
-async def _growth(conn: Conn, project: int, todo: Sequence[Chain]) -> Growth:
-    asked = {node.ref.digest for chain in todo for node in chain.nodes}
+async def _growth(conn: Conn, entered: Entered, todo: Sequence[Chain]) -> Growth:
+    project, asked = entered.project, {node.ref.digest for chain in todo for node in chain.nodes}
     asked.update(chain.extension.parent.digest for chain in todo if chain.extension.parent is not None)
+    await entered.note(conn, asked)
     rows = await sql.rows(conn, "find_nodes", project=project, refs=list(asked))
     found = {ContentRef.from_digest(row["ref"]): Place(row["lineage"], row["depth"]) for row in rows}
     return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})

@@ -2,7 +2,7 @@
 
     look    runs (runs, show), tree, read (events, state, context, messages, content), thought (tokens)
     ask     why (decisions, why), thought (reasoning, explain), change (compressions, diff), comparing (compare)
-    rewind  rewinding (resume, fork)            operate  start (serve, demo, ship), doctor, keys
+    rewind  rewinding (resume, fork)            operate  start (serve, demo, ship), doctor, deleting, keys
     asking  the collector, and which run is meant        options  what several commands take
     shown   tables, texts and JSON
 
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from playhead.cli import change, comparing, doctor, keys, read, rewinding, runs, start, thought, tree, why
+from playhead.cli import change, comparing, deleting, doctor, keys, read, rewinding, runs, start, thought, tree, why
 from playhead.cli.asking import Collector
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
@@ -128,7 +128,7 @@ for _group, _commands in _GROUPS.items():
         app.command(rich_help_panel=_group)(_command)
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
-for _command in (start.demo, doctor.doctor, start.ship, start.migrate):
+for _command in (start.demo, doctor.doctor, start.ship, start.migrate, deleting.delete, deleting.gc):
     app.command(rich_help_panel="Operate")(_command)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 

@@ -9,6 +9,7 @@ import httpx
 
 from playhead.client.question import Listing, Question, asked, listed
 from playhead.client.questions_change import QuestionsChange
+from playhead.client.questions_deletion import QuestionsDeletion
 from playhead.client.questions_keys import QuestionsKeys
 from playhead.client.questions_lease import QuestionsLease
 from playhead.client.questions_thought import QuestionsThought
@@ -17,7 +18,7 @@ from playhead.model import answers as a
 from playhead.model.canonical import Content
 
 
-class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease, QuestionsKeys):
+class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease, QuestionsKeys, QuestionsDeletion):
     """Everything that can be asked."""
 
     @listed

@@ -58,6 +58,10 @@ class Delivery:
         """Closes the connection."""
         self._endpoint.close()
 
+    def forget(self) -> None:
+        """Believes nothing to be in the collector any more."""
+        self._known.forget()
+
     def deliver(self, shipment: Shipment) -> None:
         """Returns when all of it was acknowledged, or is a dead letter; raises Unavailable.
 

@@ -34,6 +34,8 @@ _DEAD_LANES_SECONDS = 600.0
 # A tenth of a second of this thread's time; and, of a program that is about to end, no more than it leaves itself.
 _LANES_AT_A_LOOK, _LANES_AT_THE_END = 200, 10
 _BROKEN_SECONDS = 60.0
+# What nobody has named for a day, the collector may delete: what it has is asked for or sent again far more often.
+_BELIEF_SECONDS = 3600.0
 _DISK_SECONDS = 1.0
 
 
@@ -89,6 +91,7 @@ class Shipper:
         self._delivery: Delivery | None = None
         self._dead: DeadLanes | None = None
         self._next_look = self._clock.now() + self._settings.linger_seconds
+        self._believed_until = self._clock.now() + _BELIEF_SECONDS
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._awake = False
@@ -250,6 +253,7 @@ class Shipper:
         self._urgent.clear()
         self._awake = False
         asked = self._asked
+        self._doubt()
         written = self._before_read()
         if self._next_lane is not None:
             self._ended.append(self._lane.path)
@@ -312,6 +316,7 @@ class Shipper:
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
         """Tries until it is done; False: the shipper is to end."""
         for delay in delays():
+            self._doubt()
             self._urgent.clear()
             asked = self._asked
             try:
@@ -327,6 +332,14 @@ class Shipper:
             if self._stopping:
                 break
         return False
+
+    def _doubt(self) -> None:
+        """What the collector was sent more than an hour ago is not relied upon: it is asked again, or sent again."""
+        if self._clock.now() >= self._believed_until:
+            self._believed_until = self._clock.now() + _BELIEF_SECONDS
+            self._on_epoch_change()
+            if self._delivery is not None:
+                self._delivery.forget()
 
     def _fail(self, asked: int, hopeless_seconds: float) -> None:
         with self._turn:

@@ -14,6 +14,7 @@ from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
+from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import CONTENT, LOGS, TRACES, WHO, FakeCollector, attributes_of
 from tests.unit.export.records import content, log, span, thread
 
@@ -117,6 +118,26 @@ def test_a_new_epoch_makes_everybody_forget_what_was_stored(
     assert shipper.flush(10)
     assert changes == ["2"]
     assert set(collector.contents) == {ref(SMALL), ref(LARGE), ref(b"new")}
+
+
+def test_what_was_stored_is_believed_for_an_hour(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, clock: ImpatientClock
+):
+    """A collector deletes what was not named for longer than its grace period."""
+    changes: list[str] = []
+    shipper = shipper_for(collector.url, on_epoch_change=lambda: changes.append(collector.epoch))
+    lane.append(content(SMALL) + content(LARGE))
+    assert shipper.flush(10)
+    collector.contents = {}
+    clock.time += 3500
+    lane.append(content(SMALL) + content(LARGE))
+    assert shipper.flush(10)
+    assert (collector.contents, changes) == ({}, [])
+    clock.time += 200
+    lane.append(content(SMALL) + content(LARGE))
+    assert shipper.flush(10)
+    assert set(collector.contents) == {ref(SMALL), ref(LARGE)}
+    assert changes == ["1"]
 
 
 def test_threads_whose_beginning_the_collector_lacks_are_counted(shipper: Shipper, lane: LaneWriter):

@@ -92,7 +92,9 @@ class FakeStore:
     async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         return next((ref for (of, by), ref in self.said.items() if of == subject and model in (None, by)), None)
 
-    async def keep_explanation(self, project: int, subject: ContentRef, model: str, explanation: Content) -> None:
+    async def keep_explanation(
+        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
         self.said[subject, model] = self.keep(explanation)
 
     async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:

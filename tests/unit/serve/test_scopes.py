@@ -20,6 +20,7 @@ CHANGES = {
     ("POST", "/api/v1/keys"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,
+    ("POST", "/api/v1/gc"): ADMIN,
     # Questions whose answer depends on a body.
     ("POST", "/api/v1/content/batch"): READ,
     ("POST", "/api/v1/runs/{run}/explain"): READ,

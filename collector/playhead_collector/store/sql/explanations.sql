@@ -4,6 +4,8 @@ select content from explanation
 where project_id = :project and subject = :subject and (:model::text is null or model = :model)
 order by model limit 1;
 
--- name: keep_explanation(project, subject, model, content)!
-insert into explanation (project_id, subject, model, content) values (:project, :subject, :model, :content)
-on conflict (project_id, subject, model) do update set content = excluded.content;
+-- name: keep_explanation(project, run, subject, model, content)!
+insert into explanation (project_id, run_id, subject, model, content)
+select :project::int, :run::uuid, :subject::bytea, :model::text, :content::bytea
+where exists (select from run where project_id = :project and run_id = :run)
+on conflict (project_id, subject, model) do update set content = excluded.content, run_id = excluded.run_id;

@@ -1,0 +1,1 @@
+"""store → [retain]: when what was deleted is collected."""

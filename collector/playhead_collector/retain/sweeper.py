@@ -1,0 +1,94 @@
+"""store → [retain] → serve: decides when content that no run names any more is swept.  The only module here with I/O.
+
+A sweep is due when runs were deleted longer ago than the grace period.  It goes in steps of well under a second, with a
+rest after each of four times as long: it takes a fifth of one core at most, and of one connection to the database.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.store.retention_ports import RetentionStore, Swept
+
+log = logging.getLogger(__name__)
+
+_NS = 1_000_000_000
+# A deletion is days ago when its content goes: an hour more is no matter.
+_LOOK_SECONDS = 3600.0
+_REST = 4
+_AGAIN_SECONDS = 60.0
+# By hand, a request takes as many steps as fit in this.
+_BY_HAND_SECONDS = 2.0
+
+
+class Sweeper:
+    """Sweeps in the background, and by hand."""
+
+    def __init__(
+        self,
+        store: RetentionStore,
+        *,
+        grace_s: float,
+        tombstone_s: float,
+        clock: Callable[[], float] = monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` gives seconds."""
+        self.counts: Counter[str] = Counter()  # sweeps, contents, nodes
+        self.grace_s = grace_s
+        self._store = store
+        self._tombstone_ns = int(tombstone_s * _NS)
+        self._clock = clock
+        self._sleep = sleep
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins to look in the background."""
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._work_on(), name="playhead sweeper")
+
+    async def stop(self) -> None:
+        """What is under way is given up; the next collector goes on with it."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.cancel()
+            await asyncio.wait([loop])
+
+    async def by_hand(self, project: int) -> Swept:
+        """Some steps of the sweep that is under way, or of a new one.  Raises StoreUnavailable."""
+        until = self._clock() + _BY_HAND_SECONDS
+        while True:
+            swept = await self._step(project)
+            if swept.phase is None or self._clock() >= until:
+                return swept
+
+    async def look(self) -> None:
+        """Sweeps what is due.  Raises StoreUnavailable."""
+        await self._store.forget_tombstones(self._tombstone_ns)
+        for project in await self._store.sweeps_due(int(self.grace_s * _NS)):
+            while True:
+                began = self._clock()
+                if (await self._step(project)).phase is None:
+                    break
+                await self._sleep(_REST * (self._clock() - began))
+
+    async def _step(self, project: int) -> Swept:
+        swept = await self._store.sweep_step(project, int(self.grace_s * _NS))
+        if swept.phase is None:
+            self.counts.update(sweeps=1, contents=swept.contents, nodes=swept.nodes)
+            log.info("swept: %d contents and %d nodes of threads that no run names", swept.contents, swept.nodes)
+        return swept
+
+    async def _work_on(self) -> None:
+        while True:
+            wait_s = _LOOK_SECONDS
+            try:
+                await self.look()
+            except StoreUnavailable:
+                wait_s = _AGAIN_SECONDS
+            except Exception:  # whatever it is, content of tomorrow's deletions is to go, too
+                log.exception("sweeping failed; trying again in %.0f s", _LOOK_SECONDS)
+            await self._sleep(wait_s)

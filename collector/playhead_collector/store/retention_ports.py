@@ -1,0 +1,46 @@
+"""What [store] promises about deletion: runs at once, content after a grace period."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """`runs` are gone: none when there was no such run.  `forks` stand in the way, and then nothing was deleted."""
+
+    runs: tuple[str, ...]
+    forks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """How far a sweep is: `phase` of what it does now (None: none is under way), contents and thread nodes that it
+    has deleted so far."""
+
+    phase: str | None
+    contents: int = 0
+    nodes: int = 0
+
+
+class RetentionStore(Protocol):
+    """Deletes."""
+
+    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+        """The run and all that is stored of it but content, at once; with `forks`, also all runs forked from it.
+        Spans of it that arrive later are dropped.  Raises StoreUnavailable."""
+        ...
+
+    async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
+        """Projects with a sweep under way, or with deleted runs whose content may go."""
+        ...
+
+    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+        """The next step of the sweep that is under way; begins one when there is none.  A step takes well under a
+        second, and holds up ingest for less.  What was stored or named within `grace_ns` stays.  Raises
+        StoreUnavailable; a step that fails has changed nothing."""
+        ...
+
+    async def forget_tombstones(self, older_ns: int) -> int:
+        """Forgets runs that were deleted, and heard of last, longer ago than this."""
+        ...

@@ -1,0 +1,48 @@
+-- name: enter(project, runs)^
+-- To be the first statement of every transaction that stores content or spans: deletions and steps of a sweep wait until
+-- it commits. Whether a sweep is under way, and which of these runs were deleted.
+select sweeping, gone from playhead_enter(:project, :runs::uuid[]);
+
+-- name: bound_locks(milliseconds)!
+-- This transaction waits no longer than that for a lock; those that want the same wait behind it.
+select set_config('lock_timeout', :milliseconds::text, true);
+
+-- name: enter_alone(project)!
+-- Until the end of the transaction nothing is stored in the project.
+select pg_advisory_xact_lock(hashtext('playhead.content'), :project::int);
+
+-- name: note_news(project, refs)!
+-- A sweep is under way: what is stored or named from now on stays.
+insert into gc_news (project_id, ref) select :project, ref from unnest(:refs::bytea[]) as given (ref);
+
+-- name: drop_late(project, runs, items, now)!
+-- What arrived of runs that were deleted.
+update run_tombstone set late_ns = :now, dropped = dropped + given.items, swept = false
+from unnest(:runs::uuid[], :items::int[]) as given (run_id, items)
+where project_id = :project and run_tombstone.run_id = given.run_id;
+
+-- name: forks_of(project, labels)
+select run_id from run where project_id = :project and labels && :labels::text[];
+
+-- name: lock_runs(project, runs)
+-- Waits for whoever projects them now.
+select run_id from run where project_id = :project and run_id = any(:runs) order by run_id for update;
+
+-- name: delete_runs(project, runs, now)!
+with pages as (delete from span_page where project_id = :project and run_id = any(:runs)),
+events as (delete from event_page where project_id = :project and run_id = any(:runs)),
+snapshots as (delete from run_snapshot where project_id = :project and run_id = any(:runs)),
+calls as (delete from llm_call where project_id = :project and run_id = any(:runs)),
+pending as (delete from pending_ref where project_id = :project and run_id = any(:runs)),
+news as (delete from run_news where project_id = :project and run_id = any(:runs)),
+leases as (delete from run_lease where project_id = :project and run_id = any(:runs)),
+explanations as (delete from explanation where project_id = :project and run_id = any(:runs)),
+runs as (delete from run where project_id = :project and run_id = any(:runs))
+insert into run_tombstone (project_id, run_id, deleted_ns, late_ns)
+select :project, run_id, :now, :now from unnest(:runs::uuid[]) as given (run_id)
+on conflict (project_id, run_id) do update
+set deleted_ns = excluded.deleted_ns, late_ns = excluded.late_ns, swept = false;
+
+-- name: forget_tombstones(before)!
+-- Of runs that nothing has arrived of since then, and whose content was swept.
+delete from run_tombstone where swept and late_ns < :before;

@@ -1,0 +1,89 @@
+"""When content is swept in the background, and how much of the time that takes."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.retain.sweeper import Sweeper
+from playhead_collector.store.retention_ports import Deleted, Swept
+
+GRACE_NS = 7_200 * 10**9
+
+
+class Store:
+    """Sweeps of three steps, each of half a second; while `broken`, the database does not answer."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.due = [1, 2]
+        self.steps: list[int] = []
+        self.broken = 0
+        self.waits: list[float] = []
+        self.waited = asyncio.Event()
+
+    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+        raise NotImplementedError
+
+    async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
+        assert grace_ns == GRACE_NS
+        due, self.due = self.due, []
+        return due
+
+    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+        assert grace_ns == GRACE_NS
+        self.steps.append(project)
+        self.now += 0.5
+        return Swept("runs") if len(self.steps) % 3 else Swept(None, 5, 2)
+
+    async def forget_tombstones(self, older_ns: int) -> int:
+        assert older_ns == 60 * 10**9
+        if self.broken:
+            self.broken -= 1
+            raise StoreUnavailable("down")
+        return 0
+
+    async def sleep(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        if len(self.waits) >= 3:
+            self.waited.set()
+            await asyncio.Event().wait()
+
+    def sweeper(self) -> Sweeper:
+        return Sweeper(self, grace_s=7_200, tombstone_s=60, clock=lambda: self.now, sleep=self.sleep)
+
+
+async def test_what_is_due_is_swept_in_steps_with_rests():
+    store = Store()
+    store.sleep = _no_rest(store)
+    sweeper = store.sweeper()
+    await sweeper.look()
+    assert store.steps == [1, 1, 1, 2, 2, 2]
+    assert store.waits == [2.0, 2.0, 2.0, 2.0]
+    assert sweeper.counts == {"sweeps": 2, "contents": 10, "nodes": 4}
+
+
+def _no_rest(store: Store):
+    async def sleep(seconds: float) -> None:
+        store.waits.append(seconds)
+
+    return sleep
+
+
+async def test_by_hand_as_many_steps_are_made_as_fit():
+    store = Store()
+    sweeper = store.sweeper()
+    assert (await sweeper.by_hand(1)).phase is None
+    assert store.steps == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("broken", "waits"), [(0, [2.0, 2.0, 3600.0]), (1, [60.0, 2.0, 2.0])])
+async def test_a_database_that_is_down_is_asked_again_soon(broken: int, waits: list[float]):
+    store = Store()
+    store.broken, store.due = broken, [1]
+    sweeper = store.sweeper()
+    sweeper.start()
+    await asyncio.wait_for(store.waited.wait(), 10)
+    await sweeper.stop()
+    assert store.waits == waits
