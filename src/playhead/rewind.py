@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from playhead.api.guard import log
@@ -134,6 +135,8 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
         if not recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
         what: dict[str, Any] = json.loads(asked) if asked else {"resume": run_id, "options": chosen}
+        if mark := what.get("mark"):  # whoever started this program waits to hear that it was heard
+            Path(mark).unlink(missing_ok=True)
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
         place.next_run = rewound.waiting()

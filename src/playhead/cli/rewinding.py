@@ -5,11 +5,17 @@ What to do travels to the program in its environment (see `playhead.rewind`); it
 
 import json
 import os
+import signal
 import subprocess
+import tempfile
+import threading
 from collections import Counter
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +23,7 @@ import typer
 from playhead.cli import asking
 from playhead.cli.asking import Collector
 from playhead.cli.options import Run
-from playhead.errors import SettingInvalid
+from playhead.errors import ReplayError, SettingInvalid
 from playhead.model import names
 from playhead.replay.lifecycle import read_record
 from playhead.rewind import ASKED
@@ -70,7 +76,7 @@ def resume(
     options: dict[str, Any] = {"in_doubt": in_doubt, "force": force} | _diverged(on_divergence, completed, renamed)
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
     what = {"resume": _run_id(ctx, run), "options": options}
-    raise typer.Exit(subprocess.run(program, env=_environ(what), check=False).returncode)  # noqa: S603 - the user's own
+    raise typer.Exit(_start(program, what).returncode)
 
 
 def fork(
@@ -112,10 +118,10 @@ def fork(
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
     run_id = _run_id(ctx, run)
-    environ = _environ({"fork": run_id, "options": options})
+    what = {"fork": run_id, "options": options}
     if times == 1:
-        raise typer.Exit(subprocess.run(program, env=environ, check=False).returncode)  # noqa: S603 - the user's own
-    _many(program, environ, run_id, times)
+        raise typer.Exit(_start(program, what).returncode)
+    _many(program, what, run_id, times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +132,23 @@ class Ended:
     line: str
 
 
-def _many(program: list[str], environ: dict[str, str], parent: str, times: int) -> None:
+def _many(program: list[str], what: dict[str, Any], parent: str, times: int) -> None:
     from rich.console import Console  # noqa: PLC0415 - `--help` does without it
     from rich.progress import track  # noqa: PLC0415
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        running = [pool.submit(_run, program, environ) for _ in range(times)]
+        running = [pool.submit(_run, program, what) for _ in range(times)]
         ended = [one.result() for one in track(running, "forks", times, console=Console(stderr=True))]
     seen = Counter(ended).most_common()
     for one, count in seen:
         typer.echo(f"{count:5} x  exit {one.code}  {one.line[:_MOST_SHOWN]}")
     # One that has not ended would go on live, which nobody has asked for.
     whole = _has_ended(parent)
-    usual = _run(program, _environ({"resume": parent, "options": {}})) if whole else seen[0][0]
+    usual = _run(program, {"resume": parent, "options": {}}) if whole else seen[0][0]
     other = sum(one != usual for one in ended)
     low, high = wilson(other, times)
-    what = "the parent's" if whole else "the most frequent one (the parent has not ended)"
-    typer.echo(f"{what}: exit {usual.code}  {usual.line[:_MOST_SHOWN]}")
+    usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
+    typer.echo(f"{usually}: exit {usual.code}  {usual.line[:_MOST_SHOWN]}")
     typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
     raise typer.Exit(max(one.code for one in ended))
 
@@ -162,10 +168,49 @@ def _has_ended(run_id: str) -> bool:
     )
 
 
-def _run(program: list[str], environ: dict[str, str]) -> Ended:
-    done = subprocess.run(program, env=environ, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603 - the user's own
+def _run(program: list[str], what: dict[str, Any]) -> Ended:
+    done = _start(program, what, stdout=subprocess.PIPE)
     lines = done.stdout.strip().splitlines()
     return Ended(done.returncode, lines[-1] if lines else "")
+
+
+def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Runs the program to its end.  Raises ReplayError when it ends well and has not gone on with the run at all."""
+    made, mark = tempfile.mkstemp(prefix="playhead-")
+    os.close(made)
+    environ = {**os.environ, ASKED: json.dumps({**what, "mark": mark})}
+    try:
+        with _interrupts_are_the_programs():
+            done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
+        if done.returncode == 0 and Path(mark).exists():
+            raise ReplayError(
+                f"{' '.join(program)} has ended without going on with the run: it has made no observed call, or did "
+                "not get the environment that it was started with; give the program that was recorded, after --"
+            )
+        return done
+    except OSError as error:
+        raise SettingInvalid(
+            f"{program[0]} cannot be started ({error.strerror}): give the program as you always start it, after --"
+        ) from error
+    finally:
+        Path(mark).unlink(missing_ok=True)
+
+
+@contextmanager
+def _interrupts_are_the_programs() -> Generator[None]:
+    """Ctrl-C reaches the program, too, which takes the time that it needs; `subprocess.run` would kill it soon."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _leave_it_to_the_program)  # not ignored: that, the program would inherit
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _leave_it_to_the_program(number: int, frame: object) -> None:
+    """It gets the same signal."""
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
@@ -181,10 +226,6 @@ def _run_id(ctx: typer.Context, run: str) -> str:
         return run
     with ctx.ensure_object(Collector).ask() as client:
         return asking.run_id(client, run)
-
-
-def _environ(what: dict[str, Any]) -> dict[str, str]:
-    return {**os.environ, ASKED: json.dumps(what)}
 
 
 def _named_outcome(given: str) -> tuple[str, Any]:

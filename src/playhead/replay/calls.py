@@ -145,6 +145,9 @@ def _outcome(span: Span) -> Outcome:
         return Outcome.IN_DOUBT
     # A framework may make a result of what a tool raised: that result is what the program got.
     raised = span.status == STATUS_ERROR and names.TOOL_RESULT_REF not in span.attributes
+    # Somebody stopped the program: that is no answer of the call, and would stop every attempt anew.
+    if raised and span.attributes.get(names.ERROR_TYPE) == KeyboardInterrupt.__name__:
+        return Outcome.IN_DOUBT
     return Outcome.FAILED if raised else Outcome.COMPLETED
 
 

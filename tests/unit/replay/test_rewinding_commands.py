@@ -22,6 +22,8 @@ def work(number):
         file.write(f"{number}\\n")
     if os.environ.get("DIE_AT") == str(number):
         os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ.get("STOP_AT") == str(number):
+        os.kill(os.getpid(), signal.SIGINT)
     return number
 
 @observe
@@ -32,7 +34,21 @@ with playhead.run("sums") as run:
     total = agent()
 print(run.id)
 print("total", total)
-sys.exit(5 if total > 6 else 0)
+if total > 6:
+    sys.exit(5)
+"""
+
+# Ctrl-C goes to all processes of the terminal; then this one tidies up for longer than others would wait.
+INTERRUPTED = """
+import time
+try:
+    os.kill(os.getppid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(10)
+except KeyboardInterrupt:
+    time.sleep(1)
+    print("tidied")
+    sys.exit(7)
 """
 
 # Calls without an agent around them: one run, of which each call is a root.
@@ -71,13 +87,13 @@ class Shell:
         self.environ = kept | {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
 
     def agent(self, **environ: str) -> subprocess.CompletedProcess[str]:
-        return self._run([sys.executable, str(self.folder / "agent.py")], environ)
+        return self.run([sys.executable, str(self.folder / "agent.py")], environ)
 
     def playhead(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         start = [sys.executable, "-c", "from playhead.cli import main; main()", *arguments]
-        return self._run([*start, "--", sys.executable, str(self.folder / "agent.py")], {})
+        return self.run([*start, "--", sys.executable, str(self.folder / "agent.py")], {})
 
-    def _run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
         env = self.environ | environ
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
 
@@ -190,6 +206,48 @@ def test_of_calls_without_an_agent_each_keeps_its_identity(tmp_path: Path) -> No
     assert shell.effects() == ["1", "2"]
     assert len(before) == 4
     assert shell.calls(run_id) == before
+
+
+def test_a_program_that_was_stopped_by_hand_goes_on_where_it_was(shell: Shell) -> None:
+    assert "KeyboardInterrupt" in shell.agent(STOP_AT="2").stderr
+    run_id = shell.recorded_run()
+    stopped = shell.playhead("resume", run_id)
+    assert "playhead.errors.InDoubt: sums/agent/work:tool" in stopped.stderr
+    assert shell.effects() == ["1", "2"]
+    done = shell.playhead("resume", run_id, "--in-doubt", "rerun")
+    assert (done.returncode, done.stdout.split()) == (0, [run_id, "total", "6"]), done.stderr
+    assert shell.effects() == ["1", "2", "2", "3"]
+
+
+def test_a_program_that_goes_on_with_nothing_is_told(shell: Shell) -> None:
+    run_id = shell.killed_run()
+    (shell.folder / "agent.py").write_text("print('something else')")
+    for command in (["resume", run_id], ["fork", run_id, "--at", "work", "--outcome", "1"]):
+        done = shell.playhead(*command)
+        assert done.returncode == 2
+        assert "has ended without going on with the run" in done.stderr
+
+
+def test_a_program_that_cannot_be_started_is_told(shell: Shell) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from playhead.cli import main; main()",
+        "resume",
+        "0" * 32,
+        "--",
+        "no-such-program",
+    ]
+    refused = shell.run(command, {})
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("playhead: no-such-program cannot be started (No such file or directory)")
+
+
+def test_an_interrupted_program_takes_the_time_that_it_needs(shell: Shell) -> None:
+    run_id = shell.agent().stdout.split()[0]
+    (shell.folder / "agent.py").write_text(PROGRAM + INTERRUPTED)
+    done = shell.playhead("resume", run_id)
+    assert (done.returncode, done.stdout.split()[-1]) == (7, "tidied")
 
 
 def test_an_option_that_cannot_be_meant_is_refused(shell: Shell) -> None:
