@@ -8,6 +8,7 @@
 import asyncio
 import gc
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from playhead.model.span import LogEvent, Span
 from playhead_collector import embedded
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
-from playhead_collector.lift import lift, lift_log
+from playhead_collector.lift import lift, lift_log, scope_name
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
 from playhead_collector.project.runner import Runner
@@ -141,12 +142,13 @@ def assemble(
     sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
     app, metrics = _application(runner, sweeper), Metrics()
     flow, guard = _bounds(settings, metrics)
-    intake = Intake(store, runner)
+    intake = Intake(store, runner, settings.inline_attribute_characters)
     most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    app.include_router(routes.router(store, runner, PROJECT, configured(settings, clock), keyring, pool))
+    answers = configured(settings, clock)
+    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper))
     app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(store))
@@ -225,14 +227,16 @@ class Intake:
 
     store: Store
     runner: Runner
+    inline_characters: int
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
         """Durable once this returns. Raises StoreUnavailable."""
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
-        batch = await asyncio.to_thread(_lifted, spans, logs) if many else _lifted(spans, logs)
+        work = partial(_lifted, spans, logs, self.inline_characters)
+        batch, not_understood = await asyncio.to_thread(work) if many else work()
         ingested = await self.store.ingest(PROJECT, batch)
         self.runner.wake()
-        return Taken(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped)
+        return Taken(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped, not_understood)
 
     async def missing(self, refs: Sequence[ContentRef]) -> Missing:
         """Which of these are not stored. Raises StoreUnavailable."""
@@ -248,15 +252,19 @@ class Intake:
         return Kept(unknown_parents, epoch)
 
 
-def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Batch:
-    lifted_spans, lifted_logs = [lift(span) for span in spans], [lift_log(log) for log in logs]
+def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
+    """What to store, and the scopes whose content no dialect understood."""
+    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], [lift_log(log, inline) for log in logs]
     lifted = [*lifted_spans, *lifted_logs]
-    return Batch(
+    not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
+    not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)
+    batch = Batch(
         spans=[one.span for one in lifted_spans],
         logs=[one.log for one in lifted_logs],
         contents=[content for one in lifted for content in one.contents],
         threads=[thread for one in lifted for thread in one.threads],
     )
+    return batch, not_understood
 
 
 def _frame(app: FastAPI, settings: Settings, flow: Flow, metrics: Metrics, keyring: Keyring) -> None:

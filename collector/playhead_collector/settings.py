@@ -54,6 +54,7 @@ MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.Kind("names with commas between them", _names)
 GRACE = s.Kind("a number of seconds, 7200 or more", _grace)
 CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
+INLINE = s.Kind("a whole number from 64 to 4096", s.whole(64, 4096))
 FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
 POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
@@ -182,6 +183,14 @@ class Settings:
     # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest content kept; of a larger one, a marker is kept"
+    )
+    # 1024: longer than names, ids and most URLs, shorter than what people and models write to each other. 4096 bytes is
+    # the limit of every attribute.
+    inline_attribute_characters: int = setting(
+        "PLAYHEAD_INLINE_ATTRIBUTE_CHARACTERS",
+        1024,
+        INLINE,
+        "longest text kept within a span whose dialect is not understood; a longer one becomes content",
     )
     # 30 s: exporters batch for 5 s and retry with growing pauses; what is later than this is appended and marked late.
     seal_after_seconds: float = setting(

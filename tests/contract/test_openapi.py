@@ -86,7 +86,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {f"get /runs/{{run}}/{change}" for change in ("diff", "compressions", "compressions/{seq}")}
     expected |= {"get /runs/{run}/tokens", "post /runs/{run}/explain", "get /runs/{a}/compare/{b}"}
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
-    expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc"}
+    expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc", "get /scopes"}
     assert {name.replace(PREFIX, "") for name, _ in operations(description)} == expected
 
 

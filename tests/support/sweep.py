@@ -339,6 +339,7 @@ RULES: dict[str, Rule] = {
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,
+    "get /scopes": lambda run: [Question(f"{PREFIX}/scopes", holds=lambda body: body.keys() == {"not_understood"})],
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],
     "get /runs/{run}/events": _page("/events"),

@@ -3,15 +3,18 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import requests
 from opentelemetry._logs import LogRecord, SeverityNumber
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import SimpleLogRecordProcessor
 from opentelemetry.sdk.metrics import MeterProvider
@@ -21,7 +24,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, format_trace_id, set_span_in_context
 from opentelemetry.util.types import AnyValue
+from typer.testing import CliRunner
 
+from playhead.cli import app
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead_collector.process import CollectorProcess
@@ -150,3 +155,55 @@ def test_metrics_are_taken_and_counted(collector: CollectorProcess):
         line for line in httpx.get(f"{collector.url}/metrics").text.splitlines() if "playhead_ignored_total{" in line
     ]
     assert any('signal="metrics"' in line and float(line.split()[-1]) >= 1 for line in ignored)
+
+
+@pytest.mark.parametrize(
+    ("scope", "attributes"),
+    [
+        (
+            "openinference.instrumentation.crewai",
+            {
+                "openinference.span.kind": "LLM",
+                "llm.model_name": "gpt-4o",
+                "input.mime_type": "application/json",
+                "input.value": '{{"messages": [{{"role": "user", "content": "{marker}"}}]}}',
+                "llm.input_messages.0.message.role": "user",
+                "llm.input_messages.0.message.content": "{marker} where is the parcel of Jane Doe, 5 Elm Street?",
+            },
+        ),
+        (
+            "acme.tracing",
+            {"acme.model": "gpt-4o", "acme.said": '[{{"role": "user", "content": "{marker}"}}]'},
+        ),
+    ],
+    ids=["OpenInference", "made up"],
+)
+def test_a_sender_whose_dialect_is_not_understood_is_told_so_and_its_content_leaves_the_spans(
+    collector: CollectorProcess, scope: str, attributes: dict[str, str]
+):
+    marker, told = f"marker-{uuid4().hex}", list[str]()
+
+    def note(response: requests.Response, *_: Any, **__: Any) -> None:
+        partial = ExportTraceServiceResponse.FromString(response.content).partial_success
+        told.append(f"{partial.rejected_spans} {partial.error_message}")
+
+    session = requests.Session()
+    session.hooks["response"].append(note)
+    provider = TracerProvider(shutdown_on_exit=False)
+    exporter = OTLPSpanExporter(f"{collector.url}/v1/traces", session=session)
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    values = {key: value.format(marker=marker) for key, value in attributes.items()}
+    with provider.get_tracer(scope).start_as_current_span("llm", attributes=values) as sent:
+        sent.add_event("said", values)
+    provider.shutdown()
+
+    assert told == [f"0 taken without understanding its content, which is kept as it came: scope {scope}"]
+    [span] = asyncio.run(stored_spans(collector, format_trace_id(sent.get_span_context().trace_id)))
+    inline = {key: value for key, value in values.items() if marker not in value}
+    assert inline.items() <= span.attributes.items()
+    assert asyncio.run(rows_with(collector, marker)) == []
+    moved = next(key for key in values if key not in inline)
+    assert httpx.get(f"{collector.url}/api/v1/content/{span.attributes[moved + '_ref']}").text == values[moved]
+    assert f'playhead_not_understood_total{{scope="{scope}"}} 1.0' in httpx.get(f"{collector.url}/metrics").text
+    doctor = CliRunner().invoke(app, ["--url", collector.url, "doctor"])
+    assert f"scope\t{scope}\ttaken without understanding its content: spans and log events: 1\t" in doctor.stdout

@@ -38,6 +38,11 @@ def take(attributes: Attributes, found: Found) -> None:
             put_ref(attributes, key, ref)
 
 
+def knows(attributes: Attributes) -> bool:
+    """Whether content under these names was here, or is named by refs; asked after `take`."""
+    return any(key.startswith(_PREFIX) and (key in _REF_KEYS or _is_variable_ref(key)) for key in attributes)
+
+
 def hoist(event: SpanEvent, onto: Attributes) -> None:
     """An event with the details of the operation speaks for its span, which may have been told to carry no content."""
     if event.name == DETAILS:
@@ -48,6 +53,10 @@ def hoist(event: SpanEvent, onto: Attributes) -> None:
 
 def _is_variable(key: str) -> bool:
     return key.startswith(_VARIABLE) and not key.endswith((names.REF_SUFFIX, names.REF_SUFFIX + ".external"))
+
+
+def _is_variable_ref(key: str) -> bool:
+    return key.startswith(_VARIABLE) and key.endswith(names.REF_SUFFIX)
 
 
 def _natives(raw: Any) -> list[dict[str, Any]]:
@@ -123,6 +132,7 @@ _READERS: Final[dict[str, Callable[[Any, Attributes, Found], ContentRef | None]]
     "gen_ai.memory.query.text": _value,
     "gen_ai.memory.records": _value,
 }
+_REF_KEYS: Final = frozenset(key + names.REF_SUFFIX for key in _READERS)
 _ABOUT_THE_SPAN: Final = (
     *(key + names.REF_SUFFIX for key in _READERS),
     names.FINISH_REASONS,

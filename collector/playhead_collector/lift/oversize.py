@@ -1,5 +1,6 @@
 """The last of [lift]'s nets: whatever is too long for a span and no dialect took becomes content under `<key>_ref`."""
 
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from playhead.model.canonical import canonical_json
@@ -31,11 +32,16 @@ def is_oversize(value: Any) -> bool:
 
 def move_oversize(attributes: Attributes, found: Found) -> Attributes:
     """The attributes without what is too long; the same object when nothing is."""
-    long = [key for key, value in attributes.items() if is_oversize(value)]
-    if not long:
+    return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], found)
+
+
+def move(attributes: Attributes, keys: Sequence[str], found: Found) -> Attributes:
+    """The attributes with refs in place of these; the same object when there are none."""
+    if not keys:
         return attributes
-    kept = {key: value for key, value in attributes.items() if key not in long}
-    for key in long:
+    moved = frozenset(keys)
+    kept = {key: value for key, value in attributes.items() if key not in moved}
+    for key in keys:
         name = key + REF_SUFFIX
         while name in attributes or name in kept:  # that name means something else here
             name += REF_SUFFIX

@@ -95,4 +95,6 @@ class OtlpHttp:
         self.counts.ignored(signal, portion.ignored)
         if taken.dropped:
             self.counts.dropped(taken.dropped)
+        for scope, count in taken.not_understood.items():
+            self.counts.not_understood(scope, count)
         return taken

@@ -1,7 +1,7 @@
 """What [receive] needs from its surroundings; app.py plugs them in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from playhead.model.pack import Pack
@@ -12,12 +12,14 @@ from playhead.model.span import LogEvent, Span
 @dataclass(frozen=True, slots=True)
 class Taken:
     """How a batch was taken. `pending`: refs that it names and whose content is not here yet. `dropped`: spans and log
-    events of runs that were deleted."""
+    events of runs that were deleted. `not_understood`: scopes whose content nobody could read as such, with the number
+    of their spans and log events."""
 
     spans: int
     duplicates: int = 0
     pending: Sequence[ContentRef] = ()
     dropped: int = 0
+    not_understood: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,10 @@ class Counts(Protocol):
 
     def ignored(self, signal: str, count: int) -> None:
         """Metrics, and log records that are no events: accepted and not kept."""
+        ...
+
+    def not_understood(self, scope: str, count: int) -> None:
+        """Spans and log events of this scope, in which there is content that no dialect understands."""
         ...
 
     def content(self, contents: int, data_bytes: int) -> None:

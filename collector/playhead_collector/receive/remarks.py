@@ -1,9 +1,14 @@
 """What a sender should know about an OTLP request that was taken: the `error_message` of `partial_success`."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 
 from playhead.model.ref import ContentRef
 from playhead_collector.receive.ports import Taken
+
+# Scopes of one request that are remembered, and named in the answer: senders have a few.
+_MOST_SCOPES, _NAMED_SCOPES = 50, 10
 
 
 @dataclass(slots=True)
@@ -14,6 +19,7 @@ class Remarks:
     _reason: str = ""
     _dropped: int = 0
     _pending: list[ContentRef] = field(default_factory=list[ContentRef])
+    _scopes: dict[str, None] = field(default_factory=dict[str, None])
 
     def left_out(self, count: int, reason: str) -> None:
         """So many items could not be kept."""
@@ -24,6 +30,7 @@ class Remarks:
         """A portion is stored."""
         self._dropped += taken.dropped
         self._pending += taken.pending
+        self._scopes |= dict.fromkeys(list(taken.not_understood)[: _MOST_SCOPES - len(self._scopes)])
 
     def __str__(self) -> str:
         said: list[str] = []
@@ -33,4 +40,11 @@ class Remarks:
             said.append(f"{self._dropped} spans and log events are of runs that were deleted, and were not kept")
         if self._pending:
             said.append(f"content pending: {len(self._pending)} refs, such as {self._pending[0]}, are not stored yet")
+        if self._scopes:
+            said.append(f"taken without understanding its content, which is kept as it came: {_named(self._scopes)}")
         return "; ".join(said)
+
+
+def _named(scopes: Collection[str]) -> str:
+    more = f" and {len(scopes) - _NAMED_SCOPES} more" if len(scopes) > _NAMED_SCOPES else ""
+    return f"scope {', '.join(islice(scopes, _NAMED_SCOPES))}{more}"

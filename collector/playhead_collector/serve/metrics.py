@@ -12,6 +12,8 @@ from prometheus_client.exposition import choose_encoder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # A request of an exporter takes milliseconds, one of 64 MiB seconds.
+_MOST_SCOPES = 50
+OTHER_SCOPES = "other"
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -36,6 +38,11 @@ class Metrics:
         self._dropped = counter("dropped_late", "Spans and log events of deleted runs: accepted, not kept")
         self._rejected = counter("rejected", "Spans and log records that could not be kept", "signal")
         self._ignored = counter("ignored", "Metrics, and log records that are no events: accepted, not kept", "signal")
+        self._not_understood = counter(
+            "not_understood", "Spans and log events whose content no dialect understands", "scope"
+        )
+        self.scopes: dict[str, int] = {}
+        """How many spans and log events of each scope were not understood since the start; at most 51 of them."""
         self._contents = counter("contents", "Contents uploaded")
         self._content_bytes = counter("content_bytes", "Bytes of contents uploaded, before compression")
         self._stored = Gauge("playhead_stored_bytes", "Bytes in Postgres, with indexes", ["what"], registry=registry)
@@ -76,6 +83,13 @@ class Metrics:
     def ignored(self, signal: str, count: int) -> None:
         """Metrics, and log records that are no events."""
         self._ignored.labels(signal).inc(count)
+
+    def not_understood(self, scope: str, count: int) -> None:
+        """Spans and log events of this scope, in which there is content that no dialect understands."""
+        # Senders choose these names: beyond a bound, they share one label.
+        label = scope if scope in self.scopes or len(self.scopes) < _MOST_SCOPES else OTHER_SCOPES
+        self.scopes[label] = self.scopes.get(label, 0) + count
+        self._not_understood.labels(label).inc(count)
 
     def content(self, contents: int, data_bytes: int) -> None:
         """Contents that are stored."""

@@ -5,7 +5,7 @@ routes     this table                          params     what a URL may say
 schemas    types of answers → OpenAPI
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -17,6 +17,7 @@ from playhead.model.answers import deletion as d
 from playhead.model.answers import keys as k
 from playhead.model.answers import leases as le
 from playhead.model.answers.comparisons import Comparison
+from playhead.model.answers.scopes import Scopes
 from playhead_collector.query.configured import Configured
 from playhead_collector.query.record import Runner
 from playhead_collector.retain.sweeper import Sweeper
@@ -29,6 +30,7 @@ from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.lease_routes import LeaseRoutes
 from playhead_collector.serve.run_routes import RunRoutes
 from playhead_collector.serve.schemas import schema
+from playhead_collector.serve.scope_routes import ScopeRoutes
 from playhead_collector.serve.thought_routes import STREAM, ThoughtRoutes
 from playhead_collector.serve.why_routes import WhyRoutes
 from playhead_collector.store.ports import Store
@@ -42,6 +44,7 @@ TAGS = [
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
     {"name": "why", "description": "Decisions, why tools were called, and what rested on what."},
     {"name": "content", "description": "What refs name."},
+    {"name": "senders", "description": "Which of them are not understood."},
     {"name": "keys", "description": "Who may send, ask, and do the rest."},
 ]
 _BYTES: dict[int | str, dict[str, Any]] = {
@@ -79,6 +82,7 @@ def router(
     configured: Configured | None = None,
     keyring: Keyring | None = None,
     analysis: Analysis | None = None,
+    not_understood: Mapping[str, int] | None = None,
 ) -> APIRouter:
     """The query API on this store; the runner is asked to project a run before anything is said about it.
 
@@ -106,14 +110,18 @@ def router(
     _get(api, "why", "/runs/{run}/attributions", why.attributions, a.Page[w.Attribution])
     _get(api, "why", "/runs/{run}/attributions/{seq}", why.attribution, w.Attribution)
     _get(api, "why", "/runs/{run}/causes/{seq}", why.causes, w.CausalGraph)
-    changes = ChangeRoutes(asking)
+    _add_changes(api, ChangeRoutes(asking))
+    _add_content(api, contents)
+    _add_keys(api, KeyRoutes(store, project, keyring or Keyring(store, project, None)))
+    _get(api, "senders", "/scopes", ScopeRoutes({} if not_understood is None else not_understood).scopes, Scopes)
+    return api
+
+
+def _add_changes(api: APIRouter, changes: ChangeRoutes) -> None:
     _get(api, "runs", "/runs/{a}/compare/{b}", changes.compare, Comparison)
     _get(api, "moments", "/runs/{run}/diff", changes.diff, c.Diff)
     _get(api, "moments", "/runs/{run}/compressions", changes.compressions, a.Page[c.Compression])
     _get(api, "moments", "/runs/{run}/compressions/{seq}", changes.compression, c.CompressionAudit)
-    _add_content(api, contents)
-    _add_keys(api, KeyRoutes(store, project, keyring or Keyring(store, project, None)))
-    return api
 
 
 def deletion_router(store: Store, runner: Runner, project: int, sweeper: Sweeper) -> APIRouter:

@@ -71,7 +71,22 @@ def _reach(collector: Collector, lines: list[Line]) -> PlayheadError | None:
     except PlayheadError as error:
         said, problem = "no", error
     lines.append({"of": "collector", "setting": "reachable", "value": said, "from": url})
+    lines += [] if problem else _not_understood(collector)
     return problem
+
+
+def _not_understood(collector: Collector) -> list[Line]:
+    """A line for each instrumentation scope that the collector took without understanding its content."""
+    try:
+        with collector.ask() as client:
+            scopes = client.scopes()["not_understood"]
+    except PlayheadError:  # an older collector has no such question
+        return []
+    said = "taken without understanding its content: spans and log events"
+    return [
+        {"of": "scope", "setting": each["scope"], "value": f"{said}: {each['count']}", "from": client.base_url}
+        for each in scopes
+    ]
 
 
 def _refused_records() -> Line:

@@ -15,6 +15,7 @@ from playhead.client.questions_lease import QuestionsLease
 from playhead.client.questions_thought import QuestionsThought
 from playhead.client.questions_why import QuestionsWhy
 from playhead.model import answers as a
+from playhead.model.answers.scopes import Scopes
 from playhead.model.canonical import Content
 
 
@@ -122,6 +123,11 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
     def spans(self, run: str, *, limit: int | None = None) -> Listing[a.TraceSpan]:
         """The tree of spans: each after its parent."""
         return Listing(_of(run, "spans"), {}, limit)
+
+    @asked
+    def scopes(self) -> Question[Scopes]:
+        """Instrumentation scopes whose content was taken without being understood, since the collector started."""
+        return Question("scopes")
 
     @asked
     def content(self, ref: str) -> Question[Content]:

@@ -28,6 +28,7 @@ class Memory:
     packs: list[Pack] = field(default_factory=list)
     asked: list[ContentRef] = field(default_factory=list)
     pending: list[ContentRef] = field(default_factory=list)
+    not_understood: dict[str, int] = field(default_factory=dict)
     failure: Exception | None = None
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
@@ -35,7 +36,7 @@ class Memory:
             raise self.failure
         self.spans += spans
         self.logs += logs
-        return Taken(len(spans), 0, self.pending)
+        return Taken(len(spans), 0, self.pending, not_understood=self.not_understood)
 
     async def missing(self, refs: Sequence[ContentRef]) -> Missing:
         if self.failure:

@@ -269,3 +269,31 @@ async def test_a_large_body_is_read_off_the_event_loop():
     answer = await post(memory, "/v1/traces", gzip.compress(many), {**PROTOBUF, "content-encoding": "gzip"})
     assert answer.status_code == 200
     assert len(memory.spans) == 19_999
+
+
+# --- content that nobody understood ----------------------------------------------------------------------------------
+
+
+async def test_a_sender_is_told_once_which_scopes_were_not_understood():
+    memory = Memory(not_understood={"openinference.instrumentation.crewai": 2, "made up": 1})
+    answer = await post(memory, "/v1/traces", as_protobuf(ONE), PROTOBUF)
+    partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
+    assert answer.status_code == 200
+    assert partial.rejected_spans == 0
+    assert partial.error_message == (
+        "taken without understanding its content, which is kept as it came: "
+        "scope openinference.instrumentation.crewai, made up"
+    )
+
+
+async def test_scopes_without_end_fill_neither_the_answer_nor_the_counters():
+    memory = Memory(not_understood={f"scope {number} {'x' * 80}": 1 for number in range(200)})
+    app = make_app(memory)
+    async with client_of(app) as client:
+        for _ in range(2):
+            answer = await client.post("/v1/traces", content=as_protobuf(ONE), headers=PROTOBUF)
+    partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
+    assert partial.error_message.endswith(" and 40 more")
+    assert len(partial.error_message) < 2_000
+    counted = app.state.metrics.scopes
+    assert (len(counted), counted["other"], sum(counted.values())) == (51, 300, 400)
