@@ -1,6 +1,7 @@
 """An agent goes on while its collector is away, and afterwards the record is whole: the real parts, end to end."""
 
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -34,8 +35,8 @@ def recording(tmp_path: Path, port: int) -> Iterator[None]:
 
 @pytest.mark.usefixtures("recording")
 def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it_is_back(tmp_path: Path, port: int):
-    data_dir = tmp_path / "data"
-    data_dir.mkdir()
+    # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
+    data_dir = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
     collector = CollectorProcess(data_dir=data_dir, port=port).start()
     with MockModelServer() as server, openai.OpenAI(base_url=server.base_url, api_key="none") as client:
         server.otherwise(text("noted"))
