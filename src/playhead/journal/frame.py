@@ -60,9 +60,9 @@ def readable_frames(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
     """As `frames_in`, of a whole file: what is damaged is left out."""
     at: int | None = 0
     while at is not None:
-        for kind, payload, end in frames_in(data, at):
-            yield kind, payload, end
-            at = end
+        for found in frames_in(data, at):
+            yield found
+            at = found[2]
         at = next_frame(data, at + 1)
 
 

@@ -109,10 +109,19 @@ def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
         if known is None or known.end_ns is None:
             by_id[span.span_id] = span
     calls = [_call(span) for span in by_id.values() if names.CALL_ORDER in span.attributes]
+    if len({_attempt(call) for call in calls}) > 1:  # most runs were never resumed
+        calls = _latest(calls)
+    return sorted(calls, key=lambda call: call.order)
+
+
+def _latest(calls: list[RecordedCall]) -> list[RecordedCall]:
+    """Of calls with one key and question, those of the latest attempt."""
     latest: dict[tuple[object, ...], int] = {}
-    for call in calls:
-        latest[_identity(call)] = max(_attempt(call), latest.get(_identity(call), 0))
-    return sorted((call for call in calls if _attempt(call) == latest[_identity(call)]), key=lambda call: call.order)
+    identities = [_identity(call) for call in calls]
+    for call, identity in zip(calls, identities, strict=True):
+        latest[identity] = max(_attempt(call), latest.get(identity, 0))
+    pairs = zip(calls, identities, strict=True)
+    return [call for call, identity in pairs if _attempt(call) == latest[identity]]
 
 
 def _identity(call: RecordedCall) -> tuple[object, ...]:

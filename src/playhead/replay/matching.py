@@ -129,17 +129,20 @@ class Matcher:
             return Beyond()
         places = self.recorded_places(place)
         with self._changed:
+            verdict = self._match(places, question, flow)
+            if not _is_unsure(verdict):  # as nearly always
+                return verdict
             progress = self.progress
             patience = Patience(patience_seconds, progress)
             while True:
-                verdict = self._match(places, question, flow)
-                if not (isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN):
-                    return verdict
                 while progress == self.progress:
                     if not patience.lasts(self.progress):
                         return verdict
                     self._changed.wait(_LOOK_AGAIN_SECONDS)
                 progress = self.progress
+                verdict = self._match(places, question, flow)
+                if not _is_unsure(verdict):
+                    return verdict
 
     def stir(self) -> None:
         """A branch has done something."""
@@ -154,8 +157,7 @@ class Matcher:
         with self._changed:
             if any(any(self._by_question.get((each, question), {}).values()) for each in places):
                 return False
-            verdict = self._not_found(places, question, flow or Flow("", 0))
-            return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
+            return _is_unsure(self._not_found(places, question, flow or Flow("", 0)))
 
     def _match(self, places: list[str], question: Question, flow: Flow) -> Match:
         for place in places:
@@ -238,6 +240,8 @@ class Matcher:
 
     def recorded_places(self, place: str) -> list[str]:
         """Where the record may have it."""
+        if not self._renamed:
+            return [place]
         path, colon, kind = place.rpartition(":")
         found: list[str] = []
         for old, new in self._renamed:
@@ -273,10 +277,13 @@ class Matcher:
         return call
 
     def _reach(self, call: RecordedCall, flow: Flow | None) -> None:
-        for name in {call.flow} if flow is None else {call.flow, flow.name}:
-            self._reached[name] = max(call.order, self._reached.get(name, 0))
+        order, reached = call.order, self._reached
+        if order > reached.get(call.flow, 0):
+            reached[call.flow] = order
         if flow is not None:
-            flow.reached = max(flow.reached, call.order)
+            if order > reached.get(flow.name, 0):
+                reached[flow.name] = order
+            flow.reached = max(flow.reached, order)
 
     # --- not found ----------------------------------------------------------------------------------------------------
 
@@ -335,6 +342,11 @@ class Matcher:
                 return True
             flow = parent
         return False
+
+
+def _is_unsure(verdict: Match) -> bool:
+    """Whether it may be another one when other branches have come."""
+    return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
 
 
 def _diverged(places: list[str], question: Question, left: list[RecordedCall], certainty: Certainty) -> Diverged:
