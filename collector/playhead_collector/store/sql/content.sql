@@ -19,17 +19,27 @@ select exists (select from pending_ref where project_id = :project) as awaited;
 
 -- name: touch(project, refs, today)
 -- Those of these refs that are stored, as content or as thread; they are seen today.
+-- `offset 0`: see find_nodes. By ctid, since a join could be planned in the same way.
 with contents as (
     update content set last_seen = :today
     where project_id = :project and ref = any(:refs) and last_seen < :today
 ),
+found as materialized (
+    select node.ref, node.place, node.last_seen
+    from unnest(:refs::bytea[]) as given (ref)
+    cross join lateral (
+        select ref, project_id, last_seen, ctid as place from thread_node where ref = given.ref offset 0
+    ) as node
+    where node.project_id = :project
+),
 nodes as (
     update thread_node set last_seen = :today
-    where project_id = :project and ref = any(:refs) and last_seen < :today
+    where ctid = any(array(select place from found where last_seen < :today))
+        and project_id = :project and last_seen < :today
 )
 select ref from content where project_id = :project and ref = any(:refs)
 union all
-select ref from thread_node where project_id = :project and ref = any(:refs);
+select ref from found;
 
 -- name: insert_media_types(project, names)!
 insert into media_type (project_id, name)
@@ -41,8 +51,7 @@ select name, media from media_type where project_id = :project and name = any(:n
 
 -- name: read_contents(project, refs)
 -- Contents, and thread nodes (whose encoding is null): their message and parent, 32 bytes each, as body.
--- `offset 0` keeps the planner to one index look-up for each: on a table that grew just now, and of which it knows nothing
--- yet, it would rather read all of a project's nodes.
+-- `offset 0`: see find_nodes.
 with found as materialized (
     select content.ref, content.media, media_type.name, content.encoding, content.body
     from content

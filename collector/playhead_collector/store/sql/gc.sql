@@ -114,9 +114,15 @@ on conflict (project_id, ref) do nothing;
 select ref from gc_mark where project_id = :project and not traced limit :how_many;
 
 -- name: trace_threads(project, refs)!
--- All nodes of those that are threads stay, and their messages.
+-- All nodes of those that are threads stay, and their messages. `offset 0`: see find_nodes in threads.sql.
 with recursive path (lineage, upto) as (
-    select lineage, max(depth) from thread_node where project_id = :project and ref = any(:refs) group by lineage
+    select node.lineage, max(node.depth)
+    from unnest(:refs::bytea[]) as given (ref)
+    cross join lateral (
+        select project_id, lineage, depth from thread_node where ref = given.ref offset 0
+    ) as node
+    where node.project_id = :project
+    group by node.lineage
     union
     select first.parent_lineage, first.depth - 1
     from path cross join lateral (
@@ -131,8 +137,11 @@ reach as (
 nodes as materialized (
     select node.ref, node.message
     from reach
-    join thread_node as node
-        on node.project_id = :project and node.lineage = reach.lineage and node.depth <= reach.upto
+    cross join lateral (
+        select ref, message from thread_node
+        where project_id = :project and lineage = reach.lineage and depth <= reach.upto
+        offset 0
+    ) as node
 ),
 named as (
     select ref, true as traced from nodes

@@ -60,11 +60,16 @@ delete from pending_ref where project_id = :project and ref = any(:refs) returni
 
 -- name: settle_pending(project, run)$
 -- Forgets what came after all (a transaction that stored it may not have seen that anybody waited); counts the rest.
+-- `offset 0`: see find_nodes in threads.sql.
 with came as (
     delete from pending_ref as waiting
     where waiting.project_id = :project and waiting.run_id = :run and (
-        exists (select from content where content.project_id = :project and content.ref = waiting.ref)
-        or exists (select from thread_node where thread_node.project_id = :project and thread_node.ref = waiting.ref)
+        exists (select from content where content.project_id = :project and content.ref = waiting.ref offset 0)
+        or exists (
+            select from (select project_id from thread_node where ref = waiting.ref offset 0) as node
+            where node.project_id = :project
+            offset 0
+        )
     )
     returning ref
 )

@@ -1,7 +1,14 @@
 -- name: find_nodes(project, refs)
 -- Where these stand, and how deep their lineages go.
+-- `offset 0` keeps the planner to one index look-up for each ref. On a table that grew just now, and of which it has no
+-- statistics yet, it would rather read all nodes of the project.
 with found as materialized (
-    select ref, lineage, depth from thread_node where project_id = :project and ref = any(:refs)
+    select node.ref, node.lineage, node.depth
+    from (select distinct unnest(:refs::bytea[]) as ref) as given
+    cross join lateral (
+        select ref, project_id, lineage, depth from thread_node where ref = given.ref offset 0
+    ) as node
+    where node.project_id = :project
 ),
 reach as (
     select lineage, (
@@ -48,8 +55,8 @@ where project_id = :project and exists (
 returning parent, messages;
 
 -- name: read_thread(project, ref)
--- All nodes of one thread, from first to last: one range scan for each lineage that it runs through. `offset 0` keeps the
--- planner to that also while it knows nothing of a table that grew just now.
+-- All nodes of one thread, from first to last: one range scan for each lineage that it runs through. `offset 0`: see
+-- find_nodes.
 with recursive path (lineage, upto) as (
     (
         select lineage, depth from (select * from thread_node where ref = :ref offset 0) as tip
@@ -72,9 +79,16 @@ from path cross join lateral (
 order by node.depth;
 
 -- name: read_threads(project, refs)
--- All nodes of many threads, each once, with where it and its parent stand and the role of its message.
+-- All nodes of many threads, each once, with where it and its parent stand and the role of its message. `offset 0`: see
+-- find_nodes.
 with recursive path (lineage, upto) as (
-    select lineage, max(depth) from thread_node where project_id = :project and ref = any(:refs) group by lineage
+    select node.lineage, max(node.depth)
+    from unnest(:refs::bytea[]) as given (ref)
+    cross join lateral (
+        select project_id, lineage, depth from thread_node where ref = given.ref offset 0
+    ) as node
+    where node.project_id = :project
+    group by node.lineage
     union
     select first.parent_lineage, first.depth - 1
     from path cross join lateral (
@@ -89,6 +103,11 @@ reach as (
 select node.lineage, coalesce(node.parent_lineage, node.lineage) as parent_lineage, node.depth, node.ref, node.message,
     content.role
 from reach
-join thread_node as node
-    on node.project_id = :project and node.lineage = reach.lineage and node.depth <= reach.upto
-left join content on content.project_id = :project and content.ref = node.message;
+cross join lateral (
+    select * from thread_node
+    where project_id = :project and lineage = reach.lineage and depth <= reach.upto
+    offset 0
+) as node
+left join lateral (
+    select role from content where project_id = :project and ref = node.message offset 0
+) as content on true;

@@ -1,0 +1,93 @@
+"""Statements look up what they were asked for, also while Postgres knows nothing of a table that grew just now."""
+
+import datetime
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from playhead_collector.store import statements
+from playhead_collector.store.connection import Database
+from playhead_collector.store.statements import Conn
+from tests.integration.store.making import RUN, P
+
+# As many as a collector takes in some seconds, long before the first autovacuum.
+NODES, NODES_PER_LINEAGE, ASKED = 6_000, 10, 100
+TODAY = datetime.date(2026, 1, 2)
+# For each ref: itself, the ends of its lineage, and its message; and what a plan may look at in passing.
+MOST_READ = ASKED * (NODES_PER_LINEAGE + 10)
+
+FILL = f"""
+    alter table thread_node set (autovacuum_enabled = false);
+    alter table content set (autovacuum_enabled = false);
+    insert into thread_node (project_id, last_seen, lineage, depth, ref, message)
+    select 1, '2026-01-01', n / {NODES_PER_LINEAGE}, n % {NODES_PER_LINEAGE} + 1,
+        sha256(('node ' || n)::bytea), sha256(('message ' || n)::bytea)
+    from generate_series(0, {NODES - 1}) as n;
+    insert into content (project_id, last_seen, media, encoding, role, ref, body)
+    select 1, '2026-01-01', 1, 0, 0, message, '' from thread_node;
+"""
+READ = """
+    select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::int
+    from pg_stat_xact_user_tables where relname in ('thread_node', 'content')
+"""
+
+STATEMENTS: Mapping[str, Mapping[str, Any]] = {
+    "touch": {"today": TODAY},
+    "touch_contents": {"today": TODAY},
+    "find_nodes": {},
+    "read_threads": {},
+    "read_contents": {},
+    "trace_threads": {},
+    "content_sizes": {},
+}
+
+
+@pytest.fixture
+async def conn(database_url: str) -> AsyncIterator[Conn]:
+    """As the store's are: with its settings.  In a transaction, whose reading is counted by itself."""
+    database = await Database.open(database_url, 1)
+    async with database.reading() as filling:
+        await filling.execute(FILL)
+    async with database.transaction() as conn:
+        yield conn
+    await database.close()
+
+
+async def refs(conn: Conn) -> list[bytes]:
+    """Of nodes and of contents, far from each other."""
+    numbers = list(range(0, NODES, 2 * NODES // ASKED))
+    query = f"select ref, message from thread_node where lineage * {NODES_PER_LINEAGE} + depth - 1 = any($1)"
+    return [ref for row in await conn.fetch(query, numbers) for ref in (row["ref"], row["message"])]
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_rows_are_looked_up_in_a_table_without_statistics(conn: Conn, name: str):
+    asked = await refs(conn)
+    assert len(asked) == pytest.approx(ASKED, abs=2)
+    before = await conn.fetchval(READ)
+    if name == "trace_threads":
+        await statements.run(conn, name, project=P, refs=asked, **STATEMENTS[name])
+    else:
+        assert await statements.rows(conn, name, project=P, refs=asked, **STATEMENTS[name])
+    assert await conn.fetchval(READ) - before <= MOST_READ
+
+
+async def test_what_a_run_waits_for_is_looked_up_in_a_table_without_statistics(conn: Conn):
+    asked = await refs(conn)
+    lost = b"nowhere".ljust(32)
+    await statements.run(conn, "insert_pending", project=P, runs=[RUN] * (len(asked) + 1), refs=[*asked, lost])
+    before = await conn.fetchval(READ)
+    assert await statements.value(conn, "settle_pending", project=P, run=RUN) == 1
+    assert await conn.fetchval(READ) - before <= MOST_READ
+
+
+async def test_rows_that_are_touched_are_seen_today(conn: Conn):
+    asked = await refs(conn)
+    for _ in range(2):
+        found = await statements.column(conn, "touch", project=P, refs=[*asked, b"nowhere"], today=TODAY)
+        assert sorted(found) == sorted(asked)
+    seen = "select count(*) from {} where last_seen = $1 and ref = any($2)"
+    for table in ("thread_node", "content"):
+        assert await conn.fetchval(seen.format(table), TODAY, asked) == len(asked) // 2
+        assert await conn.fetchval(f"select count(*) from {table} where last_seen = $1", TODAY) == len(asked) // 2
