@@ -52,7 +52,7 @@ COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
 PROCESSES = s.Kind("a whole number from 0 to 64", s.whole(0, 64))
 MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.Kind("names with commas between them", _names)
-GRACE = s.Kind("a number of seconds, 7200 or more", _grace)
+GRACE = s.Kind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
 CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
 INLINE = s.Kind("a whole number from 64 to 4096", s.whole(64, 4096))
 FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
@@ -94,7 +94,7 @@ class Settings:
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY",
         None,
-        s.TEXT,
+        s.KEY,
         "a key that may do everything; without any key, everybody may",
         secret=True,
     )
@@ -230,7 +230,7 @@ class Settings:
     )
     explain_model: str | None = setting("PLAYHEAD_EXPLAIN_MODEL", None, s.TEXT, "the model there that explains runs")
     explain_api_key: str | None = setting(
-        "PLAYHEAD_EXPLAIN_API_KEY", None, s.TEXT, "its key, if it needs one", secret=True
+        "PLAYHEAD_EXPLAIN_API_KEY", None, s.KEY, "its key, if it needs one", secret=True
     )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(

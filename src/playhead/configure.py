@@ -91,6 +91,10 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
     if unknown:
         known = ", ".join(sorted(fields))
         raise TypeError(f"configure() has no option {', '.join(sorted(unknown))}; there are: redact, {known}")
+    if redact is not None and not callable(redact):
+        raise TypeError(
+            f"configure(redact={redact!r}): give a function that takes a payload and returns what to record"
+        )
     settings = load(**options)
     with _Process.mutex:
         shutdown()

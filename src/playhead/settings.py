@@ -5,6 +5,7 @@ them set for somebody else's collector, so they count only if a Playhead collect
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,9 +32,16 @@ def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str]
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
     pairs = [item.partition("=") for item in text.split(",") if item.strip()]
-    if any(not equals or not name.strip() for name, equals, _ in pairs):
+    headers = tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
+    # What no request can have in its head would be found out with the first one, and end the sending of all of them.
+    if not all(equals for _, equals, _ in pairs) or not all(map(_is_header, headers)):
         raise ValueError
-    return tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
+    return headers
+
+
+def _is_header(header: tuple[str, str]) -> bool:
+    name, value = header
+    return _HEADER_NAME.fullmatch(name) is not None and value.isascii() and value.isprintable()
 
 
 def _values(text: str) -> tuple[str, ...]:
@@ -56,6 +64,7 @@ def _keys(text: str) -> tuple[str, ...]:
 
 KEYS = s.Kind("names with commas between them, or none", _keys)
 MODULES = s.Kind("names of modules or packages with commas between them", _names)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.Kind("name=value pairs with commas between them", _headers)
@@ -81,7 +90,7 @@ class Settings:
         fallback=OTEL_HEADERS,
     )
     disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing")
-    api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.TEXT, "the collector's key, if it has one", secret=True)
+    api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True)
     journal_dir: Path = setting(
         "PLAYHEAD_JOURNAL_DIR", default_journal_dir, s.FOLDER, "where the journal keeps what is not yet delivered"
     )

@@ -99,6 +99,98 @@ def test_a_value_that_cannot_be_used_is_named_with_its_variable(variable: str, t
         load({variable: text})
 
 
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "99999999999999999999999999"),  # more than a lock can wait for
+        ("PLAYHEAD_JOURNAL_MAX_BYTES", "99999999999999999999999999"),
+        ("PLAYHEAD_ENDPOINT", "http://:4318"),
+        ("PLAYHEAD_ENDPOINT", "http://collector:99999"),
+        ("PLAYHEAD_ENDPOINT", "http://collector:port"),
+        ("PLAYHEAD_ENDPOINT", "http://collector one"),
+        ("PLAYHEAD_ENDPOINT", "http://collector?key=1"),
+        ("PLAYHEAD_JOURNAL_DIR", "~no-such-user-here/journal"),
+        ("PLAYHEAD_JOURNAL_DIR", "a\0b"),
+        ("PLAYHEAD_HEADERS", "two words=1"),
+        ("PLAYHEAD_HEADERS", "name=ü"),
+        ("PLAYHEAD_HEADERS", "name=a%0Ab"),
+        ("PLAYHEAD_API_KEY", "schlüssel"),
+        ("PLAYHEAD_API_KEY", "two\nlines"),
+    ],
+)
+def test_what_would_fail_at_its_first_use_is_refused_when_it_is_read(variable: str, text: str):
+    with pytest.raises(SettingInvalid, match=variable):
+        load({variable: text})
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("endpoint", 5),
+        ("endpoint", b"http://collector"),
+        ("headers", [("a", 1)]),
+        ("headers", {1: "a"}),
+        ("headers", 5),
+        ("journal_dir", b"/x"),
+        ("journal_dir", ""),
+        ("durability", True),
+        ("journal_max_bytes", -1),
+        ("journal_max_bytes", 1.5),
+        ("journal_keep_seconds", -1),
+        ("linger_seconds", float("nan")),
+        ("exit_timeout_seconds", float("inf")),
+        ("capture_content", 1),
+        ("disabled", "yes"),
+        ("mask_keys", [5]),
+        ("record_values", ["clokc"]),
+        ("restorable", [pytest]),
+        ("restorable", pytest),
+    ],
+)
+def test_an_option_is_checked_as_its_variable_is(option: str, value: Any):
+    variable = next(line.env for line in table() if line.field == option)
+    with pytest.raises(SettingInvalid, match=f"{variable} cannot be"):
+        load({}, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("headers", {"A": "b,=%", "c": "d"}, (("a", "b,=%"), ("c", "d"))),
+        ("headers", (("a", "b"),), (("a", "b"),)),
+        ("headers", (), ()),
+        ("journal_dir", Path("/x"), Path("/x")),
+        ("capture_content", False, False),
+        ("linger_seconds", 2, 2.0),
+        ("journal_max_bytes", 10_000, 10_000),
+        ("mask_keys", [], ()),
+        ("mask_keys", ["a", "b"], ("a", "b")),
+        ("record_values", "clock", ("clock",)),
+        ("record_values", ("clock", "uuid"), ("clock", "uuid")),
+        ("restorable", ["shop.orders", "crm"], ("shop.orders", "crm")),
+    ],
+)
+def test_an_option_may_be_of_the_field_s_own_type(option: str, value: Any, expected: Any):
+    assert getattr(load({}, **{option: value}), option) == expected
+
+
+def test_a_relative_folder_is_the_one_below_the_folder_where_it_was_read(tmp_path: Path, monkeypatch: Any):
+    monkeypatch.chdir(tmp_path)
+    assert load({"PLAYHEAD_JOURNAL_DIR": "journal"}).journal_dir == tmp_path / "journal"
+
+
+def test_a_secret_option_that_cannot_be_used_is_not_shown():
+    with pytest.raises(SettingInvalid) as refused:
+        load({}, headers={"x-key": b"s3cret"})
+    assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("hook", ["mask", 5, [print]])
+def test_a_hook_that_cannot_be_called_is_an_error_at_once(hook: Any):
+    with pytest.raises(TypeError, match="redact"):
+        playhead.configure(redact=hook)
+
+
 def test_an_option_that_is_none_of_ours_is_an_error_that_lists_them():
     with pytest.raises(TypeError, match="no option journal; there are: redact, .*journal_dir"):
         playhead.configure(journal="/x")

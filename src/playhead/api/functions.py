@@ -23,12 +23,25 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
 _OWN_PARAMETER = {"self", "cls"}
+# Python makes class methods of these, but only of plain functions.
+_CLASS_HOOKS = {"__init_subclass__", "__class_getitem__"}
+# No functions, but what they give when they are read from an object is one.
+_GIVE_FUNCTIONS: tuple[Any, ...] = (classmethod, functools.partialmethod, functools.singledispatchmethod)
 
 
 def observed(function: F, how: "Observation") -> F:
-    """The function, with each call recorded."""
-    if not _is_function(function):
-        return function
+    """The function, with each call recorded.  Of a property, each time that it is read."""
+    given: Any = function
+    if isinstance(given, property) and given.fget is not None:
+        return cast(Any, given.getter(observed(given.fget, how)))
+    if type(given) is functools.cached_property:
+        return cast(Any, functools.cached_property(observed(given.func, how)))
+    if isinstance(given, types.FunctionType) and given.__name__ in _CLASS_HOOKS:
+        given = classmethod(given)
+    return _proxy(given, how) if _is_function(given) else function
+
+
+def _proxy(function: Any, how: "Observation") -> Any:
     inner = _innermost(function)
     name = how.name or getattr(inner, "__name__", None) or type(function).__name__
     parameters = _parameters(getattr(function, "__func__", function))
@@ -58,15 +71,19 @@ def observed(function: F, how: "Observation") -> F:
         made = wrapped(*args, **kwargs)
         return wrappers.named(_OBSERVE[call_kind](start, output, made), made)
 
-    return ObservedFunction(function, wrapper)  # pyright: ignore[reportReturnType] - a transparent proxy of it
+    return ObservedFunction(function, wrapper)
 
 
 def _is_function(given: Any) -> bool:
     """What is not, is left as it is, with one warning."""
-    if not inspect.isclass(given) and (callable(given) or hasattr(given, "__get__")):
+    is_class, its_type = inspect.isclass(given), cast("type[Any]", type(given))
+    is_field = hasattr(its_type, "__set__")
+    if not is_class and not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
         return True
-    what = f"the class {given.__name__}" if inspect.isclass(given) else f"a {type(given).__name__}"
-    warn_once(f"observe {what}", f"observe() was given {what}, which is left as it is: decorate functions or methods")
+    what = f"the class {given.__name__}" if is_class else f"a {its_type.__name__}"
+    is_descriptor = is_field or hasattr(its_type, "__get__")
+    instead = "put @observe below it, on the function" if is_descriptor else "decorate functions or methods"
+    warn_once(f"observe {what}", f"observe() was given {what}, which is left as it is: {instead}")
     return False
 
 
@@ -142,9 +159,15 @@ def _kind_of(function: Any) -> int:
         function = cast(Any, function).__func__
     if inspect.isasyncgenfunction(function):
         return _ASYNC_GENERATOR
-    if inspect.iscoroutinefunction(function):
+    if inspect.iscoroutinefunction(function) or _is_awaitable_generator(function):
         return _COROUTINE
     return _GENERATOR if inspect.isgeneratorfunction(function) else _PLAIN
+
+
+def _is_awaitable_generator(function: Any) -> bool:
+    """Whether it was made a coroutine function by `types.coroutine`."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
 
 
 def _parameters(function: Any) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ class Shipper:
                 left = deadline - time.monotonic()
                 if left <= 0 or (self._failed >= mine and self._hopeless_seconds > left):
                     return False
-                self._turn.wait(left)
+                self._turn.wait(min(left, threading.TIMEOUT_MAX))
         return not self._letters.waiting()
 
     def stop(self, timeout_s: float) -> bool:
@@ -167,7 +167,7 @@ class Shipper:
         self._bell.set()
         self._urgent.set()
         if self._thread is not None:
-            self._thread.join(max(0.0, deadline - time.monotonic()))
+            self._thread.join(min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX))
         return delivered
 
     def restart_after_fork(self, lane_path: Path) -> None:

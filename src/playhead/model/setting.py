@@ -7,13 +7,18 @@ read, one line of help.  Standard library only, so that `--help` works wherever 
 import dataclasses
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
+# What clocks, locks and Postgres' intervals still hold; more would be an OverflowError at the first wait.
+_MOST_SECONDS = 3_155_760_000.0
+_MOST_BYTES = 2**63 - 1
+_URL_TEXT = re.compile(r"[^\s?#\0]+")
+_VISIBLE = re.compile(r"[!-~]*")
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
 
 
@@ -42,12 +47,12 @@ class Setting:
     fallback: str | None = None
     """Another program's variable, which is read where `env` is not set."""
 
-    def read(self, text: str, variable: str | None = None) -> Any:
-        """The value that `text`, found in `variable`, stands for.  Raises BadSetting."""
+    def read(self, value: Any, variable: str | None = None) -> Any:
+        """What `value` stands for: text found in `variable`, or an option of any type.  Raises BadSetting."""
         try:
-            return self.kind.read(text.strip())
-        except ValueError:
-            shown = "the value that it has" if self.secret else repr(without_password(text))
+            return self.kind.read(_as_text(value).strip())
+        except (ValueError, TypeError):
+            shown = "the value that it has" if self.secret else without_password(repr(value))
             raise BadSetting(f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
 
     def shown(self, value: Any) -> str:
@@ -96,8 +101,9 @@ def in_force_of(
 ) -> tuple[InForce, ...]:
     """Every setting with its value and where that comes from: an option, else the environment, else the default.
 
-    Options go by field name; None means that the option was not given.  Text is read like the environment's.  An empty
-    variable is an unset one, as OpenTelemetry has it.  Raises BadSetting.
+    Options go by field name; None means that the option was not given.  They are read like the environment's text, and
+    may be of the field's own type: numbers, paths, lists of names, mappings.  An empty variable is an unset one, as
+    OpenTelemetry has it.  Raises BadSetting.
     """
     given = options or {}
     return tuple(_settle(line, environ, given.get(line.field)) for line in table_of(settings))
@@ -105,7 +111,7 @@ def in_force_of(
 
 def _settle(line: Setting, environ: Mapping[str, str], option: Any) -> InForce:
     if option is not None:
-        return InForce(line, line.read(option) if isinstance(option, str) else option, "option")
+        return InForce(line, line.read(option), "option")
     for variable, source in ((line.env, "environment"), (line.fallback, line.fallback)):
         text = environ.get(variable, "") if variable else ""
         if text.strip():
@@ -116,6 +122,32 @@ def _settle(line: Setting, environ: Mapping[str, str], option: Any) -> InForce:
 def default_of(line: Setting) -> InForce:
     """The setting where nobody has said anything."""
     return InForce(line, line.default() if callable(line.default) else line.default, "default")
+
+
+def _as_text(value: Any) -> str:
+    """An option as somebody would write it into a variable, so that both are checked by the same rules."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, os.PathLike):
+        return str(Path(cast("os.PathLike[str]", value)))
+    if isinstance(value, Mapping):
+        return _as_text(list(cast("Mapping[Any, Any]", value).items()))
+    if isinstance(value, list | tuple | set | frozenset):
+        return ",".join(map(_item_as_text, cast("Collection[Any]", value)))
+    raise TypeError
+
+
+def _item_as_text(item: Any) -> str:
+    if isinstance(item, str):
+        return item
+    name, value = item
+    if not isinstance(name, str) or not isinstance(value, str):
+        raise TypeError
+    return f"{name}={quote(value)}"
 
 
 # --- kinds of values -------------------------------------------------------------------------------------------------
@@ -147,30 +179,49 @@ def one_of(*words: str) -> Kind:
 def _bytes(text: str) -> int:
     digits = text.rstrip("bBkKmMgGiI ")
     size = int(digits) * _UNITS.get(text[len(digits) :].strip().lower(), 0)
-    if size <= 0:
+    if not 0 < size <= _MOST_BYTES:
         raise ValueError
     return size
 
 
 def _seconds(text: str) -> float:
     seconds = float(text)
-    if not 0 <= seconds < float("inf"):
+    if not 0 <= seconds <= _MOST_SECONDS:
         raise ValueError
     return seconds
 
 
 def _http_url(text: str) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
+    # Reading the port is what checks it.
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or not _URL_TEXT.fullmatch(text):
         raise ValueError
     return text.rstrip("/")
 
 
+def _folder(text: str) -> Path:
+    try:
+        # Absolute, for the program may change its working directory while we use the folder.
+        folder = Path(text).expanduser().absolute()
+    except (RuntimeError, OSError):  # no such home, or the working directory is gone
+        raise ValueError from None
+    if not text or "\0" in text:
+        raise ValueError
+    return folder
+
+
+def _key(text: str) -> str:
+    if not _VISIBLE.fullmatch(text):
+        raise ValueError
+    return text
+
+
 TEXT = Kind("a text", str)
-FOLDER = Kind("the path of a folder", lambda text: Path(text).expanduser())
+KEY = Kind("letters, digits and signs of ASCII, without spaces", _key)
+FOLDER = Kind("the path of a folder", _folder)
 BYTES = Kind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
-SECONDS = Kind("a number of seconds, 0 or more", _seconds)
-HTTP_URL = Kind("a URL that begins with http:// or https://", _http_url)
+SECONDS = Kind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
+HTTP_URL = Kind("a URL that begins with http:// or https:// and has no ? or #", _http_url)
 # OpenTelemetry reads only "true" as true; we say so instead of guessing.
 SWITCH = Kind("true or false", lambda text: one_of("true", "false").read(text) == "true")
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from playhead.api.guard import warn_once
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.careful import careful_json
 from playhead.model.interrupts import let_through
@@ -129,6 +130,7 @@ class Intake:
             return value
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
+            _tell_of_hook(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}
 
     def expanded(self, value: Any) -> Any:
@@ -155,6 +157,16 @@ class Intake:
         self.generation += 1
         self.known.forget()
         self._repeated.clear()
+
+
+def _tell_of_hook(error: BaseException) -> None:
+    # Not what the exception says: that may be part of the payload.
+    raised = type(error).__name__
+    warn_once(
+        f"redaction {raised}",
+        f"a redaction hook raised {raised}: a marker is recorded in place of what it was given; a hook is called with "
+        "one payload (text, bytes or plain JSON values), and returns what may be recorded",
+    )
 
 
 def _oversize(data: bytes, media_type: str, limit: int) -> bytes:

@@ -40,6 +40,13 @@ def test_what_was_appended_is_at_the_collector_when_flush_returns(
     assert LaneReader(lane.path).acked() == lane.position
 
 
+def test_a_flush_may_wait_for_as_long_as_it_takes(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
+    lane.append(span(1))
+    assert shipper.flush(float("inf"))
+    assert collector.span_names() == ["step 1"]
+    assert shipper.stop(float("inf"))
+
+
 def test_content_goes_before_log_events_and_those_before_spans(
     shipper: Shipper, lane: LaneWriter, collector: FakeCollector
 ):

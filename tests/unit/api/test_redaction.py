@@ -379,3 +379,25 @@ def test_a_model_s_answer_that_a_hook_left_alone_is_given_again(recording: Recor
                 assert [str(request.body).count("second") for request in server.requests] == [0, 0, 0, 1, 1]
         finally:
             playhead.uninstrument("openai")
+
+
+def test_a_hook_that_raises_is_told_of_once_and_without_what_it_says(
+    recording: Recording, caplog: pytest.LogCaptureFixture
+):
+    def refuse(value: Any) -> Any:
+        raise ValueError(value)
+
+    for secret in ("4111", "4222"):
+        observe(redact=refuse)(identity)(secret)
+    recording.configure(redact=lambda: None)
+    observe(identity)("4333")
+    said = [record.message for record in caplog.records]
+    assert len(said) == 2
+    assert "hook raised ValueError" in said[0]
+    assert "hook raised TypeError" in said[1]
+    assert "called with one payload" in said[1]
+    assert not [text for text in said for secret in ("4111", "4222", "4333") if secret in text]
+
+
+def identity(value: str) -> str:
+    return value
