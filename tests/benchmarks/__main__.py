@@ -18,6 +18,8 @@ _FAMILIES = {
     "stored:measure_made_up": ("S2", "S4"),
     "sent:measure": ("S3",),
     "taken:measure": ("I1",),
+    "readable:measure_sustained": ("I1P",),
+    "readable:measure_live": ("L1",),
     "asked:measure": ("Q1", "Q2"),
     "questioned:measure": ("Q5",),
     "killed:measure": ("R1",),

@@ -26,23 +26,40 @@ _RESOURCE = {"service.name": "bench"}
 
 @dataclass(slots=True)
 class MadeUpRun:
-    """One agent that calls a model and a tool in turn; each step adds two messages to its thread."""
+    """One agent that calls a model and a tool in turn; each step adds two messages to its thread.
+
+    `live`: its root has no end, and more steps can be made (`step`).
+    """
 
     steps: int
+    live: bool = False
     run: str = field(default_factory=lambda: uuid4().hex)
     spans: list[Span] = field(default_factory=list[Span])
     contents: dict[ContentRef, Content] = field(default_factory=dict[ContentRef, Content])
     threads: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
     _orders: Iterator[int] = field(default_factory=lambda: count(1))
     _ends: Iterator[int] = field(default_factory=lambda: count(1))
+    _root: Span = field(init=False)
+    _tip: ContentRef = field(init=False)
 
     def __post_init__(self) -> None:
-        root = self._span("agent", "invoke_agent bench", None, {names.RUN_ROOT: True, names.RUN_NAME: "bench"})
+        self._root = self._span("agent", "invoke_agent bench", None, {names.RUN_ROOT: True, names.RUN_NAME: "bench"})
         system = self._message("system", {"type": "text", "content": f"You are agent {self.run}."})
-        tip = self._extend(None, system)
+        self._tip = self._extend(None, system)
         for step in range(self.steps):
-            tip = self._step(step, root, tip)
-        self._end(root)
+            self._tip = self._step(step, self._root, self._tip)
+        if self.live:
+            self._root.end_ns = None
+        else:
+            self._end(self._root)
+
+    def step(self) -> tuple[list[Span], Pack]:
+        """One more step: its two spans, and the content that they name."""
+        known, spans, threads = set(self.contents), len(self.spans), len(self.threads)
+        self._tip = self._step(self.steps, self._root, self._tip)
+        self.steps += 1
+        contents = tuple(content for ref, content in self.contents.items() if ref not in known)
+        return self.spans[spans:], Pack(contents, tuple(self.threads[threads:]))
 
     def _step(self, step: int, root: Span, tip: ContentRef) -> ContentRef:
         said = f"Step {step}: I look at case {step * 7919 % 10007}, which the customer of {self.run[:6]} asked about."
