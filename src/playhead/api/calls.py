@@ -20,7 +20,7 @@ from playhead.api.guard import swallowed, warn_once
 from playhead.api.span import ObservedSpan
 from playhead.errors import RunStopped
 from playhead.model import names
-from playhead.model.interrupts import let_through
+from playhead.model.interrupts import is_from_outside, let_through
 
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
@@ -180,6 +180,9 @@ def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> 
     try:
         if span.run.recorded and not span.silent:
             _describe_error(span, raised)
+            # A time limit's TimeoutError is an answer, which programs handle; what ends the program is none.
+            if not isinstance(raised, Exception) and is_from_outside(raised):
+                span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
             if lost is not None and span.can_be_answered:
                 span.attributes[names.UNRESTORABLE] = lost
     except BaseException as error:  # noqa: BLE001 - the guard

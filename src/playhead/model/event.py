@@ -75,7 +75,8 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFailed(Event):
-    """The outermost call raised.  `outcome`: None, or `cancelled` for a task that was cancelled: that is no error."""
+    """The outermost call raised.  `outcome`: None; `cancelled` for a task that was cancelled, which is no error; or
+    `interrupted` by what ended the program from outside (Ctrl-C, a signal's handler)."""
 
     kind: ClassVar[str] = "run_failed"
     priority: ClassVar[str] = CRITICAL

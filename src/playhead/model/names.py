@@ -90,7 +90,9 @@ EDIT_REF: Final = "playhead.edit_ref"  # JSON: a list of edits, each with what a
 UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
-OUTCOME: Final = "playhead.outcome"  # aborted (generator closed early) | cancelled; absent otherwise
+# aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
+OUTCOME: Final = "playhead.outcome"
+INTERRUPTED: Final = "interrupted"
 
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------
 STARTED: Final = "playhead.started"

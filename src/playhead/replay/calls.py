@@ -108,7 +108,7 @@ def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
         known = by_id.get(span.span_id)
         if known is None or known.end_ns is None:
             by_id[span.span_id] = span
-    calls = [_call(span) for span in by_id.values() if names.CALL_ORDER in span.attributes]
+    calls = [_call(span, by_id) for span in by_id.values() if names.CALL_ORDER in span.attributes]
     if len({_attempt(call) for call in calls}) > 1:  # most runs were never resumed
         calls = _latest(calls)
     return sorted(calls, key=lambda call: call.order)
@@ -132,7 +132,7 @@ def _attempt(call: RecordedCall) -> int:
     return int(call.span.attributes.get(names.RUN_ATTEMPT, 0))
 
 
-def _call(span: Span) -> RecordedCall:
+def _call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
     attributes = span.attributes
     place = place_of(attributes)
     return RecordedCall(
@@ -140,7 +140,7 @@ def _call(span: Span) -> RecordedCall:
         kind=str(attributes.get(names.KIND, "step")),
         name=place.rpartition(":")[0].rpartition("/")[2],
         question=question_of(attributes),
-        outcome=_outcome(span),
+        outcome=_outcome(span, by_id),
         order=int(attributes[names.CALL_ORDER]),
         ended=_ended(attributes) if span.end_ns is not None else None,
         span=span,
@@ -148,16 +148,26 @@ def _call(span: Span) -> RecordedCall:
     )
 
 
-def _outcome(span: Span) -> Outcome:
+def _outcome(span: Span, by_id: Mapping[str, Span]) -> Outcome:
     # A cancelled call was not answered; one whose reader stopped reading was, as far as anybody wanted to know.
     if span.end_ns is None or span.attributes.get(names.OUTCOME) == "cancelled":
         return Outcome.IN_DOUBT
     # A framework may make a result of what a tool raised: that result is what the program got.
     raised = span.status == STATUS_ERROR and names.TOOL_RESULT_REF not in span.attributes
     # Somebody stopped the program: that is no answer of the call, and would stop every attempt anew.
-    if raised and span.attributes.get(names.ERROR_TYPE) == KeyboardInterrupt.__name__:
+    if raised and _is_interrupted(span) and not _was_handled(span, by_id):
         return Outcome.IN_DOUBT
     return Outcome.FAILED if raised else Outcome.COMPLETED
+
+
+def _is_interrupted(span: Span) -> bool:
+    return span.attributes.get(names.OUTCOME) == names.INTERRUPTED
+
+
+def _was_handled(span: Span, by_id: Mapping[str, Span]) -> bool:
+    """Whether the call around it went on, and came to an end of its own: to that program, it was an answer."""
+    around = by_id.get(span.parent_id or "")
+    return around is not None and around.end_ns is not None and not _is_interrupted(around)
 
 
 def _ended(attributes: Mapping[str, Any]) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from playhead.model import names
 from playhead.replay.calls import Outcome, RecordedCall
 from playhead.replay.divergence import Divergence
 
@@ -64,7 +65,8 @@ def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> st
     if why is not None:
         what = f"{call.place} was executed, and what came of it cannot be given back ({why})"
     elif call.span.end_ns is not None:
-        what = f"{call.place} was cancelled, and nobody knows whether it took effect"
+        how = call.span.attributes.get(names.OUTCOME, "cancelled")
+        what = f"{call.place} was {how}, and nobody knows whether it took effect"
     else:
         what = f"{call.place} had begun when the process died, and nobody knows whether it took effect"
     return (

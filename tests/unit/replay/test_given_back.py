@@ -485,3 +485,20 @@ def test_of_an_error_the_secrets_are_left_out_and_the_rest_is_given_back(recordi
     seen = recording.read()
     described = seen.value(seen.call("login"), names.ERROR_REF)
     assert "s3cr3t" not in str({**described["restore"], "cause": None, "context": None})
+
+
+def test_an_interrupt_that_the_program_handled_is_given_again(twice: Twice):
+    @observe(kind="tool")
+    def slow() -> str:
+        twice.executed += 1
+        raise KeyboardInterrupt
+
+    @observe
+    def asks() -> str:
+        try:
+            return slow()
+        except KeyboardInterrupt:
+            return "the user has stopped it"
+
+    assert twice(asks) == ("the user has stopped it", "the user has stopped it")
+    assert twice.executed == 0  # the second time

@@ -23,8 +23,20 @@ def work(number):
     if os.environ.get("DIE_AT") == str(number):
         os.kill(os.getpid(), signal.SIGKILL)
     if os.environ.get("STOP_AT") == str(number):
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs of a shell's background ignore it
         os.kill(os.getpid(), signal.SIGINT)
+    if os.environ.get("TERMINATE_AT") == str(number):
+        signal.signal(signal.SIGTERM, on_term)
+        os.kill(os.getpid(), signal.SIGTERM)
+    if os.environ.get("EXIT_AT") == str(number):
+        sys.exit(3)
     return number
+
+def on_term(*_):
+    leave()
+
+def leave():
+    sys.exit(143)
 
 @observe
 def agent():
@@ -41,6 +53,7 @@ if total > 6:
 # Ctrl-C goes to all processes of the terminal; then this one tidies up for longer than others would wait.
 INTERRUPTED = """
 import time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs of a shell's background ignore it
 try:
     os.kill(os.getppid(), signal.SIGINT)
     os.kill(os.getpid(), signal.SIGINT)
@@ -217,6 +230,24 @@ def test_a_program_that_was_stopped_by_hand_goes_on_where_it_was(shell: Shell) -
     done = shell.playhead("resume", run_id, "--in-doubt", "rerun")
     assert (done.returncode, done.stdout.split()) == (0, [run_id, "total", "6"]), done.stderr
     assert shell.effects() == ["1", "2", "2", "3"]
+
+
+def test_a_program_that_a_signals_handler_has_ended_goes_on_where_it_was(shell: Shell) -> None:
+    assert shell.agent(TERMINATE_AT="2").returncode == 143
+    run_id = shell.recorded_run()
+    stopped = shell.playhead("resume", run_id)
+    assert "playhead.errors.InDoubt: sums/agent/work:tool was interrupted" in stopped.stderr
+    assert shell.effects() == ["1", "2"]
+    done = shell.playhead("resume", run_id, "--in-doubt", "rerun")
+    assert (done.returncode, done.stdout.split()) == (0, [run_id, "total", "6"]), done.stderr
+    assert shell.effects() == ["1", "2", "2", "3"]
+
+
+def test_a_tool_that_ends_the_program_itself_does_so_again(shell: Shell) -> None:
+    assert shell.agent(EXIT_AT="2").returncode == 3
+    again = shell.playhead("resume", shell.recorded_run())
+    assert again.returncode == 3, again.stderr  # and not 1, as with InDoubt
+    assert shell.effects() == ["1", "2"]
 
 
 def test_a_program_that_goes_on_with_nothing_is_told(shell: Shell) -> None:
