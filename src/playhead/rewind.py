@@ -143,7 +143,8 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
     except Exception as error:
         # The person who started the program asked for this run and no other: a new one would do everything again.
         why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
-        log.error("%s", why)
+        if log.hasHandlers():  # without any, it would stand on the terminal twice
+            log.error("%s", why)
         raise SystemExit(f"playhead: {why}") from error
 
 

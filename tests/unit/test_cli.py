@@ -389,7 +389,8 @@ def test_doctor_tells_unset_from_hidden(playhead, monkeypatch: pytest.MonkeyPatc
 
 
 def test_doctor_tells_a_refused_key_from_an_unreachable_collector(store: FakeStore, monkeypatch: pytest.MonkeyPatch):
-    refuse = httpx.MockTransport(lambda _: httpx.Response(401, json={"error": {"message": "another key"}}))
+    answer = httpx.Response(401, json={"error": {"message": "another key"}}, headers={"playhead-collector": "1"})
+    refuse = httpx.MockTransport(lambda _: answer)
     monkeypatch.setattr(
         "playhead.cli.asking.Collector.ask", lambda self, *_: Client("http://collector", transport=refuse)
     )

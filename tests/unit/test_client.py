@@ -18,6 +18,8 @@ from playhead.model.message import text_message
 from tests.unit.query.fake import RUN, FakeStore, Story
 from tests.unit.query.served import app_on, served
 
+OURS = {"playhead-collector": "1"}
+
 
 @pytest.fixture(scope="module")
 def store() -> FakeStore:
@@ -108,6 +110,32 @@ def test_what_is_not_there_is_not_found_with_a_hint(client: Client):
         client.state(RUN, at=9_999)
 
 
+@pytest.mark.parametrize("run", ["", "last/events", "..", "../keys"])
+def test_a_name_that_no_path_can_have_is_nobody_s(client: Client, run: str):
+    with pytest.raises(NotFound, match="there is no run '.*`playhead runs` lists"):
+        client.run(run)
+    with pytest.raises(NotFound, match="there is no run"):
+        client.compare(RUN, run)
+    with pytest.raises(NotFound, match=f"run {RUN} has no event"):
+        client.why(RUN, run)
+
+
+def test_a_key_that_no_request_can_have_is_a_wrong_setting():
+    with pytest.raises(SettingInvalid, match="PLAYHEAD_API_KEY cannot be the value that it has"):
+        Client("http://collector", "schlüssel")
+
+
+def test_a_collector_without_tls_is_told_from_none():
+    def answer(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER]")
+
+    with (
+        Client("https://collector", transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(CollectorUnreachable, match="begins with http://"),
+    ):
+        client.run(RUN)
+
+
 def test_a_question_that_makes_no_sense_is_refused_with_a_reason(client: Client):
     with pytest.raises(BadRequest, match="is not a content ref"):
         client.content("x")
@@ -119,11 +147,20 @@ def test_a_question_that_makes_no_sense_is_refused_with_a_reason(client: Client)
     ("response", "error", "says"),
     [
         (
-            httpx.Response(401, json={"error": {"code": "unauthorized", "message": "send the key"}}),
+            httpx.Response(401, json={"error": {"code": "unauthorized", "message": "send the key"}}, headers=OURS),
             NotAuthorized,
             "key",
         ),
-        (httpx.Response(503, json={"error": {"code": "x", "message": "try again"}}), ClientError, "try again"),
+        (
+            httpx.Response(503, json={"error": {"code": "x", "message": "try again"}}, headers=OURS),
+            ClientError,
+            "try again",
+        ),
+        (
+            httpx.Response(404, json={"error": {"message": "Unknown request URL"}}),  # a model's server
+            CollectorUnreachable,
+            r"is no Playhead collector \(it said 404: Unknown request URL\)",
+        ),
         (httpx.Response(404, text="<h1>nginx</h1>"), CollectorUnreachable, "is no Playhead collector"),
         (httpx.Response(404, json=["no"]), CollectorUnreachable, "PLAYHEAD_COLLECTOR_URL"),
         (httpx.Response(200, text="<h1>hello</h1>"), CollectorUnreachable, "is no Playhead collector"),

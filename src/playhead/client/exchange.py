@@ -20,6 +20,7 @@ from playhead.errors import (
     SettingInvalid,
 )
 from playhead.model.canonical import parse_json
+from playhead.model.names import COLLECTOR_HEADER
 from playhead.model.setting import HTTP_URL, BadSetting, InForce, in_force_of, setting
 
 
@@ -61,7 +62,7 @@ def collector_url(given: str | None = None, environ: Mapping[str, str] = os.envi
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
     """What both HTTP clients are made with.  The key comes from the environment when none is given."""
-    key = api_key or settings.load().api_key
+    key = settings.load(api_key=api_key or None).api_key
     return {
         "base_url": base_url + "/api/v1/",
         "headers": {"authorization": f"Bearer {key}"} if key else {},
@@ -75,9 +76,10 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
     """No answer came."""
     if isinstance(error, httpx.TimeoutException):
         return CollectorUnreachable(f"the collector at {base_url} did not answer in time: try again, or ask for less")
+    plain = ", without TLS if that begins with http://" if base_url.startswith("https:") and "SSL" in str(error) else ""
     return CollectorUnreachable(
         f"no collector answers at {base_url} ({error}): is it running? Start one with `playhead serve`, "
-        "or say where it is with PLAYHEAD_COLLECTOR_URL"
+        f"or say where it is with PLAYHEAD_COLLECTOR_URL{plain}"
     )
 
 
@@ -85,16 +87,18 @@ def answer(base_url: str, question: Question[T], response: httpx.Response) -> T:
     """What the response says.  Raises ClientError."""
     if not response.is_success:
         message = _message(response)
-        raise _stranger(base_url) if message is None else _MEANS.get(response.status_code, ClientError)(message)
+        if message is None or COLLECTOR_HEADER not in response.headers:
+            raise _stranger(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
+        raise _MEANS.get(response.status_code, ClientError)(message)
     try:
         return question.read(response)
     except ValueError:
         raise _stranger(base_url) from None
 
 
-def _stranger(base_url: str) -> CollectorUnreachable:
+def _stranger(base_url: str, said: str = "") -> CollectorUnreachable:
     return CollectorUnreachable(
-        f"what answers at {base_url} is no Playhead collector: say where it is with PLAYHEAD_COLLECTOR_URL"
+        f"what answers at {base_url} is no Playhead collector{said}: say where it is with PLAYHEAD_COLLECTOR_URL"
     )
 
 

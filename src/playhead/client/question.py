@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
+from playhead.errors import NotFound
 from playhead.model.answers import Page
 from playhead.model.canonical import parse_json
 
@@ -132,5 +133,17 @@ class listed(Generic[P, T]):  # noqa: N801 - a decorator
 
 
 def run_path(run: str, *rest: str) -> str:
-    """Where a run's questions are asked."""
+    """Where a run's questions are asked.  Raises NotFound for what cannot be part of a path, and so names nothing."""
+    if not _can_be_asked(run):
+        raise NotFound(
+            f"there is no run {run!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
+        )
+    for part in rest:
+        if not _can_be_asked(part):
+            raise NotFound(f"run {run} has no event {part!r}: give a seq or an id of its events")
     return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
+
+
+def _can_be_asked(part: str) -> bool:
+    # Servers decode %2F before they look at the path, and clients take dots out of it.
+    return bool(part) and "/" not in part and part not in {".", ".."}

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import httpx
 
-from playhead.client.question import Listing, Question, asked, listed
+from playhead.client.question import Listing, Question, asked, listed, run_path
 from playhead.client.questions_change import QuestionsChange
 from playhead.client.questions_deletion import QuestionsDeletion
 from playhead.client.questions_keys import QuestionsKeys
@@ -55,7 +55,7 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
     @asked
     def run(self, run: str) -> Question[a.RunDetail]:
         """One run in a few words.  Here and wherever a run is named: its id, a part that no other has, or `last`."""
-        return Question(_of(run))
+        return Question(run_path(run))
 
     @listed
     def events(
@@ -80,12 +80,12 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
             "priority": priority,
             "since": _time(since),
         }
-        return Listing(_of(run, "events"), params, limit)
+        return Listing(run_path(run, "events"), params, limit)
 
     @asked
     def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> Question[a.StateAt]:
         """The state right after an event, named by seq or id; default: the last."""
-        return Question(_of(run, "state"), {"at": at, "hydrate": hydrate})
+        return Question(run_path(run, "state"), {"at": at, "hydrate": hydrate})
 
     @asked
     def context(
@@ -100,29 +100,29 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
 
         `exact`: also `request`, the body as it went over the wire.  Raises NotFound where the record does not say it.
         """
-        return Question(_of(run, "context"), {"at": at, "form": form, "exact": exact or None})
+        return Question(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
 
     @listed
     def messages(
         self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
     ) -> Listing[a.HistoryEntry]:
         """The whole conversation in order, up to an event: each message once, and whether it was still in context."""
-        return Listing(_of(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
+        return Listing(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
 
     @listed
     def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> Listing[a.LlmCall]:
         """Model calls in the order in which they began."""
-        return Listing(_of(run, "llm-calls"), {"hydrate": hydrate}, limit)
+        return Listing(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
 
     @listed
     def tool_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> Listing[a.ToolCall]:
         """Tool calls in the order in which they began."""
-        return Listing(_of(run, "tool-calls"), {"hydrate": hydrate}, limit)
+        return Listing(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
 
     @listed
     def spans(self, run: str, *, limit: int | None = None) -> Listing[a.TraceSpan]:
         """The tree of spans: each after its parent."""
-        return Listing(_of(run, "spans"), {}, limit)
+        return Listing(run_path(run, "spans"), {}, limit)
 
     @asked
     def scopes(self) -> Question[Scopes]:
@@ -143,10 +143,6 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
     def thread(self, ref: str) -> Question[a.ThreadMessages]:
         """A thread as the list of messages that it stands for."""
         return Question("content/" + quote(ref, safe=":"), {"as": "messages"})
-
-
-def _of(run: str, *rest: str) -> str:
-    return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
 
 
 def _time(moment: str | datetime | None) -> str | None:

@@ -1,9 +1,8 @@
 """What can be asked about why; `Questions` has these, too."""
 
 from typing import Literal
-from urllib.parse import quote
 
-from playhead.client.question import Listing, Question, asked, listed
+from playhead.client.question import Listing, Question, asked, listed, run_path
 from playhead.model import answers_why as w
 
 
@@ -13,30 +12,26 @@ class QuestionsWhy:
     @listed
     def decisions(self, run: str, *, limit: int | None = None) -> Listing[w.Decision]:
         """Where the agent chose: tools, their arguments, answers, handoffs, approvals, branches, to stop."""
-        return Listing(_of(run, "decisions"), {}, limit)
+        return Listing(run_path(run, "decisions"), {}, limit)
 
     @asked
     def decision(self, run: str, at: int | str) -> Question[w.DecisionDetail]:
         """A decision with its context, what else was open, what was chosen elsewhere in the same context, and why."""
-        return Question(_of(run, "decisions", str(at)))
+        return Question(run_path(run, "decisions", str(at)))
 
     @listed
     def attributions(self, run: str, *, limit: int | None = None) -> Listing[w.Attribution]:
         """Why each tool was called, and where every value in its arguments is from."""
-        return Listing(_of(run, "attributions"), {}, limit)
+        return Listing(run_path(run, "attributions"), {}, limit)
 
     @asked
     def why(self, run: str, at: int | str) -> Question[w.Attribution]:
         """Why the tool was called that this event is part of, and where every value in its arguments is from."""
-        return Question(_of(run, "attributions", str(at)))
+        return Question(run_path(run, "attributions", str(at)))
 
     @asked
     def causes(
         self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
     ) -> Question[w.CausalGraph]:
         """What this event rests on, back to the user's words, and what rested on it."""
-        return Question(_of(run, "causes", str(at)), {"direction": direction})
-
-
-def _of(run: str, *rest: str) -> str:
-    return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
+        return Question(run_path(run, "causes", str(at)), {"direction": direction})

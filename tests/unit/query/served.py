@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from playhead_collector.serve import errors, routes
+from playhead_collector.serve.identity import SayWho
 from tests.unit.query.fake import FakeRunner
 
 
@@ -16,6 +17,7 @@ def app_on(store: Any) -> FastAPI:
     app = FastAPI(openapi_tags=routes.TAGS)
     app.include_router(routes.router(store, FakeRunner()))
     errors.install(app)
+    app.add_middleware(SayWho)
     return app
 
 
