@@ -65,6 +65,17 @@ def _keys(text: str) -> tuple[str, ...]:
 KEYS = s.Kind("names with commas between them, or none", _keys)
 MODULES = s.Kind("names of modules or packages with commas between them", _names)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def _collector(text: str) -> str:
+    # Others' variables name the path for each signal; ours is the address below which all of them are.
+    url = str(s.HTTP_URL.read(text))
+    for path in ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1"):
+        url = url.removesuffix(path)
+    return url
+
+
+COLLECTOR_URL = s.Kind(s.HTTP_URL.accepts, _collector)
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
 HEADERS = s.Kind("name=value pairs with commas between them", _headers)
@@ -77,7 +88,7 @@ class Settings:
     endpoint: str = setting(
         "PLAYHEAD_ENDPOINT",
         "http://127.0.0.1:4318",
-        s.HTTP_URL,
+        COLLECTOR_URL,
         "the Playhead collector: where spans and content go",
         fallback=OTEL_ENDPOINT,
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
@@ -404,6 +405,36 @@ def test_doctor_tells_an_unreachable_collector_by_its_exit_code(playhead):
     assert (result.exit_code, "reachable\tno" in result.stdout) == (3, True)
 
 
+def test_doctor_is_content_with_a_key_that_may_only_send(store: FakeStore, monkeypatch: pytest.MonkeyPatch):
+    answer = httpx.Response(403, json={"error": {"message": "needs read"}}, headers={"playhead-collector": "1"})
+    refuse = httpx.MockTransport(lambda _: answer)
+    monkeypatch.setattr(
+        "playhead.cli.asking.Collector.ask", lambda self, *_: Client("http://collector", transport=refuse)
+    )
+    monkeypatch.setenv("PLAYHEAD_API_KEY", "k")
+    with FakeCollector(key="k") as collector:
+        monkeypatch.setenv("PLAYHEAD_ENDPOINT", collector.url)
+        result = CliRunner().invoke(app, ["doctor"])
+        monkeypatch.setenv("PLAYHEAD_API_KEY", "another")
+        wrong = CliRunner().invoke(app, ["doctor"])
+    assert f"takes records\tyes\t{collector.url}" in result.stdout
+    assert "refuses the key (PLAYHEAD_API_KEY): needs read" in result.stdout
+    assert (result.exit_code, collector.spans) == (0, [])
+    assert "takes records\tno: " in wrong.stdout
+    assert "wants another key" in wrong.stdout
+    assert wrong.exit_code == 2
+
+
+def test_doctor_tells_of_a_journal_that_cannot_be_kept(playhead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "not" / "yet"))
+    assert "journal\tcan be written to" in playhead("doctor").stdout
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "file" / "journal"))
+    result = playhead("doctor")
+    assert "journal\tcannot be written to" in result.stdout
+    assert (result.exit_code, "set PLAYHEAD_JOURNAL_DIR" in result.stderr) == (2, True)
+
+
 def test_a_setting_that_cannot_be_used_is_said(playhead, monkeypatch: pytest.MonkeyPatch):
     for name in ("PLAYHEAD_DURABILITY", "PLAYHEAD_PORT"):
         with monkeypatch.context() as here:
@@ -416,6 +447,18 @@ def test_ship_says_what_it_delivered(playhead, tmp_path):
     result = playhead("ship", "--journal-dir", str(tmp_path), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["left"] == 0
+
+
+def test_ship_does_not_take_a_folder_that_is_not_there_for_an_empty_one(playhead, tmp_path, monkeypatch):
+    result = playhead("ship", "--journal-dir", str(tmp_path / "jornal"))
+    assert (result.exit_code, "there is no folder" in result.stderr) == (2, True)
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "not-yet"))
+    assert playhead("ship").exit_code == 0
+
+
+def test_resume_says_how_to_do_without_a_collector(playhead):
+    result = playhead("--url", "http://127.0.0.1:9", "resume", "last", "--", "true")
+    assert (result.exit_code, "a run's whole id needs none" in result.stderr) == (3, True)
 
 
 def test_ship_and_doctor_tell_of_records_that_the_collector_refused(playhead, tmp_path, monkeypatch):

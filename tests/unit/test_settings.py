@@ -204,6 +204,20 @@ def test_the_collector_s_own_variable_comes_before_opentelemetry_s():
     assert lines["PLAYHEAD_ENDPOINT"] == "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
+@pytest.mark.parametrize("variable", ["PLAYHEAD_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs/", "/api/v1", "/"])
+def test_the_path_of_a_signal_is_not_part_of_the_collector_s_address(variable: str, path: str):
+    assert load({variable: f"http://c:1/prefix{path}"}).endpoint == "http://c:1/prefix"
+
+
+def test_a_value_is_shown_as_it_would_be_written():
+    shown = [str(line) for line in in_force({}, mask_keys=["a", "b"], headers={"x": "y"}, capture_content=False)]
+    assert "PLAYHEAD_MASK_KEYS = a,b (option)" in shown
+    assert "PLAYHEAD_RESTORABLE = none (default)" in shown
+    assert "PLAYHEAD_CAPTURE_CONTENT = false (option)" in shown
+    assert "PLAYHEAD_HEADERS = set (not shown) (option)" in shown
+
+
 def test_the_key_to_opentelemetry_s_endpoint_is_sent_nowhere_else():
     theirs = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://theirs:2", "OTEL_EXPORTER_OTLP_HEADERS": "api-key=secret"}
     assert load(theirs).headers == (("api-key", "secret"),)

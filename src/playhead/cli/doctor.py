@@ -13,22 +13,28 @@ from playhead import settings
 from playhead.cli import shown
 from playhead.cli.asking import Collector
 from playhead.cli.options import Json
-from playhead.errors import NotAuthorized, PlayheadError, SettingInvalid
+from playhead.errors import JournalUnusable, NotAuthorized, PlayheadError, SettingInvalid
 
 _OURS = "PLAYHEAD_"
 # Read by no table: how `playhead resume` tells the program that it starts what to do, and where tests find their data.
 _OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_TRAJECTORIES")
+_TAKEN = "yes"
 Line = dict[str, str]
 
 
 def doctor(ctx: typer.Context, json: Json = False) -> None:
-    """Say which settings are in force, where each comes from, and whether the collector can be reached."""
+    """Say which settings are in force, where each comes from, whether the journal can be written to, and whether the
+    collector takes records and answers questions."""
     tables = {"client": _asking(), "SDK": settings.in_force(), "collector": _theirs()}
     lines = [_line(of, each) for of, table in tables.items() for each in table]
-    lines.append(_refused_records())
+    journal, unusable = _journal()
+    sending = _sending()
+    lines += [journal, _refused_records(), sending]
     known = {line["setting"] for line in lines} | {*_OTHERS, *_of_commands(ctx)}
     unknown = list(unknown_variables(os.environ, known))
     problem = _reach(ctx.ensure_object(Collector), lines)
+    if isinstance(problem, NotAuthorized) and sending["value"] == _TAKEN:
+        problem = None  # a program's key need not be one for questions
     if json:
         shown.as_json({"settings": lines, "unknown": unknown, "reachable": problem is None})
     else:
@@ -36,8 +42,8 @@ def doctor(ctx: typer.Context, json: Json = False) -> None:
         for each in unknown:
             meant = f": did you mean {each['meant']}?" if each["meant"] else ""
             typer.echo(f"playhead: nothing reads the variable {each['variable']}{meant}", err=True)
-    if problem is not None:
-        raise problem
+    if problem is not None or unusable is not None:
+        raise problem or unusable or AssertionError
 
 
 def unknown_variables(environ: Mapping[str, str], known: Iterable[str]) -> Iterable[dict[str, str | None]]:
@@ -67,7 +73,7 @@ def _reach(collector: Collector, lines: list[Line]) -> PlayheadError | None:
             list(client.runs(limit=1))
         said = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
     except NotAuthorized as error:
-        said, problem = "yes, but it refuses the key (PLAYHEAD_API_KEY)", error
+        said, problem = f"yes, but it refuses the key (PLAYHEAD_API_KEY): {error}", error
     except PlayheadError as error:
         said, problem = "no", error
     lines.append({"of": "collector", "setting": "reachable", "value": said, "from": url})
@@ -87,6 +93,36 @@ def _not_understood(collector: Collector) -> list[Line]:
         {"of": "scope", "setting": each["scope"], "value": f"{said}: {each['count']}", "from": client.base_url}
         for each in scopes
     ]
+
+
+def _journal() -> tuple[Line, PlayheadError | None]:
+    """Whether the journal's folder can be written to, or made."""
+    folder = settings.load().journal_dir
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    line = {"of": "SDK", "setting": "journal", "value": "can be written to" if usable else "cannot be written to"}
+    problem = JournalUnusable(
+        f"the journal cannot be kept in {folder}: set PLAYHEAD_JOURNAL_DIR to a folder that this program may write to"
+    )
+    return {**line, "from": str(folder)}, None if usable else problem
+
+
+def _sending() -> Line:
+    """Whether the collector that programs send to takes records with their key: it is sent none."""
+    from playhead.export.counters import ShipCounters  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.export.http import Endpoint, Refused  # noqa: PLC0415
+    from playhead.export.patience import Unavailable  # noqa: PLC0415
+
+    in_force = settings.load()
+    endpoint = Endpoint(in_force, ShipCounters())
+    said = _TAKEN
+    try:
+        endpoint.post("/v1/traces", b"", "application/x-protobuf")
+    except (Unavailable, Refused) as error:
+        said = f"no: {error}"
+    finally:
+        endpoint.close()
+    return {"of": "SDK", "setting": "takes records", "value": said, "from": endpoint.shown}
 
 
 def _refused_records() -> Line:

@@ -23,7 +23,7 @@ import typer
 from playhead.cli import asking
 from playhead.cli.asking import Collector
 from playhead.cli.options import Run
-from playhead.errors import ReplayError, SettingInvalid
+from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
 from playhead.model import names
 from playhead.replay.lifecycle import read_record
 from playhead.rewind import ASKED
@@ -224,8 +224,11 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 def _run_id(ctx: typer.Context, run: str) -> str:
     if len(run) == 32:  # the journal may have it, and then no collector is asked
         return run
-    with ctx.ensure_object(Collector).ask() as client:
-        return asking.run_id(client, run)
+    try:
+        with ctx.ensure_object(Collector).ask() as client:
+            return asking.run_id(client, run)
+    except CollectorUnreachable as error:
+        raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None
 
 
 def _named_outcome(given: str) -> tuple[str, Any]:

@@ -66,6 +66,7 @@ def demo(
 
 
 def ship(
+    ctx: typer.Context,
     journal_dir: Annotated[
         Path | None, typer.Option(envvar="PLAYHEAD_JOURNAL_DIR", help="The journal's folder.", show_default=False)
     ] = None,
@@ -78,6 +79,9 @@ def ship(
     a part of the journal was damaged and cannot be read."""
     from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
 
+    # Where a variable names it, nothing may have been recorded yet; who types it means one that is there.
+    if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
+        raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
     report = ship_orphans(journal_dir, letters=dead_letters)
     facts = {name: getattr(report, name) for name in report.__slots__}
     if json:
@@ -88,6 +92,11 @@ def ship(
         raise typer.Exit(3)
     if report.damaged_bytes:
         raise typer.Exit(4)
+
+
+def _is_typed(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _table() -> Any:

@@ -21,7 +21,7 @@ from playhead.errors import (
 )
 from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
-from playhead.model.setting import HTTP_URL, BadSetting, InForce, in_force_of, setting
+from playhead.model.setting import BadSetting, InForce, in_force_of, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,10 @@ class ClientSettings:
     """What a client reads besides the SDK's settings."""
 
     collector_url: str | None = setting(
-        "PLAYHEAD_COLLECTOR_URL", None, HTTP_URL, "the collector to ask; without it, the one that spans go to"
+        "PLAYHEAD_COLLECTOR_URL",
+        None,
+        settings.COLLECTOR_URL,
+        "the collector to ask; without it, the one that spans go to",
     )
 
 

@@ -129,11 +129,12 @@ class Endpoint:
 
     def _unreachable(self, error: httpx.RequestError) -> Unavailable:
         slow = isinstance(error, httpx.TimeoutException)
+        plain = ", which begins with http:// where the collector has no TLS" if "SSL" in str(error) else ""
         return Unavailable(
             "timeout" if slow else "unreachable",
             f"the collector at {self.shown} {'does not answer in time' if slow else 'cannot be reached'} "
             f"({error or type(error).__name__}): what is recorded stays in the journal and is sent later; "
-            "start one with `playhead serve`, or set PLAYHEAD_ENDPOINT",
+            f"start one with `playhead serve`, or set PLAYHEAD_ENDPOINT{plain}",
             hopeless=isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol),
         )
 

@@ -59,7 +59,7 @@ class Setting:
         """The value as a person may see it, in a terminal or a log: without secrets."""
         if value is None or (self.secret and not value):
             return "not set"
-        return "set (not shown)" if self.secret else without_password(str(value))
+        return "set (not shown)" if self.secret else without_password(_as_text(value) or "none")
 
 
 @dataclass(frozen=True, slots=True)

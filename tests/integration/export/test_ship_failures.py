@@ -107,6 +107,15 @@ def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later
         assert collector.span_names() == ["step 1"]
 
 
+def test_a_collector_without_tls_that_is_asked_for_tls_is_told_of(
+    shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, told: list[str]
+):
+    shipper = shipper_for(collector.url.replace("http:", "https:"))
+    lane.append(span(1))
+    assert not shipper.flush(10)
+    assert "begins with http:// where the collector has no TLS" in told[0]
+
+
 def test_flush_gives_up_at_once_when_the_collector_asks_for_more_time_than_there_is(
     shipper: Shipper, lane: LaneWriter, collector: FakeCollector
 ):
