@@ -8,6 +8,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,11 +32,15 @@ from playhead.export.cursor import is_delivered
 from playhead.export.ship import Shipper
 from playhead.journal.journal import Journal
 from playhead.journal.recorder import JournalRecorder
+from playhead.model.interrupts import let_through
 from playhead.model.masking import Mask
 from playhead.model.span import Attributes
 from playhead.refs.intake import Intake
 from playhead.refs.named_classes import declare
 from playhead.settings import Settings, load, table
+
+# Starting costs some milliseconds of file names looked up, which a program that is short of descriptors has to pay.
+_TRY_AGAIN_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -76,6 +81,10 @@ class _Process:
     is_ending = False
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None
+    next_start = float("-inf")
+    """When to try again to start, after there was no memory, or no descriptor, for that."""
+    missed = 0
+    """Calls that were not recorded meanwhile."""
 
 
 def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
@@ -119,13 +128,14 @@ def flush(timeout: float = 10.0) -> bool:
     """
     recording = _Process.recording
     if recording is None:
-        return True
+        return not _Process.missed
     try:
         written = recording.write()
         shipper = recording.shipper
         delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
         return recording.nothing_lost() and written and delivered
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("flush", error)
         return False
 
@@ -143,7 +153,8 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
             elif not all(is_delivered(lane) for lane in lanes):
                 # A run that has completed records nothing when it is asked for its results, so nothing else starts it.
                 recording.journal.on_append()
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("deliver what dead processes have left", error)
 
 
@@ -161,7 +172,8 @@ def shutdown(timeout: float | None = None) -> bool:
             done = recording.shipper is None or recording.shipper.stop(limit)
             recording.journal.close()
             return recording.nothing_lost() and written and done
-        except Exception as error:  # noqa: BLE001 - the guard
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
             swallowed("shut down", error)
             return False
 
@@ -212,6 +224,7 @@ def _start(settings: Settings) -> None:
         always=settings.record == "always",
     )
     recording = Recording(settings, intake, journal, recorder)
+    journal.counters.lost_records, _Process.missed = _Process.missed, 0
     journal.on_append = _on_first_append(recording)
     _Process.recording, place.recorder = recording, recorder
     _reach_into_libraries(settings)
@@ -239,7 +252,8 @@ def _reach_into_libraries(settings: Settings) -> None:
 def _import_http() -> None:
     """Here, and not when the shipping thread needs it: the `openai` client looks for httpx among the loaded modules at
     each call, and one that another thread has half imported by then would make that call fail."""
-    with suppress(RuntimeError):  # the interpreter is ending: the next process delivers what is recorded
+    # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
+    with suppress(RuntimeError, OSError):
         import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
 
 
@@ -305,22 +319,45 @@ def _start_from_environment() -> None:
         if sys.is_finalizing():  # what is left of the program has lost its modules, and so have we
             place.disabled = True
             return
-        try:
-            _start(_Process.settings_at_exit or load())
-        except PlayheadError as error:
-            place.disabled = True
-            log.warning("nothing is recorded: %s", error)
-        except Exception as error:  # noqa: BLE001 - the guard
-            place.disabled = True
-            swallowed("start recording", error)
+        _start_if_possible()
         _rewind()
+
+
+def _start_if_possible() -> None:
+    try:
+        if _Process.recording is not None:  # it could not go on with its run, and nobody has ended it for that
+            place.recorder = _Process.recording.recorder
+        elif time.monotonic() < _Process.next_start:
+            _Process.missed += 1
+        else:
+            _start(_Process.settings_at_exit or load())
+    except PlayheadError as error:
+        place.disabled = True
+        log.warning("nothing is recorded: %s", error)
+    except (OSError, MemoryError) as error:
+        let_through(error)
+        _Process.missed += 1
+        _Process.next_start = time.monotonic() + _TRY_AGAIN_SECONDS
+        warn_once(
+            "short at start",
+            f"nothing is recorded yet ({error!r}): there must be descriptors and memory for that; it is tried again",
+        )
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        place.disabled = True
+        swallowed("start recording", error)
 
 
 def _rewind() -> None:
     """Once per process: a run that the environment says to go on with waits for the program to begin it."""
     prepare, place.rewind = place.rewind, None
     if prepare is not None:
-        prepare(place.recorder is not None)
+        try:
+            prepare(place.recorder is not None)
+        except BaseException:
+            # A program that survives this must not begin a new run: its next call asks for this one again.
+            place.rewind, place.recorder, place.disabled = place.rewind or prepare, None, False
+            raise
 
 
 def _in_child() -> None:
@@ -336,7 +373,8 @@ def _in_child() -> None:
         # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
         recording.intake.forget()
         recording.journal.on_append = _on_first_append(recording)
-    except Exception as error:  # noqa: BLE001 - the guard
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
         swallowed("go on in a forked process", error)
 
 

@@ -11,6 +11,7 @@ from playhead.api.guard import log
 from playhead.api.port import place
 from playhead.configure import deliver_lanes, flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
+from playhead.model.interrupts import let_through
 from playhead.replay.lease import Terms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
@@ -127,6 +128,12 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
     chosen = {option: given for option in _CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
     if not asked and not run_id:
         return
+    # Asked again by the next call of a program that survives that this cannot be done.
+    place.rewind = prepare = partial(_go_on, asked, run_id, chosen)
+    prepare(recording)
+
+
+def _go_on(asked: str | None, run_id: str | None, chosen: Mapping[str, str], recording: bool) -> None:
     try:
         for option, given in chosen.items():
             if given not in _CHOICES[option]:
@@ -140,7 +147,9 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
         place.next_run = rewound.waiting()
+        place.rewind = None
     except Exception as error:
+        let_through(error)
         # The person who started the program asked for this run and no other: a new one would do everything again.
         why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
         if log.hasHandlers():  # without any, it would stand on the terminal twice

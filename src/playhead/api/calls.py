@@ -25,6 +25,7 @@ from playhead.model.interrupts import is_from_outside, let_through
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
+_UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MOST_ERROR_TEXT = 256
 _MOST_TRACE_TEXT = 16_384
 
@@ -271,10 +272,11 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
     kind = type(raised)
     error_type = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     span.attributes[names.ERROR_TYPE] = error_type
+    span.status = _ERROR  # first: near the recursion limit all that follows may fail
     if is_cancellation(raised):  # whoever asked went away: OpenTelemetry does not call that an error either
         span.attributes[names.OUTCOME] = "cancelled"
+        span.status = _UNSET
     else:
-        span.status = StatusCode.ERROR.value
         span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
     stack = "".join(traceback.format_exception(raised, limit=-50))[-_MOST_TRACE_TEXT:]
     described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
@@ -288,8 +290,8 @@ def is_cancellation(raised: BaseException) -> bool:
     if isinstance(raised, BaseExceptionGroup):
         return all(map(is_cancellation, cast("BaseExceptionGroup[BaseException]", raised).exceptions))
     trio: Any = sys.modules.get("trio")
-    kinds = (asyncio.CancelledError,) if trio is None else (asyncio.CancelledError, trio.Cancelled)
-    return isinstance(raised, kinds)
+    cancelled: Any = getattr(trio, "Cancelled", None)  # another thread may be importing it
+    return isinstance(raised, asyncio.CancelledError) or (cancelled is not None and isinstance(raised, cancelled))
 
 
 def _text_of(raised: BaseException) -> str:

@@ -9,11 +9,14 @@ in has no frame of the program's above ours.
 
 import inspect
 import signal
+import sys
 from types import CodeType, FrameType
 from typing import Any, cast
 
 # Where waiting for something of ours may end by an exception that is meant for the program.
 _OURS = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
+# What ours calls, and what raises no such thing by itself: `traceback`, which reads files, for example.
+_CALLED_BY_US = _OURS | sys.stdlib_module_names | {"opentelemetry", "wrapt", "httpx", "httpcore", "anyio", "h11"}
 
 
 def is_from_outside(error: BaseException) -> bool:
@@ -29,7 +32,19 @@ def is_from_outside(error: BaseException) -> bool:
         above, trace = frame, trace.tb_next
     if issubclass(type(error), Exception):
         return False  # ours, or of code that we called
-    return above is not None and str(above.f_globals.get("__name__")).partition(".")[0] in _OURS
+    return above is not None and (_is_of(above, _OURS) or _is_called_by_us(error))
+
+
+def _is_called_by_us(error: BaseException) -> bool:
+    """Whether no code of the program's is on the way to where it was raised."""
+    trace = error.__traceback__
+    while trace is not None and _is_of(trace.tb_frame, _CALLED_BY_US):
+        trace = trace.tb_next
+    return trace is None
+
+
+def _is_of(frame: FrameType, packages: frozenset[str]) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in packages
 
 
 def let_through(error: BaseException) -> None:

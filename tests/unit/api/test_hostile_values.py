@@ -1,10 +1,12 @@
 """Values whose own methods raise, `SystemExit` included: recording hears of it, and the program never does."""
 
 import asyncio
+import functools
 import os
 import signal
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -16,6 +18,7 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.model.interrupts import is_from_outside
+from playhead.model.span import STATUS_ERROR
 from tests.support.journal_reader import Recording
 
 
@@ -247,6 +250,57 @@ def test_what_was_thrown_into_our_own_frames_is_from_outside():
         lock.notify()
     assert not is_from_outside(raised.value)
     assert is_from_outside(SystemExit().with_traceback(raised.tb))  # thrown in while `threading` waited
+
+
+@pytest.mark.parametrize(
+    ("modules", "outside"),
+    [
+        (("playhead.api.calls", "traceback", "linecache"), True),
+        (("playhead.api.calls", "json"), True),
+        (("playhead.api.calls", "__main__"), False),
+        (("playhead.api.calls", "shop", "argparse"), False),
+    ],
+)
+def test_what_was_thrown_into_what_ours_calls_is_from_outside(modules: tuple[str, ...], outside: bool):
+    def leave() -> None:
+        raise SystemExit
+
+    def relay(call: Callable[[], None]) -> None:
+        call()
+
+    def placed(function: Any, module: str) -> Any:
+        return types.FunctionType(function.__code__, {"__name__": module, "SystemExit": SystemExit})
+
+    call = placed(leave, modules[-1])
+    for module in modules[-2::-1]:
+        call = functools.partial(placed(relay, module), call)
+    with pytest.raises(SystemExit) as raised:
+        call()
+    assert is_from_outside(raised.value.with_traceback(raised.tb.tb_next)) is outside  # without this test's own frame
+
+
+@pytest.mark.parametrize("trio", [types.ModuleType("trio"), None])
+def test_a_failure_while_trio_is_being_imported_is_a_failure(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, trio: Any
+):
+    @observe
+    def fail() -> None:
+        raise ValueError
+
+    monkeypatch.setitem(sys.modules, "trio", trio)
+    with pytest.raises(ValueError):
+        fail()
+    assert recording.read().call("fail").status == STATUS_ERROR
+
+
+def test_what_fails_for_want_of_stack_is_recorded_as_failed(recording: Recording):
+    @observe
+    def deeper() -> None:
+        deeper()
+
+    with pytest.raises(RecursionError):
+        deeper()
+    assert {span.status for span in recording.read().calls("deeper")} == {STATUS_ERROR}
 
 
 async def test_a_signal_while_a_message_is_read_reaches_the_program(

@@ -250,6 +250,31 @@ def test_a_tool_that_ends_the_program_itself_does_so_again(shell: Shell) -> None
     assert shell.effects() == ["1", "2"]
 
 
+# A SystemExit ends the thread that raises it, and the program goes on.
+IN_THREADS = """
+import os, threading
+from playhead import observe
+
+@observe(kind="tool")
+def work(number):
+    with open(os.environ["EFFECTS"], "a") as file:
+        file.write(f"{number}\\n")
+
+for number in (1, 2):
+    thread = threading.Thread(target=work, args=(number,))
+    thread.start()
+    thread.join()
+work(3)
+"""
+
+
+def test_a_program_that_survives_that_its_run_is_not_there_begins_no_other(tmp_path: Path) -> None:
+    refused = Shell(tmp_path, IN_THREADS).agent(PLAYHEAD_RESUME="0" * 32)
+    assert (refused.returncode, refused.stderr.count("playhead: run 0000")) == (1, 1), refused.stderr
+    assert refused.stderr.count("the collector does not help") == 4  # three that are logged, and what ends the program
+    assert not (tmp_path / "effects").exists()
+
+
 def test_a_program_that_goes_on_with_nothing_is_told(shell: Shell) -> None:
     run_id = shell.killed_run()
     (shell.folder / "agent.py").write_text("print('something else')")

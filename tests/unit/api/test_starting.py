@@ -1,0 +1,113 @@
+"""The first observed call sets recording up.  What comes in its way then costs the program nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead import observe
+from tests.support.journal_reader import Recording, read_journal
+
+_root: Any = import_module("playhead.configure")  # the name `playhead.configure` is the function
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="limits on descriptors are POSIX's")
+
+
+@observe(kind="tool")
+def tool(x: int) -> int:
+    return x
+
+
+class Late(Exception):
+    """A time limit."""
+
+
+@pytest.fixture
+def time_limit() -> Iterator[Callable[..., None]]:
+    """Called, it is over: a signal's handler raises Late."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise Late
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    yield lambda *_, **__: signal.raise_signal(signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_time_limit_while_recording_starts_reaches_the_program_and_does_not_end_recording(
+    recording: Recording, time_limit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+):
+    playhead.shutdown()
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(recording.folder))
+    with monkeypatch.context() as patched:
+        patched.setattr(_root, "load", time_limit)
+        with pytest.raises(Late):
+            tool(1)
+    assert tool(2) == 2
+    assert recording.read().output("tool") == 2
+
+
+@pytest.mark.parametrize("what", [playhead.flush, playhead.shutdown])
+def test_a_time_limit_while_all_is_written_reaches_the_program(
+    recording: Recording, time_limit: Callable[..., None], monkeypatch: pytest.MonkeyPatch, what: Callable[[], bool]
+):
+    tool(1)
+    with monkeypatch.context() as patched:
+        patched.setattr(_root.Recording, "write", time_limit)
+        with pytest.raises(Late):
+            what()
+
+
+WITHOUT_DESCRIPTORS = """
+import resource, sys
+import playhead
+from playhead import observe
+
+@observe(kind="tool")
+def tool(x): return x
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
+files = []
+try:
+    while True:
+        files.append(open("/dev/null"))
+except OSError:
+    pass
+assert [tool(n) for n in range(5)] == list(range(5))
+short = playhead.flush(0)
+for file in files:
+    file.close()
+sys.modules["playhead.configure"]._Process.next_start = 0
+assert tool(5) == 5
+print(short, playhead.counters()["records_lost"])
+"""
+
+
+@needs_posix
+def test_descriptors_that_are_short_when_recording_starts_are_waited_for(tmp_path: Path):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
+    environ = {
+        **kept,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PLAYHEAD_JOURNAL_DIR": str(tmp_path),
+        "PLAYHEAD_ENDPOINT": "http://127.0.0.1:9",
+        "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DESCRIPTORS],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["False", "5"]
+    assert "nothing is recorded yet" in done.stderr
+    assert read_journal(tmp_path).output("tool") == 5
