@@ -12,12 +12,14 @@ from playhead.api.begin import NEXT_RUN
 from playhead.api.run import ActiveRun
 from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
+from playhead.model.span import Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.editing import is_edit, rule_of
 from playhead.replay.holes import holes
 from playhead.replay.lease import Lease, Terms, local_lease, refused
-from playhead.replay.policy import Policy, Told, completed_run_sentence
+from playhead.replay.nesting import as_of_fork, enclosing
+from playhead.replay.policy import RERUN, Policy, Told, completed_run_sentence
 from playhead.replay.record import Both, Record, WithParent, read_local
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.values_given import give_values
@@ -188,6 +190,7 @@ def prepare_fork(
     if cut is None:
         raise NoRecord(f"the event {at} of run {run_id} belongs to no call that is recorded with its place")
     before = [call for call in calls if _is_before(call, cut.order)]
+    policy.outcomes |= dict.fromkeys(enclosing(cut, calls), RERUN)  # to come to the cut at all
     if outcome is not None:
         if is_edit(outcome, cut):
             rule_of(outcome, record, cut)  # one that cannot be is an error before anything runs
@@ -217,8 +220,17 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
         return record
     first = min(int(span.attributes[names.CALL_ORDER]) for span in record.spans if names.CALL_ORDER in span.attributes)
     shared = read_record(str(parent), journal_dir, client)
-    before = [call.span for call in recorded_calls(shared.spans) if _is_before(call, first)]
-    return WithParent(record, shared, before, first)
+    return WithParent(record, shared, _shared_spans(recorded_calls(shared.spans), first), first)
+
+
+def _shared_spans(calls: list[RecordedCall], first: int) -> list[Span]:
+    """What a fork whose own calls begin with this number has of its parent's calls."""
+    cut = next((call for call in calls if call.order == first), None)
+    again = (
+        set(enclosing(cut, calls)) if cut is not None else set[str]()
+    )  # was executed again: the fork's own says more
+    before = (call.span for call in calls if _is_before(call, first) and call.span.span_id not in again)
+    return [as_of_fork(span, first) for span in before]
 
 
 def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:

@@ -1,9 +1,11 @@
 """Which recorded calls were made inside which others, and what follows for a call that is not in the record.  Pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from playhead.api.span import ObservedSpan
 from playhead.model import names
+from playhead.model.span import Span
 from playhead.replay.calls import Outcome, RecordedCall
 
 FOREVER = 2**62
@@ -45,6 +47,26 @@ class Nesting:
         """Whether a call inside went on after the one around it: tasks that nobody waited for may still begin."""
         end = FOREVER if around.ended is None else around.ended[0]
         return any(call.order > end or call.ended is None or call.ended[0] > end for call in self.inside(around))
+
+
+def enclosing(inner: RecordedCall, calls: Sequence[RecordedCall]) -> list[str]:
+    """The span ids of the calls around this one that could be answered as a whole, whatever came of what is inside."""
+    by_id = {call.span.span_id: call for call in calls}
+    found: list[str] = []
+    above = by_id.pop(inner.span.parent_id or "", None)
+    while above is not None:
+        if above.can_answer:
+            found.append(above.span.span_id)
+        above = by_id.pop(above.span.parent_id or "", None)
+    return found
+
+
+def as_of_fork(span: Span, first: int) -> Span:
+    """A parent's call as its fork has it, whose own calls begin with the number `first`: one that was under way there
+    goes on in the fork, so its end in the parent says nothing about which calls come in it."""
+    if int(span.attributes.get(names.CALL_ENDED_AFTER, 0)) < first:
+        return span
+    return replace(span, attributes={**span.attributes, names.CALL_ENDED_AFTER: FOREVER})
 
 
 def _by_enclosing(calls: Sequence[RecordedCall]) -> dict[str, list[RecordedCall]]:

@@ -232,13 +232,15 @@ def test_a_time_limit_by_a_signal_reaches_the_program(recording: Recording, on_s
         give(Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)))
 
 
-def test_ctrl_c_reaches_the_program(recording: Recording):
+def test_ctrl_c_reaches_the_program(recording: Recording, on_signal: Callable[[Any], None]):
+    on_signal(signal.default_int_handler)  # for a signal that jobs of a shell's background do not ignore
+
     @observe
     def give(x: Any) -> Any:
         return x
 
     with pytest.raises(KeyboardInterrupt):
-        give(Interrupted(lambda: signal.raise_signal(signal.SIGINT)))
+        give(Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)))
     assert give(5) == 5
 
 

@@ -221,3 +221,49 @@ def test_what_is_not_there_cannot_be_forked(recording: Recording, parent: str) -
         pass
     with pytest.raises(NoRecord, match="is not in the journal"), playhead.fork("0" * 32, at="00" * 8):
         pass
+
+
+def test_a_fork_inside_of_a_tool_executes_that_tool_again():
+    @observe(kind="tool")
+    def buy(order: str) -> str:
+        return f"{pay(5)}, {look_up(order)['status']}"
+
+    def bought() -> str:
+        with playhead.run("shop") as run:
+            run.state["bought"] = buy("A1")
+        ids.append(run.id)
+        return run.state["bought"]
+
+    ids: list[str | None] = []
+    assert bought() == "paid 5, late"
+    for resumed in (False, True):
+        executed.clear()
+        last = ids[-1]
+        assert last is not None
+        with playhead.resume(last) if resumed else playhead.fork(last, at="pay", outcome="refused"):
+            assert bought() == "refused, late"
+        assert executed == ([] if resumed else ["look up A1"])
+
+
+def test_a_fork_of_a_fork_goes_on_where_the_calls_around_have_ended_in_their_parents():
+    @observe(kind="tool")
+    def turn(number: int) -> str:
+        executed.append(f"turn {number}")
+        return "go on"
+
+    @observe
+    def play(turns: int) -> list[str]:
+        return [turn(number) for number in range(turns)]
+
+    def played(turns: int) -> str:
+        with playhead.run("game") as run:
+            said.append(play(turns))
+        assert run.id is not None
+        return run.id
+
+    said: list[list[str]] = []
+    run_id = played(1)
+    for turns in (3, 5, 7):
+        with playhead.fork(run_id, at=f"turn#{max(1, turns - 2)}", outcome="changed"):
+            run_id = played(turns)
+    assert said[-1] == ["changed", "go on", "changed", "go on", "changed", "go on", "go on"]
