@@ -18,7 +18,8 @@ KIB, MIB, GIB = 2**10, 2**20, 2**30
 _MOST_SECONDS = 3_155_760_000.0
 _MOST_BYTES = 2**63 - 1
 _URL_TEXT = re.compile(r"[^\s?#\0]+")
-_VISIBLE = re.compile(r"[!-~]*")
+# What one line of an HTTP header can hold: spaces only inside, since senders and receivers strip the others.
+_HEADER_TEXT = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
 
 
@@ -211,13 +212,13 @@ def _folder(text: str) -> Path:
 
 
 def _key(text: str) -> str:
-    if not _VISIBLE.fullmatch(text):
+    if not _HEADER_TEXT.fullmatch(text):
         raise ValueError
     return text
 
 
 TEXT = Kind("a text", str)
-KEY = Kind("letters, digits and signs of ASCII, without spaces", _key)
+KEY = Kind("letters, digits and signs of ASCII, spaces only between them", _key)
 FOLDER = Kind("the path of a folder", _folder)
 BYTES = Kind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
 SECONDS = Kind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
