@@ -111,7 +111,7 @@ def _owner() -> Any:
     if loop is not None:
         task = asyncio.current_task(loop)
         return threading.get_ident() if task is None else task
-    return _trio_task() or threading.get_ident()
+    return (_trio_task() if "trio" in sys.modules else None) or threading.get_ident()
 
 
 def _trio_task() -> Any:

@@ -128,10 +128,9 @@ class ObservedSpan(trace.Span):
 
     def fields(self) -> list[Any]:
         """As the journal takes it."""
-        ids, parent = self.ids, self.parent_id
+        ids = self.ids
         if ids is None or ids[0] != self.span_id:  # a twin, or a record, may give it others
-            span_id, parent_id = f"{self.span_id:016x}", f"{parent:016x}" if parent else None
-            self.ids = ids = (self.span_id, f"{self.trace_id:032x}", span_id, parent_id)
+            self.ids = ids = self._written_ids()
         return [
             *ids[1:],
             self.name,
@@ -144,6 +143,13 @@ class ObservedSpan(trace.Span):
             self.events or (),
             self.links or (),
         ]
+
+    def _written_ids(self) -> tuple[int, str, str, str | None]:
+        """The span's id, and trace, span and parent as hex: those of the call around it are written out already."""
+        span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.above
+        if above is not None and above.ids is not None and above.ids[0] == parent and above.trace_id == self.trace_id:
+            return (self.span_id, above.ids[1], span_id, above.ids[2])
+        return (self.span_id, f"{self.trace_id:032x}", span_id, f"{parent:016x}" if parent else None)
 
     # --- OpenTelemetry's Span -------------------------------------------------------------------------------------
 

@@ -200,7 +200,7 @@ def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
         else:
             messages = [message for message in messages if not _is_reasoning(message)]
     _refer(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
-    set_payload(span, names.RESPONSE_REF, response.raw)
+    _refer(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
     if redacts and not to.is_as_given(response.raw, span.attributes.get(names.RESPONSE_REF), span.redact):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     _request_tools(span, response)

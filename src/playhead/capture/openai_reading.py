@@ -22,6 +22,7 @@ _REQUEST_ATTRIBUTES = {
     "stream": names.REQUEST_STREAM,
 }
 _PLAIN = frozenset({str, int, float, bool})
+_DICTIONARIES: set[type] = {dict}
 # Types of the client's that say: not given.
 LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _USAGE = (
@@ -50,10 +51,18 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         messages=_sent(kwargs.get("messages") or ()),
         to_message=_to_message,
         from_message=dialect.from_message,
-        tools=list(tools) if isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
+        tools=listed(tools),
         settings=settings,
         attributes=attributes,
     )
+
+
+def listed(tools: Any) -> list[Any] | None:
+    """Tool definitions; None where there are none, or what the client does not take either."""
+    kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
+    if tools is None or kind is list:  # as nearly always
+        return tools
+    return list(cast("Sequence[Any]", tools)) if isinstance(tools, Sequence) else None
 
 
 def settings_of(
@@ -74,7 +83,7 @@ def settings_of(
             continue
         settings[name] = response_format(value) if isinstance(value, type) else value
     extra: Any = kwargs.get("extra_body")
-    if isinstance(extra, Mapping):
+    if extra is not None and isinstance(extra, Mapping):  # an abstract class takes its time to say no
         body = cast("Mapping[str, Any]", extra)
         settings |= {name: value for name, value in body.items() if type(value).__name__ not in LEFT_OUT}
     return settings, attributes
@@ -82,7 +91,7 @@ def settings_of(
 
 def _sent(messages: Any) -> Sequence[Any]:
     """Messages as dictionaries, as the client sends them."""
-    if {*map(type, messages)} == {dict}:
+    if {*map(type, messages)} == _DICTIONARIES:
         return messages
     return [message if type(message) is dict else dumped(message) for message in messages]
 
@@ -117,8 +126,8 @@ def _plain_call(call: Any) -> Any:
     return plain
 
 
-def read_response(response: Any) -> ModelResponse | None:
-    """What a `ChatCompletion` says; None for anything else."""
+def read_response(response: Any, *_: object) -> ModelResponse | None:
+    """What a `ChatCompletion` says; None for anything else.  It needs neither the run nor the request."""
     if not hasattr(response, "choices"):
         return None
     return _response(response.model_dump(mode="json", exclude_unset=True, warnings=False))
@@ -144,7 +153,8 @@ def _response(completion: dict[str, Any]) -> ModelResponse:
     messages: list[Any] = []
     reasonings: list[Any] = []
     finish_reasons: list[str] = []
-    for choice in cast(list[dict[str, Any]], completion.get("choices") or ()):
+    choices: Iterable[dict[str, Any]] = completion.get("choices") or ()
+    for choice in choices:
         native: dict[str, Any] = choice.get("message") or {}
         if not _PARSED.isdisjoint(native) or native.get("tool_calls"):
             _drop_parsed(native)

@@ -6,7 +6,16 @@ from typing import Any, cast
 from playhead.api.calls import current_span
 from playhead.api.run import ActiveRun
 from playhead.capture.model_call import ModelRequest, ModelResponse
-from playhead.capture.openai_reading import LEFT_OUT, TRANSPORT, described, dumped, provider_of, settings_of, usage_of
+from playhead.capture.openai_reading import (
+    LEFT_OUT,
+    TRANSPORT,
+    described,
+    dumped,
+    listed,
+    provider_of,
+    settings_of,
+    usage_of,
+)
 from playhead.capture.openai_responses_events import whole_response
 from playhead.capture.openai_responses_history import before, remember
 from playhead.model import names
@@ -51,7 +60,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         messages=[*earlier, *_sent(kwargs)],
         to_message=_to_message,
         from_message=dialect.from_message,
-        tools=list(tools) if isinstance(tools, Sequence) else None,  # pyright: ignore[reportUnknownArgumentType]
+        tools=listed(tools),
         system=instructions if isinstance(instructions, str) else None,
         settings=settings,
         attributes=attributes,

@@ -29,7 +29,9 @@ from playhead.model.span import LogEvent, Span, SpanEvent
 RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S", b"L"
 _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
-_CONTENT_CHECKSUM = crc32(CONTENT)
+# Of the kind alone, which the checksum of each frame begins with.
+_CHECKSUMS = {kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)}
+_CONTENT_CHECKSUM = _CHECKSUMS[CONTENT]
 _SMALL = 16 * 1024
 # Lengths begin with a control character, up to half a gigabyte: JSON has none, so few places look like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASL]", re.DOTALL)
@@ -37,8 +39,8 @@ _SMALL_ENOUGH_TO_TRY = 64 * 1024
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
-    """One frame, ready to append."""
-    return _HEADER.pack(len(payload), crc32(payload, crc32(kind)), kind) + payload
+    """One frame of one of the kinds above, ready to append."""
+    return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[kind]), kind) + payload
 
 
 def frames_in(data: bytes, at: int = 0) -> Iterator[tuple[bytes, bytes, int]]:

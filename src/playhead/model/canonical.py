@@ -33,6 +33,7 @@ _BEFORE_NUMBER = b" \t\r\n:,[-"
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _ZEROS = b"0" * 19
 _NEW_EXPONENT = re.compile(rb"\de\+\d")
+_PLUS = ord("+")  # one character is found ten times as fast as two, and hardly any text has this one
 _WHITE = b" \t\r\n"
 _DIGITS = b"0123456789"
 _CLOSING = {b"{": b"}", b"[": b"]", b'"': b'"'}
@@ -68,7 +69,9 @@ def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
         data = orjson.dumps(value, option=_OPTIONS)
         # orjson writes NaN and Infinity as null, which would make two values one; and its newer versions write 1e+16
         # for 1e16, which would give one value two refs.
-        if (b"null" not in data or not has_non_finite(value)) and not (b"e+" in data and _NEW_EXPONENT.search(data)):
+        if (b"null" not in data or not has_non_finite(value)) and not (
+            _PLUS in data and b"e+" in data and _NEW_EXPONENT.search(data)
+        ):
             return data
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
         let_through(error)

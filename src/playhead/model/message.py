@@ -9,6 +9,8 @@ or a long tool result that stands in several messages is stored once.
 from collections.abc import Callable, Iterable
 from typing import Any, NotRequired, TypedDict, cast
 
+import orjson
+
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
 from playhead.model.ref import ContentRef, is_ref
 
@@ -31,6 +33,13 @@ class Message(TypedDict):
 def text_message(role: str, text: str) -> Message:
     """A message of one text part."""
     return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def plain_message_json(role: str, text: str) -> bytes:
+    """The canonical bytes of `text_message`, in less time: its keys are in order, and it has nothing but texts.
+
+    Raises TypeError for a lone surrogate."""
+    return orjson.dumps({"parts": [{"content": text, "type": "text"}], "role": role})
 
 
 def message_contents(message: Message) -> list[Content]:

@@ -4,8 +4,8 @@
 the journal has it (`known.add_all`): what another open call still holds in memory, a crash takes away.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any, Protocol
 
 import orjson
@@ -38,9 +38,11 @@ class Keep(Protocol):
 
 _MARKER_HEAD = 64 * 1024
 _MARKER = "$playhead"
-# Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys.
+# Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys, and
+# than hashing.  So they are found by their length and their end; others of the same take their place.
 _MOST_REPEATED = 256
 _LARGEST_REPEATED = 256 * 1024
+_END_BYTES = 64
 
 
 class Intake:
@@ -54,7 +56,7 @@ class Intake:
         """What hides secrets in objects; None: nothing does."""
         self._max_bytes = max_content_bytes
         self._redact = redact
-        self._repeated: dict[bytes, tuple[bytes, ContentRef]] = {}
+        self._repeated: dict[tuple[int, bytes], tuple[bytes, bytes, ContentRef]] = {}
         self.generation = 0
         """Goes up with `forget`: what was remembered of threads before is not to be relied on."""
         self.full = False
@@ -90,14 +92,17 @@ class Intake:
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
             return self.payload(value, keep)
-        seen = self._repeated.get(raw)
-        if seen is not None and (seen[0] in self.known or self.known.older(seen[0]) is not None):
-            return seen[1]
+        key = (len(raw), raw[-_END_BYTES:])
+        seen = self._repeated.get(key)
+        if seen is not None and seen[0] == raw:
+            digest = seen[1]
+            if digest in self.known or self.known.older(digest) is not None:
+                return seen[2]
         ref = self.payload(value, keep)
         if len(raw) <= _LARGEST_REPEATED and not self.full:
             if len(self._repeated) >= _MOST_REPEATED:
                 self._repeated.clear()
-            self._repeated[raw] = (ref.digest, ref)
+            self._repeated[key] = (raw, ref.digest, ref)
         return ref
 
     def content(self, data: bytes, media_type: str, keep: Keep, read_as: str | None = None) -> ContentRef:
@@ -105,9 +110,10 @@ class Intake:
         if len(data) > self._max_bytes:
             self.oversize += 1
             return self._marker(_oversize(data, media_type, self._max_bytes), keep)
-        digest = hashlib.sha256(data).digest()
-        known = self.known
-        ref = known.get(digest) or keep.new.get(digest) or (known.older(digest) if known.old else None)
+        digest = sha256(data).digest()
+        ref = self.known.get(digest) or keep.new.get(digest)
+        if ref is None and self.known.old:
+            ref = self.known.older(digest)
         if ref is not None:
             return ref if read_as is None else ref.reading(read_as)
         if self.full:
@@ -145,7 +151,7 @@ class Intake:
         return content_of(self.redacted(value, redact)) == content_of(value, self.mask)
 
     def _marker(self, data: bytes, keep: Keep) -> ContentRef:
-        digest = hashlib.sha256(data).digest()
+        digest = sha256(data).digest()
         ref = self.known.get(digest) or keep.new.get(digest) or self.known.older(digest)
         if ref is None:
             ref = ContentRef("sha256:" + digest.hex())
@@ -171,6 +177,6 @@ def _tell_of_hook(error: BaseException) -> None:
 
 def _oversize(data: bytes, media_type: str, limit: int) -> bytes:
     head = data[: min(_MARKER_HEAD, limit // 4)].decode("utf-8", "replace")
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data).hexdigest()
     about = {"bytes": len(data), "limit": limit, "media_type": media_type, "sha256": digest, "head": head}
     return canonical_json({_MARKER: "too large", **about})

@@ -7,6 +7,7 @@ place; node refs of the equal prefix are taken over.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import orjson
@@ -14,7 +15,7 @@ import orjson
 from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.interrupts import is_from_outside, let_through
 from playhead.model.json_patch import patch_between
-from playhead.model.message import LARGE_PART_BYTES, Message, message_contents
+from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, plain_message_json, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 from playhead.refs.intake import Intake, Keep, Redact
@@ -74,28 +75,57 @@ def exact_thread(
         return None, None
     thread = _prefix(given, known, intake.generation, redact)
     nodes = thread.nodes
-    parent = nodes[-1] if nodes else None
+    parent = tip = nodes[-1] if nodes else None
+    exact = thread.exact[-1] if thread.exact else None
+    plain = () if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
     added: list[ContentRef] = []
     for message in given[len(nodes) :]:
-        kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
-        if kind is dict and {*map(type, message), *map(type, message.values())} == _TEXT_ONLY:
-            native = message.copy()  # as nearly always
-        else:
-            native = _native(message)
-            if _has_numbers(native):
+        native, ref = _plain_text(intake, message, plain, keep)
+        if ref is None:
+            native, has_numbers = _snapshot(message)
+            if has_numbers:
                 thread.numeric.append(len(nodes))
-        canonical, shown = _canonical(native, to_message, intake, redact)
-        ref = message_ref(intake, canonical, keep)
-        exact = thread.exact[-1] if thread.exact else None
-        if from_message is not None and not _is_plain(shown):
-            exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, keep)
+            canonical, shown = _canonical(native, to_message, intake, redact)
+            ref = message_ref(intake, canonical, keep)
+            if from_message is not None:
+                exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, keep)
+        tip = node_ref(ref, tip)
         thread.exact.append(exact)
-        nodes.append(node_ref(ref, nodes[-1] if nodes else None))
+        nodes.append(tip)
         thread.messages.append(native)
         added.append(ref)
     _keep_thread(intake, nodes[-1], parent, added, keep)
     _remember(intake, thread, known)
-    return nodes[-1], thread.exact[-1]
+    return nodes[-1], exact
+
+
+@lru_cache(maxsize=64)
+def _plain_roles(to_message: ToMessage, from_message: FromMessage | None) -> tuple[str, ...]:
+    """The roles of which a text is `text_message`, and comes back from that as it was given: asked once."""
+    plain: list[str] = []
+    for role in ("user", "assistant", "system"):
+        native = {"role": role, "content": "text"}
+        canonical = to_message(native)
+        if canonical == text_message(role, "text") and (from_message is None or from_message(canonical) == native):
+            plain.append(role)
+    return tuple(plain)
+
+
+def _plain_text(
+    intake: Intake, message: Any, roles: tuple[str, ...], keep: Keep
+) -> tuple[dict[str, str] | None, ContentRef | None]:
+    """A snapshot of a plain message, and its ref; None and None where it has to be looked at with more care."""
+    kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
+    if kind is dict and len(message) == 2:
+        role, text = message.get("role"), message.get("content")
+        if type(text) is str and type(role) is str and role in roles:
+            try:
+                data = plain_message_json(role, text)
+            except TypeError:
+                return None, None
+            if len(data) <= LARGE_PART_BYTES:
+                return {"role": role, "content": text}, intake.content(data, JSON, keep)
+    return None, None
 
 
 def _remember(intake: Intake, thread: KnownThread, known: list[KnownThread]) -> None:
@@ -217,6 +247,15 @@ def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
     return min(len(messages), count)
 
 
+def _snapshot(message: Any) -> tuple[Any, bool]:
+    """As `_native`, and whether there are numbers or booleans in it."""
+    kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
+    if kind is dict and {*map(type, message), *map(type, message.values())} == _TEXT_ONLY:
+        return message.copy(), False  # as most that are not plain: a tool's result
+    native = _native(message)
+    return native, _has_numbers(native)
+
+
 def _native(message: Any) -> Any:
     """A snapshot of a provider's message as plain JSON values, whatever object it is."""
     if type(message) is dict:
@@ -282,16 +321,6 @@ def _has_numbers(value: Any) -> bool:
         if type(item) is not str and _has_numbers(item):  # most are text, which is not worth a call
             return True
     return False
-
-
-def _is_plain(native: Any) -> bool:
-    """Whether it is a text of a role whose texts every dialect restores as they are: as most messages."""
-    return type(native) is dict and len(native) == 2 and type(native.get("content")) is str and _is_plain_role(native)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-
-
-def _is_plain_role(native: Mapping[str, Any]) -> bool:
-    role = native.get("role")
-    return role == "user" or role == "system"  # noqa: PLR1714 - a set would have to hash whatever stands there
 
 
 def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redact | None) -> tuple[Message, Any]:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from playhead.model.canonical import value_of
 from playhead.model.dialect import openai, openai_responses
 from playhead.model.json_patch import patched
+from playhead.model.message import LARGE_PART_BYTES
 from playhead.model.ref import ContentRef
-from playhead.refs.threads import exact_thread
+from playhead.model.thread import thread_of
+from playhead.refs.threads import exact_thread, thread_ref
 from tests.unit.refs.kept import Kept
 from tests.unit.refs.test_threads import Run, sequences
 
@@ -74,6 +76,30 @@ def test_a_conversation_shares_the_patches_of_its_beginning():
         stored.append(len(run.journal.contents))
         history = [*history, {"role": "user", "content": f"message {number}"}]
     assert stored == list(range(stored[0], stored[0] + 20))
+
+
+# Lone surrogates have no UTF-8 form.
+TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(["null", "1e+16", "\ud800"])
+PLAIN = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "system", "developer", "tool", "", "\ud800"]), "content": TEXTS}
+)
+
+
+@pytest.mark.parametrize("dialect", [openai, openai_responses], ids=lambda dialect: dialect.NAME)
+@given(messages=st.lists(PLAIN, min_size=1, max_size=4))
+def test_plain_texts_are_the_messages_that_the_dialect_makes_of_them(dialect: Any, messages: list[Any]):
+    run = Run()
+    assert as_text(given_back(run, messages, dialect)) == as_text(messages)
+    thread = thread_ref(run.intake, messages, dialect.to_message, [], Kept())
+    assert thread == thread_of(dialect.to_messages(messages)).ref
+
+
+@pytest.mark.parametrize("size", [LARGE_PART_BYTES - 60, LARGE_PART_BYTES, LARGE_PART_BYTES + 1])
+def test_large_plain_texts_stand_apart_as_in_other_messages(size: int):
+    messages, kept = [{"role": "user", "content": "x" * size}], Kept()
+    whole = thread_of(openai.to_messages(messages))
+    assert exact_thread(Run().intake, messages, openai.to_message, openai.from_message, [], kept) == (whole.ref, None)
+    assert set(kept.contents) == {content.ref for content in whole.contents}
 
 
 def test_what_the_canonical_form_says_exactly_costs_nothing():

@@ -77,6 +77,15 @@ def test_a_repeated_value_that_is_not_in_the_journal_is_kept_again():
     assert len(second.contents) == 1
 
 
+def test_repeated_values_of_one_length_and_one_end_are_told_apart():
+    mine = intake()
+    tools = [[{"name": name, "parameters": {"description": "x" * 200}}] for name in ("look", "book")]
+    kept = Kept()
+    for _ in range(3):
+        assert [mine.repeated(each, kept) for each in tools] == [content_of(each).ref for each in tools]
+        mine.known.add_all(kept.new)
+
+
 def test_many_repeated_values_do_not_become_a_leak(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_MOST_REPEATED", 3)
     mine = intake()
