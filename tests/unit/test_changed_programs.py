@@ -21,6 +21,10 @@ def test_a_guarded_change_keeps_the_old_workflow_beside_the_new_one(change: Chan
         new, old = program.partition("if await engine.patch():")[2].split("return [plan", 1)
         assert old.count('await book("LX1")') == original().count('await book("LX1")')
         assert all(edit[1].split("\n")[0] in new for edit in change.body)
+    if change.first:
+        new, old = program.partition("if await engine.patch():")[2].split("return [plan", 1)
+        assert all(edit[1].split("\n")[-1] in old for edit in change.first[1:])
+        assert not any(edit[1].split("\n")[-1] in new for edit in change.first[1:])
 
 
 def test_without_a_change_the_program_is_what_it_was():

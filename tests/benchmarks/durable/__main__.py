@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.benchmarks.durable.matrix import as_markdown, matrix
+from tests.benchmarks.durable.matrix import PROCESS_SECONDS, as_markdown, matrix
 from tests.benchmarks.whole_cpu import PEERS
 
 DOCS = Path(__file__).parents[3] / "docs" / "durable-engines.md"
@@ -17,13 +17,19 @@ def main() -> int:
     """1 where there is nothing to compare with."""
     options = argparse.ArgumentParser(prog="python -m tests.benchmarks.durable", description=__doc__)
     options.add_argument("--write", action="store_true", help=f"put the table into docs/{DOCS.name}")
-    write = options.parse_args().write
+    options.add_argument(
+        "--process-seconds",
+        type=float,
+        default=PROCESS_SECONDS,
+        help="the most that a process may take (%(default)s)",
+    )
+    given = options.parse_args()
     if not PEERS.exists():
         print("there is no environment with peers: `make bench-peers` makes it", file=sys.stderr)
         return 1
-    table = f"{as_markdown(matrix())}\n\n{_versions()}"
+    table = f"{as_markdown(matrix(given.process_seconds))}\n\n{_versions()}"
     print(table)
-    if write:
+    if given.write:
         before, _, rest = DOCS.read_text(encoding="utf-8").partition(_BEGIN)
         DOCS.write_text(before + _BEGIN + table + _END + rest.partition(_END)[2], encoding="utf-8")
     return 0

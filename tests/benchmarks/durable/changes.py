@@ -96,15 +96,15 @@ def original(change: Change | None = None) -> str:
 
 def changed(change: Change) -> str:
     """The program as somebody deploys it."""
-    steps, body, end = _parts()
+    steps, body, end = _parts(original())
     return _edited(_edited(steps, change.steps) + _WORKFLOW + _edited(body, change.body) + end, change.whole)
 
 
 def guarded(change: Change) -> str:
     """The program as somebody deploys it who guards the change as the engines' authors advise: runs that are under
     way take the old code.  What a step does cannot be guarded this way, only which steps there are."""
-    steps, body, end = _parts()
-    new = _edited(body, change.body)
+    steps, body, end = _parts(original(change))
+    new = _edited(_parts(original())[1], change.body)
     if new == body:
         return changed(change)
     new = "".join(f"    {line}\n" for line in new.rstrip("\n").splitlines())
@@ -112,8 +112,8 @@ def guarded(change: Change) -> str:
     return f"{before}{change.beside}{mark}{after}{_WORKFLOW}    if await engine.patch():\n{new}{body}{end}"
 
 
-def _parts() -> tuple[str, str, str]:
-    steps, _, rest = original().partition(_WORKFLOW)
+def _parts(program: str) -> tuple[str, str, str]:
+    steps, _, rest = program.partition(_WORKFLOW)
     body, _, end = rest.partition(_END)
     return steps, body, _END + end
 

@@ -18,7 +18,9 @@ DBOS = dbos.DBOS
 workflow, tool = DBOS.workflow(), DBOS.step()
 model = tool
 KILLED = Path("killed")
-_RECOVERED_WITHIN_SECONDS = 5.0
+# What is recovered has ended in two seconds.  On a loaded machine that takes longer, and what is not, stays as it is.
+_ENDED_WITHIN_SECONDS = 20.0
+_NOT_ENDED = frozenset({"PENDING", "ENQUEUED"})
 
 
 async def killed_here() -> None:
@@ -43,10 +45,11 @@ async def main(trip: Callable[..., Any]) -> None:
             with dbos.SetWorkflowID("trip-1"):
                 await (await DBOS.start_workflow_async(trip)).get_result()
         handle = await DBOS.retrieve_workflow_async("trip-1")
-        deadline = time.monotonic() + _RECOVERED_WITHIN_SECONDS
-        while (status := (await handle.get_status()).status) == "PENDING":
+        deadline = time.monotonic() + _ENDED_WITHIN_SECONDS
+        while (status := (await handle.get_status()).status) in _NOT_ENDED:
             if time.monotonic() > deadline:
-                raise SystemExit("NotRecovered: the workflow is still PENDING, under the version that began it")
+                # Of another version; or recovered, and its function is not found: then it is logged, and left.
+                raise SystemExit(f"NotRecovered: the workflow is still {status}")
             await asyncio.sleep(0.05)
         if status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
             raise SystemExit(status)

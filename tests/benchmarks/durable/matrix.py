@@ -24,7 +24,9 @@ from tests.benchmarks.whole_cpu import PEERS
 
 _HERE = Path(__file__).parent
 _AT_A_TIME = 2
-_SECONDS = 120
+PROCESS_SECONDS = 600.0
+"""How long one process may take.  Alone, each takes seconds; a loaded machine takes minutes to import an engine and to
+set up its tables.  It only has to end a process that hangs."""
 _numbers = count(1)
 
 
@@ -88,8 +90,10 @@ class Verdict:
         return ", ".join(words) + ("" if self.error else ", told" if self.said else ", silently")
 
 
-def judge(change: Change, engine: Engine, postgres: Postgres) -> Verdict:
-    """Two processes: one that is killed, and one that goes on with the changed program."""
+def judge(change: Change, engine: Engine, postgres: Postgres, seconds: float = PROCESS_SECONDS) -> Verdict:
+    """Two processes: one that is killed, and one that goes on with the changed program; `seconds` for each.
+
+    Raises subprocess.TimeoutExpired where the one that is to be killed takes longer."""
     with tempfile.TemporaryDirectory(prefix="playhead-durable-") as name:
         folder = Path(name)
         for path in _HERE.glob("engine_*.py"):
@@ -97,13 +101,16 @@ def judge(change: Change, engine: Engine, postgres: Postgres) -> Verdict:
         environ = dict(engine.environ) | {"ENGINE": engine.module, "PLAYHEAD_JOURNAL_DIR": str(folder / "journal")}
         with postgres.database(f"trip_{next(_numbers)}") as url:
             environ["DATABASE"] = url
-            killed = _run(folder, original(change), engine.python, environ)
+            killed = _run(folder, original(change), engine.python, environ, seconds)
             if killed.returncode != -9:
                 raise RuntimeError(f"{engine.title}: was to be killed, and was not: {killed.stderr[-2000:]}")
             before = _effects(folder)
             program = guarded(change) if engine.guards else changed(change)
             (folder / "bookings.py").write_text(change.module)
-            resumed = _run(folder, program, engine.python, environ)
+            try:
+                resumed = _run(folder, program, engine.python, environ, seconds)
+            except subprocess.TimeoutExpired:
+                return Verdict(f"NotEnded: within {seconds:g} s")
         is_guarded = engine.guards and "engine.patch()" in program
         return _verdict(change, resumed, before, _effects(folder), has_guard=is_guarded)
 
@@ -144,7 +151,9 @@ def _alone(program: str, module: str = "") -> tuple[list[object], list[str]]:
         return json.loads(done.stdout), sorted(_effects(Path(name)))
 
 
-def _run(folder: Path, program: str, python: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, program: str, python: str, environ: dict[str, str], seconds: float = PROCESS_SECONDS
+) -> subprocess.CompletedProcess[str]:
     (folder / "trip.py").write_text(program)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DBOS", "OTEL_", "PLAYHEAD_"))}
     kept |= {"EFFECTS": "effects", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
@@ -153,7 +162,7 @@ def _run(folder: Path, program: str, python: str, environ: dict[str, str]) -> su
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path)) if ours else ""
     command = [python, "trip.py"]
     return subprocess.run(
-        command, cwd=folder, env=kept | environ, capture_output=True, text=True, timeout=_SECONDS, check=False
+        command, cwd=folder, env=kept | environ, capture_output=True, text=True, timeout=seconds, check=False
     )
 
 
@@ -173,15 +182,26 @@ Matrix = dict[str, dict[str, Verdict]]
 """Change → engine → verdict."""
 
 
-def matrix() -> Matrix:
-    """Every change with every engine; the peers' only where `make bench-peers` has put them."""
+def matrix(seconds: float = PROCESS_SECONDS) -> Matrix:
+    """Every change with every engine; the peers' only where `make bench-peers` has put them.
+
+    `seconds` are for each process; verdicts are printed as they come, for all of them take ten minutes.
+    """
     engines = [engine for engine in ENGINES if engine.python == sys.executable or _has_peers(engine.python)]
     with Postgres() as postgres, ThreadPoolExecutor(_AT_A_TIME) as threads:
         titles = [engine.title for engine in engines]
         return {
-            change.name: dict(zip(titles, threads.map(lambda e, c=change: judge(c, e, postgres), engines), strict=True))
+            change.name: dict(
+                zip(titles, threads.map(lambda e, c=change: _told(c, e, postgres, seconds), engines), strict=True)
+            )
             for change in CHANGES
         }
+
+
+def _told(change: Change, engine: Engine, postgres: Postgres, seconds: float) -> Verdict:
+    verdict = judge(change, engine, postgres, seconds)
+    print(f"{change.name}: {engine.title}: {verdict}", file=sys.stderr, flush=True)
+    return verdict
 
 
 def measure() -> Iterator[Row]:
