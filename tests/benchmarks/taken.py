@@ -40,9 +40,14 @@ def _round(at: BenchCollector) -> tuple[float, float]:
         began = time.perf_counter()
         list(threads.map(lambda body: post_packed(http, "/v1/traces", body, PROTOBUF), bodies))
         taken = time.perf_counter() - began
-        while _waiting(http):
-            time.sleep(0.05)
+        wait_projected(http)
         return taken, time.perf_counter() - began
+
+
+def wait_projected(http: httpx.Client) -> None:
+    """Returns when all that has arrived is projected."""
+    while _waiting(http):
+        time.sleep(0.05)
 
 
 def _waiting(http: httpx.Client) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from playhead_collector.workers import failures, frames
 from playhead_collector.workers.failures import AnalysisFailed
+from playhead_collector.workers.priority import give_way
 from playhead_collector.workers.questions import Question
 from playhead_collector.workers.setup import Setup
 
@@ -94,13 +95,15 @@ class WorkerProcess:
     async def _start(self) -> asyncio.subprocess.Process:
         # A new interpreter, not a fork: this process has threads, and connections of its own.
         # -P: modules are found where we find them, and never in the folder that somebody happened to start us in.
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", self._module,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_READ_BUFFER,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
+        give_way(process.pid)  # before its imports, which take a core for half a second
+        return process
 
     async def _kill(self) -> int | None:
         """SIGKILL, if it still runs; returns what it ended with, once that is so.  Goes on also when cancelled."""

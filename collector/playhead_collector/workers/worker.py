@@ -24,8 +24,6 @@ from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
 
-# Below everything that takes spans: with two cores in use, a question gets a tenth of one.
-NICE = 10
 # One that reads, and one for a read within it.
 POOL_SIZE = 2
 # How much later than the collector, which says why, the kernel ends a question.
@@ -151,12 +149,11 @@ def _ignore_signals() -> None:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Priority and memory. Where a platform knows no limit of memory, the machine's is all there is."""
+    """Where a platform knows no limit of memory, the machine's is all there is."""
     if sys.platform == "win32":
         return
     import resource  # noqa: PLC0415 - there is none for Windows
 
-    os.nice(NICE)
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     limit = memory_bytes if most == resource.RLIM_INFINITY else min(memory_bytes, most)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))

@@ -296,3 +296,10 @@ def free() -> Any:
     for pid in pids:
         if psutil.pid_exists(pid):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="priorities are those of POSIX")
+async def test_a_process_gives_way_to_all_others():
+    async with pool_of() as pool:
+        pid = await pid_in(pool)
+        assert psutil.Process(pid).nice() == min(19, psutil.Process().nice() + 10)
