@@ -12,6 +12,7 @@ What JSON has no word for is described by an object whose key starts with `$`:
 | a request, connection, lock, file, ... (see `infrastructure.py`) | `{"$type": "module.Type"}` |
 | a secret, where a mask is given (see `masking.py`) | `{"$masked": "str"}` |
 | a cycle, or more than 254 levels | `{"$cycle": "module.Type"}`, `{"$deep": "module.Type"}` |
+| an object or container that stands in it again, after 100,000 that did | `{"$repeated": "module.Type"}` |
 | anything else | `{"$repr": "...", "$type": "module.Type"}`, the text bounded |
 
 Containers stand on a list, not on Python's call stack: how deep the caller is must not change a value's bytes.
@@ -23,6 +24,7 @@ import enum
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
 from typing import Any, cast
 
 import orjson
@@ -34,6 +36,9 @@ from playhead.model.plain_forms import described, field_names, items_of, plain_o
 
 _MAX_DEPTH = 254  # orjson's own limit: what it can write, this path can
 _MAX_STEPS = 16  # from a rich value to a plain one
+# What stands in a value several times is written several times: of 45 objects that all refer to each other, millions.
+# So many take about a second; a table whose rows share some thousand objects has fewer.
+MOST_REPEATED = 100_000
 _MAX_INT_BITS = 14_000  # 4,214 digits; Python refuses to write more than 4,300
 
 
@@ -79,10 +84,20 @@ def has_non_finite(value: Any) -> bool:
 class _Encoding:
     """One value being written, with the mask for what is made of objects in it."""
 
-    __slots__ = ("_mask",)
+    __slots__ = ("_mask", "_repeated", "_seen")
 
     def __init__(self, mask: Mask | None):
         self._mask = mask
+        self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
+        self._repeated = 0
+
+    def _is_repeated(self, value: object) -> bool:
+        """Whether it has been written before, and so have too many others."""
+        if id(value) not in self._seen:
+            self._seen[id(value)] = value
+            return False
+        self._repeated += 1
+        return self._repeated > MOST_REPEATED
 
     def text(self, value: Any, above: tuple[int, ...], mask: Mask | None) -> str:
         """The value's JSON text; `mask` where it stands inside of an object."""
@@ -127,10 +142,8 @@ class _Encoding:
                 plain = self._plain(value, above, owners, mask)
                 if not issubclass(type(value), _OWN) or field_names(value) is not None:
                     mask = self._mask
-                if isinstance(plain, dict):
-                    return self._object(cast(dict[Any, Any], plain), above, owners, mask)
-                if isinstance(plain, list):
-                    return self._array(cast(list[Any], plain), owners, mask)
+                if isinstance(plain, dict | list):
+                    return self._container(cast(Any, plain), above, owners, mask)
                 value = plain  # one step nearer: an enum's value, a model's root
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
@@ -151,17 +164,26 @@ class _Encoding:
         if isinstance(value, list | tuple):
             return items_of(value, self._mask)
         if isinstance(value, Mapping):
-            return dict(cast(Mapping[Any, Any], value))
+            mapping = cast(Mapping[Any, Any], value)
+            return {key: mapping[key] for key in islice(mapping, len(mapping))}  # its iterator may never end
         if isinstance(value, enum.Enum):
             return value.value
         if isinstance(value, bytes | bytearray | memoryview):
             return {"$bytes": base64.b64encode(bytes(cast(bytes, value))).decode()}
         if isinstance(value, Set):
             inside = (*above, *map(id, owners))
-            texts = (self.text(item, inside, mask) for item in cast(Set[Any], value))
+            members = cast(Set[Any], value)
+            texts = (self.text(item, inside, mask) for item in islice(members, len(members)))
             return {"$set": [_Encoded(text) for text in sorted(texts)]}
         plain = plain_object(value)
         return described(value, self._mask) if plain is None else plain
+
+    def _container(
+        self, plain: dict[Any, Any] | list[Any], above: list[int], owners: list[object], mask: Mask | None
+    ) -> str | _Container:
+        if plain and self._is_repeated(owners[0]):
+            return _marker("$repeated", type_name(owners[0]))
+        return self._object(plain, above, owners, mask) if isinstance(plain, dict) else self._array(plain, owners, mask)
 
     def _object(self, value: dict[Any, Any], above: list[int], owners: list[object], mask: Mask | None) -> _Container:
         items = _items(value)

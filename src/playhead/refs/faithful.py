@@ -19,6 +19,7 @@ models, exceptions and the types above only, calls nothing that a record names, 
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.model.careful import MOST_REPEATED
 from playhead.model.interrupts import let_through
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 254  # as many as canonical JSON holds
+_CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
 _DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
 
@@ -142,6 +144,8 @@ class _Encoding:
         self.lenient = lenient
         self._inside: set[int] = set()
         self._levels = 0
+        self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
+        self._repeated = 0
 
     def __call__(self, value: Any, /) -> Any:
         kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
@@ -149,6 +153,8 @@ class _Encoding:
             return ENCODERS[kind](value, self)
         if id(value) in self._inside:
             raise NotFaithful(f"a {kind.__qualname__} holds itself")
+        if _holds_others(kind):
+            self._count(value)
         levels = 1 if kind is list else _LEVELS_OF_A_TAG
         if self._levels + levels > _MOST_LEVELS:
             raise NotFaithful("it nests too deeply")
@@ -160,6 +166,13 @@ class _Encoding:
             self._inside.discard(id(value))
             self._levels -= levels
 
+    def _count(self, value: object) -> None:
+        if id(value) in self._seen:
+            self._repeated += 1
+            if self._repeated > MOST_REPEATED:
+                raise NotFaithful("the same objects stand in it too often")
+        self._seen[id(value)] = value
+
     def _tree(self, value: Any, kind: Any) -> Any:
         encoder = ENCODERS.get(kind)
         if encoder is not None:
@@ -168,6 +181,10 @@ class _Encoding:
             return error_tree(value, self)
         outline = http_tree(value) if self.lenient else None
         return object_tree(value, self) if outline is None else outline
+
+
+def _holds_others(kind: Any) -> bool:
+    return kind in _CONTAINERS or hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__pydantic_fields__")
 
 
 class _Decoding:

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import itertools
 import json
 import math
 import random
@@ -342,6 +343,47 @@ def test_a_cycle_is_named_where_it_closes():
 def test_a_value_that_stands_twice_is_no_cycle():
     shared = {"n": 2**70}
     assert canonical_json([shared, shared]) == b'[{"n":%d},{"n":%d}]' % (2**70, 2**70)
+
+
+@dataclasses.dataclass
+class Task:
+    name: str
+    needs: list["Task"]
+
+
+def tasks(layers: int) -> list[Task]:
+    """Five tasks in each layer, each of which needs all five of the layer below."""
+    found: list[Task] = []
+    for layer in range(layers):
+        found = [Task(f"{layer}.{number}", found) for number in range(5)]
+    return found
+
+
+def test_few_objects_that_refer_to_each_other_are_no_endless_value():
+    data = canonical_json(tasks(40))  # written out, 5 to the power of 40 of them
+    assert len(data) < 20_000_000
+    assert b'{"$repeated":"tests.unit.model.test_canonical.Task"}' in data
+    assert b"$repeated" not in canonical_json(tasks(6))
+
+
+def test_many_rows_may_share_their_parts():
+    shared = Point(1, {"unit": "kg"})
+    assert b"$repeated" not in canonical_json([Point(number, shared) for number in range(30_000)])
+
+
+class Endless(Mapping[int, Any]):
+    def __len__(self) -> int:
+        return 3
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.count()
+
+    def __getitem__(self, key: int) -> int:
+        return key
+
+
+def test_a_mapping_that_never_ends_has_as_many_items_as_it_says():
+    assert canonical_json(Endless()) == b'{"0":0,"1":1,"2":2}'
 
 
 def test_a_model_that_was_changed_into_something_invalid_warns_nobody():

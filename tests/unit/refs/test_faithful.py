@@ -459,6 +459,14 @@ def test_what_cannot_be_given_back_says_why(value: Any, why: str) -> None:
         encode(value)
 
 
+def test_few_objects_that_refer_to_each_other_are_no_endless_value() -> None:
+    found: list[Any] = []
+    for _ in range(20):
+        found = [Frozen(found) for _ in range(5)]
+    with pytest.raises(NotFaithful, match="the same objects stand in it too often"):
+        encode(found)
+
+
 def test_deep_values_come_back() -> None:
     assert through_bytes(deep(120)) == deep(120)
     plain: Any = {"b": 1, "a": 2}
