@@ -117,7 +117,7 @@ class Conversations:
 
     def length(self, thread: ContentRef | None) -> int | None:
         """How many messages a thread has; None when it is not here."""
-        node = None if thread is None else self._nodes.get(thread)
+        node = None if thread is None else self._node(thread)
         return None if node is None else node.depth
 
     def interrupt(self) -> None:
@@ -269,7 +269,7 @@ class Conversations:
         fresh: list[ThreadNode] = []
         here: ContentRef | None = thread
         while here is not None and here not in self._known:
-            node = self._nodes.get(here)
+            node = self._node(here)
             if node is None:
                 return None
             fresh.append(node)
@@ -281,13 +281,19 @@ class Conversations:
         """All nodes of an (output) thread; none when it is not here."""
         nodes: list[ThreadNode] = []
         while thread is not None:
-            node = self._nodes.get(thread)
+            node = self._node(thread)
             if node is None:
                 return []
             nodes.append(node)
             thread = node.parent
         nodes.reverse()
         return nodes
+
+    def _node(self, ref: ContentRef) -> ThreadNode | None:
+        node = self._nodes.get(ref)
+        if node is None:
+            self._about.missing.add(ref)
+        return node
 
     def _up_to(self, at: ThreadNode | None) -> list[ThreadNode]:
         """The whole thread that ends in a node that is known."""
@@ -307,4 +313,4 @@ class Conversations:
 
     def _is_system(self, node: ThreadNode) -> bool:
         """A first message that is not stored yet counts as a system message, which it mostly is."""
-        return self._about.roles.get(node.message, "system" if node.depth == 1 else "") == "system"
+        return self._about.role(node.message, "system" if node.depth == 1 else "") == "system"

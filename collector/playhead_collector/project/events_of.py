@@ -64,7 +64,7 @@ class EventWriter:
         self._resumed = attempts_in(logs)
         self._run = run
         self._tree = tree
-        self._roles = known.roles
+        self._known = known
         self._conversations = Conversations(nodes, known)
         # How many log records of a span have had the same name and time.
         self._alike: Counter[tuple[str | None, str]] = Counter()
@@ -156,7 +156,7 @@ class EventWriter:
         if entered.cut is not None:
             self.events.append(inferred(self._at_start(place, "context_compressed"), entered.cut, thread, tokens))
         for node in entered.new:
-            role = self._roles.get(node.message, "user")
+            role = self._known.role(node.message, "user")
             head = self._at_start(place, "message_added", node.depth)
             self.events.append(ev.MessageAdded(**head, role=role, message=node.message))
         self.events.append(
@@ -224,7 +224,7 @@ class EventWriter:
                 inner[node.message] -= 1
                 continue
             head = self._at_end(place, "message_added", f"out{node.depth}")
-            role = self._roles.get(node.message, "assistant")
+            role = self._known.role(node.message, "assistant")
             self.events.append(ev.MessageAdded(**head, role=role, source="output", message=node.message))
 
     def _tool_end(self, place: Place) -> ev.RunEvent:

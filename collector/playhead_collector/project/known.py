@@ -13,15 +13,23 @@ from playhead.model.ref import ContentRef
 
 @dataclass(slots=True)
 class Known:
-    """What is known of messages; `unread`: those that somebody would like to have read."""
+    """What is known of messages; `unread`: those that somebody would like to have read.
+
+    `missing`: messages and threads that somebody asked about and that are not stored.
+    """
 
     roles: Mapping[ContentRef, str]
     messages: Mapping[ContentRef, Message]
     unread: set[ContentRef] = field(default_factory=set[ContentRef])
+    missing: set[ContentRef] = field(default_factory=set[ContentRef])
 
-    def role(self, ref: ContentRef) -> str:
-        """Empty for a message that is not stored."""
-        return self.roles.get(ref, "")
+    def role(self, ref: ContentRef, default: str = "") -> str:
+        """`default` for a message that is not stored."""
+        found = self.roles.get(ref)
+        if found is None:
+            self.missing.add(ref)
+            return default
+        return found
 
     def message(self, ref: ContentRef) -> Message | None:
         """None when it was not read yet."""

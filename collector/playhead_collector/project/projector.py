@@ -47,4 +47,6 @@ def project(work: RunWork, now_ns: int, settings: ProjectSettings) -> Projection
     sealed = sealed or (quiet and settled and state.status != RUNNING)
     missing = spans_missing(tree, logs, first_order(work.spans))
     row = row_of(work.run, tree, events, state, spans_missing=missing, sealed=sealed, shared=shared)
-    return Projection(events, row, snapshots, known.unread)
+    fork = fork_root(work.spans) is not None
+    whole = not (fork or known.unread or known.missing) and work.sealed is None
+    return Projection(events, row, snapshots, known.unread, whole and state.status != RUNNING)

@@ -7,13 +7,13 @@ made later and again, ingest need not wait for it, and every question has it bro
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.projector import ProjectSettings, project
-from playhead_collector.store.ports import EventStore, Projection, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, Projection, RunWork
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,11 @@ _IN_THREAD = 100
 # In the background, a run that took T to project rests for 5 T, so that one that grows all the time costs at most a
 # sixth of a core, and all together are projected less often the more there is to do.
 _REST = 5
-_AT_A_TIME = 200
+_AT_A_TIME = 512
+_SEALED_AT_A_TIME = 1_000
+# Together in one transaction: a fraction of a second's work, since whoever asks about one of them waits for all.
+_RUNS_TOGETHER = 64
+_BYTES_TOGETHER = 256 * 1024
 # A run takes a few ms.
 _WORTH_WAITING_FOR = 20
 # Of runs that took long to project, and therefore rest for long, a list shows what is there.
@@ -43,6 +47,24 @@ class _Rest:
 
     until_ns: int
     failures: int = 0
+
+
+@dataclass(slots=True)
+class _Computed:
+    """What came of a run in a batch."""
+
+    work: RunWork
+    error: Exception | None = None
+    took_ns: int = 0
+
+    @property
+    def items(self) -> int:
+        return len(self.work.spans) + len(self.work.logs)
+
+    @property
+    def seals(self) -> bool:
+        result = self.work.result
+        return self.work.sealed is None and result is not None and result.row.sealed
 
 
 class Runner:
@@ -67,7 +89,7 @@ class Runner:
         self._pause_s = pause_s
         self._projector = projector
         self._resting: dict[Key, _Rest] = {}
-        self._running: dict[Key, asyncio.Task[bool]] = {}
+        self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
         self._woken = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
@@ -104,15 +126,17 @@ class Runner:
         rest = self._resting.get(key)
         if rest is not None and rest.failures and rest.until_ns > self._clock():
             return False
-        return await self._shared(key)
+        return await self._shared([key], wait=True)
 
     async def catch_up(self) -> None:
         """Projects what arrived lately, so that a list of runs does not show less than its reader knows; of a backlog,
         only as much as a reader may wait for.  Raises StoreUnavailable."""
-        for key in await self._store.dirty_runs(_WORTH_WAITING_FOR):
-            rest = self._resting.get(key)
+        wanted: list[Dirty] = []
+        for each in await self._store.dirty_runs(_WORTH_WAITING_FOR):
+            rest = self._resting.get(each[:2])
             if rest is None or (not rest.failures and rest.until_ns - self._clock() < _SHORT_NS):
-                await self._shared(key)
+                wanted.append(each)
+        await self._project_together(wanted)
 
     async def look(self) -> float:
         """One look at what there is to do, and doing it.  Returns the seconds until the next one is due."""
@@ -120,14 +144,16 @@ class Runner:
             now = self._clock()
             self._resting = {key: rest for key, rest in self._resting.items() if rest.failures or rest.until_ns > now}
             limit = _AT_A_TIME + len(self._resting)  # those that rest must not hide the others
-            rested_s = await self._project_all(await self._store.dirty_runs(limit))
+            dirty = await self._store.dirty_runs(limit)
+            due_s = await self._project_all(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
             quiet_since = now - self._settings.seal_after_ns - 1
-            await self._project_all(await self._store.sealable_runs(quiet_since, limit))
+            self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
+            await self._project_all(Dirty(*key, 0) for key in await self._store.sealable_runs(quiet_since, limit))
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0
-        return min(self._poll_s, rested_s)
+        return 0.0 if len(dirty) == limit and due_s == float("inf") else min(self._poll_s, due_s)
 
     # --- in the background -----------------------------------------------------------------------------------------
 
@@ -143,16 +169,22 @@ class Runner:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
-    async def _project_all(self, keys: Iterable[Key]) -> float:
+    async def _project_all(self, runs: Iterable[Dirty]) -> float:
         """All but those that rest; returns in how many seconds the first of these is due."""
         due_s = float("inf")
-        for key in keys:
-            rest, now = self._resting.get(key), self._clock()
+        ready: list[Dirty] = []
+        for each in runs:
+            rest, now = self._resting.get(each[:2]), self._clock()
             if rest is None or rest.until_ns <= now:
-                await self._shared(key)
+                ready.append(each)
             else:
                 due_s = min(due_s, (rest.until_ns - now) / _NS)
+        await self._project_together(ready)
         return due_s
+
+    async def _project_together(self, runs: Iterable[Dirty]) -> None:
+        for batch in batches(runs):
+            await self._shared(batch, wait=False)
 
     def _back_off(self, error: StoreUnavailable) -> float:
         self.counts["store_unavailable"] += 1
@@ -161,68 +193,110 @@ class Runner:
             log.warning("projecting waits for the store: %s", error)
         return min(_FIRST_RETRY_S * 2 ** (self._unavailable - 1), _LAST_RETRY_S)
 
-    # --- one run ---------------------------------------------------------------------------------------------------
+    # --- some runs of a project ------------------------------------------------------------------------------------
 
-    async def _shared(self, key: Key) -> bool:
-        task = self._running.get(key)
-        if task is None or task.done():
-            task = asyncio.create_task(self._project_one(key))
-            self._running[key] = task
-            task.add_done_callback(lambda done: self._over(key, done))
+    async def _shared(self, keys: Sequence[Key], *, wait: bool) -> bool:
+        """Projects those that nobody projects yet, and returns when all are.  Whether the last of them could be."""
+        new = [key for key in keys if key not in self._running or self._running[key].done()]
+        if new:
+            task = asyncio.create_task(self._project_batch(new, wait=wait))
+            self._running |= dict.fromkeys(new, task)
+            task.add_done_callback(lambda done: self._over(new, done))
         # Shielded: a caller that goes away must not take the projection from the others.
-        return await asyncio.shield(task)
+        tasks = dict.fromkeys(self._running[key] for key in keys if key in self._running)
+        failed = [await asyncio.shield(each) for each in tasks]
+        return all(keys[-1] not in each for each in failed)
 
-    def _over(self, key: Key, task: asyncio.Task[bool]) -> None:
-        if self._running.get(key) is task:
-            del self._running[key]
+    def _over(self, keys: Iterable[Key], task: asyncio.Task[set[Key]]) -> None:
+        for key in keys:
+            if self._running.get(key) is task:
+                del self._running[key]
         if not task.cancelled():
             task.exception()  # looked at, so that asyncio does not complain when nobody waits for it any more
 
-    async def _project_one(self, key: Key) -> bool:
-        began = self._clock()
+    async def _project_batch(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
+        """Those that could not be projected."""
         try:
-            sealed = await self._until_stored(key)
+            return await self._until_stored(keys, wait=wait)
         except StoreUnavailable:
             raise
-        except Exception:  # noqa: BLE001 - counted and logged below; one run must not stop the others
-            self._poisoned(key)
-            return False
-        took = max(self._clock() - began, 0)
-        self.counts["projected"] += 1
-        self.counts["sealed"] += sealed
-        self._resting[key] = _Rest(began + took + _REST * took)
-        return True
+        except Exception as error:  # noqa: BLE001 - counted and logged below; one run must not stop the others
+            if len(keys) == 1:
+                self._poisoned(keys[0], error)
+                return {keys[0]}
+            return set[Key]().union(*[await self._project_batch([key], wait=wait) for key in keys])
 
-    async def _until_stored(self, key: Key) -> bool:
+    async def _until_stored(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
         """Again when it collides with another transaction, which is nobody's fault and soon over."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(StoreCollision):
-                return await self._project_and_store(key)
-        return await self._project_and_store(key)
+                return await self._project_and_store(keys, wait=wait)
+        return await self._project_and_store(keys, wait=wait)
 
-    async def _project_and_store(self, key: Key) -> bool:
-        """Whether the run was sealed by this."""
-        async with self._store.work(*key) as work:
-            if work is None:
-                return False
-            now = self._clock()
-            work.result = await self._result(work, now)
-            if work.result.unread:
-                # What cuts in the context are is told better by what a few messages say.
-                await work.read(work.result.unread)
-                work.result = await self._result(work, now)
-            return work.sealed is None and work.result.row.sealed
+    async def _project_and_store(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
+        began, project = self._clock(), keys[0][0]
+        async with self._store.works(project, [run for _, run in keys], wait=wait) as works:
+            done = await self._computed(works)
+        spent = self._clock() - began - sum(each.took_ns for each in done)
+        items = sum(each.items for each in done)
+        for each in done:
+            key = (project, each.work.run)
+            if each.error is not None:
+                self._poisoned(key, each.error)
+                continue
+            self.counts["projected"] += 1
+            self.counts["sealed"] += each.seals
+            took = max(each.took_ns + spent * each.items // max(items, 1), 0)
+            self._resting[key] = _Rest(self._clock() + _REST * took)
+        return {(project, each.work.run) for each in done if each.error is not None}
 
-    async def _result(self, work: RunWork, now: int) -> Projection:
-        if len(work.spans) + len(work.logs) > _IN_THREAD:
-            return await asyncio.to_thread(self._projector, work, now, self._settings)
-        return self._projector(work, now, self._settings)
+    async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
+        done = [_Computed(work) for work in works]
+        await self._compute(done)
+        unread = [each for each in done if each.work.result is not None and each.work.result.unread]
+        for each in unread:
+            # What cuts in the context are is told better by what a few messages say.
+            await each.work.read(each.work.result.unread if each.work.result else ())
+        await self._compute(unread)
+        return done
 
-    def _poisoned(self, key: Key) -> None:
+    async def _compute(self, some: Sequence[_Computed]) -> None:
+        if sum(each.items for each in some) > _IN_THREAD:
+            await asyncio.to_thread(self._compute_each, some)
+        else:
+            self._compute_each(some)
+
+    def _compute_each(self, some: Iterable[_Computed]) -> None:
+        for each in some:
+            began = self._clock()
+            try:
+                each.work.result = self._projector(each.work, began, self._settings)
+            except Exception as error:  # noqa: BLE001 - counted and logged by the caller
+                each.error, each.work.result = error, None
+            each.took_ns += self._clock() - began
+
+    def _poisoned(self, key: Key, error: Exception) -> None:
         """A run that cannot be projected is left alone, for longer every time; the others go on."""
         self.counts["failed"] += 1
         failures = self._resting[key].failures + 1 if key in self._resting else 1
         penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
         self._resting[key] = _Rest(self._clock() + int(penalty * _NS), failures)
         if failures == 1:
-            log.exception("run %s cannot be projected, please report this; trying again in %.0f s", key[1], penalty)
+            text = "run %s cannot be projected, please report this; trying again in %.0f s"
+            log.error(text, key[1], penalty, exc_info=error)
+
+
+def batches(runs: Iterable[Dirty]) -> Iterator[list[Key]]:
+    """What to project in one transaction: runs of one project, not too many, and not too much of them.  Pure."""
+    by_project: dict[int, list[Dirty]] = {}
+    for each in runs:
+        by_project.setdefault(each.project, []).append(each)
+    for some in by_project.values():
+        batch, size = list[Key](), 0
+        for each in some:
+            if batch and (len(batch) == _RUNS_TOGETHER or size + each.bytes > _BYTES_TOGETHER):
+                yield batch
+                batch, size = [], 0
+            batch.append(each[:2])
+            size += each.bytes
+        yield batch

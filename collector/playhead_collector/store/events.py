@@ -5,6 +5,7 @@ Projecting a run again writes only the pages that changed.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -39,6 +40,18 @@ class Snapshot(NamedTuple):
     seq: int
     history: bytes
     body: bytes
+
+
+@dataclass(slots=True)
+class Packed:
+    """What is to be stored of a run.  `known`: it was projected before; `beside`: the number of the page of spans that
+    the events were packed with."""
+
+    run: UUID
+    known: bool
+    pages: Sequence[EventPage]
+    snapshots: Sequence[Snapshot]
+    beside: int | None = None
 
 
 def pack(events: Sequence[RunEvent], beside: bytes | None = None, shared: int = 0) -> list[EventPage]:
@@ -84,50 +97,74 @@ def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]
     return snapshots
 
 
-async def write(conn: Conn, project: int, run: UUID, pages: Sequence[EventPage], beside: int | None) -> int | None:
-    """Makes these the run's pages.  `beside` is the number of the page of spans that they were packed with.
+async def write(conn: Conn, project: int, packed: Sequence[Packed]) -> dict[UUID, int]:
+    """Makes these the pages of their runs.
 
-    Returns the seq from which on events may be others now; None when all are as they were."""
-    rows = await sql.rows(conn, "event_digests", project=project, run=run)
+    Returns the seq from which on events may be others now, of runs whose events are not all as they were."""
+    stored: dict[UUID, dict[int, Any]] = {each.run: {} for each in packed}
     # A body does not say where it stands: a fork's first number is known when its parent is.
-    stored = {row["page"]: (row["beside"], row["first_seq"], row["digest"]) for row in rows}
-    changed = [
-        page for page in pages if stored.pop(page.page, None) != (beside, page.first, sha256(page.body).digest())
-    ]
-    if changed:
+    for row in await sql.rows(conn, "event_digests", project=project, runs=_known(packed)):
+        stored[row["run_id"]][row["page"]] = (row["beside"], row["first_seq"], row["digest"])
+    written: list[tuple[Packed, EventPage]] = []
+    changed: dict[UUID, int] = {}
+    for each in packed:
+        there = stored[each.run]
+        fresh = [page for page in each.pages if _is_other(there.pop(page.page, None), each.beside, page)]
+        left = [each.pages[-1].last + 1] if there and each.pages else []
+        if fresh or left:
+            changed[each.run] = min([page.first for page in fresh] + left)
+        written += [(each, page) for page in fresh]
+    if written:
         await sql.run(
             conn,
             "write_event_pages",
             project=project,
-            run=run,
-            beside=beside,
-            pages=[page.page for page in changed],
-            firsts=[page.first for page in changed],
-            lasts=[page.last for page in changed],
-            bodies=[page.body for page in changed],
+            runs=[each.run for each, _ in written],
+            besides=[each.beside for each, _ in written],
+            pages=[page.page for _, page in written],
+            firsts=[page.first for _, page in written],
+            lasts=[page.last for _, page in written],
+            bodies=[page.body for _, page in written],
         )
-    if stored:
-        await sql.run(conn, "delete_event_pages", project=project, run=run, pages=list(stored))
-    left = [pages[-1].last + 1] if stored and pages else []
-    return min([page.first for page in changed] + left, default=None)
+    gone = [(run, page) for run, pages in stored.items() for page in pages]
+    if gone:
+        columns = {"runs": [run for run, _ in gone], "pages": [page for _, page in gone]}
+        await sql.run(conn, "delete_event_pages", project=project, **columns)
+    return changed
 
 
-async def write_snapshots(conn: Conn, project: int, run: UUID, states: Sequence[Snapshot]) -> None:
-    """Makes these the run's."""
-    stored = {row["seq"]: row["digest"] for row in await sql.rows(conn, "snapshot_digests", project=project, run=run)}
-    changed = [state for state in states if stored.pop(state.seq, None) != sha256(state.history + state.body).digest()]
+def _is_other(stored: tuple[int | None, int, bytes] | None, beside: int | None, page: EventPage) -> bool:
+    return stored is None or stored != (beside, page.first, sha256(page.body).digest())
+
+
+def _known(packed: Sequence[Packed]) -> list[UUID]:
+    """Nothing is stored of runs that are projected for the first time."""
+    return [each.run for each in packed if each.known]
+
+
+async def write_snapshots(conn: Conn, project: int, packed: Sequence[Packed]) -> None:
+    """Makes these the snapshots of their runs."""
+    rows = await sql.rows(conn, "snapshot_digests", project=project, runs=_known(packed))
+    stored = {(row["run_id"], row["seq"]): row["digest"] for row in rows}
+    changed = [
+        (each.run, state)
+        for each in packed
+        for state in each.snapshots
+        if stored.pop((each.run, state.seq), None) != sha256(state.history + state.body).digest()
+    ]
     if changed:
         await sql.run(
             conn,
             "write_snapshots",
             project=project,
-            run=run,
-            seqs=[state.seq for state in changed],
-            histories=[state.history for state in changed],
-            bodies=[state.body for state in changed],
+            runs=[run for run, _ in changed],
+            seqs=[state.seq for _, state in changed],
+            histories=[state.history for _, state in changed],
+            bodies=[state.body for _, state in changed],
         )
     if stored:
-        await sql.run(conn, "delete_snapshots", project=project, run=run, seqs=list(stored))
+        columns = {"runs": [run for run, _ in stored], "seqs": [seq for _, seq in stored]}
+        await sql.run(conn, "delete_snapshots", project=project, **columns)
 
 
 async def read(

@@ -4,7 +4,7 @@ The table keeps eight bytes of a thread's ref, which tell threads apart but for 
 event anyway, and compares the ref.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from playhead.model.event import LlmCalled, RunEvent
@@ -13,17 +13,24 @@ from playhead_collector.store import statements as sql
 from playhead_collector.store.statements import Conn
 
 
-async def write(conn: Conn, project: int, run: UUID, events: Sequence[RunEvent]) -> None:
-    """Makes these the run's."""
-    calls = [(event.seq, event.thread) for event in events if isinstance(event, LlmCalled) and event.thread]
-    await sql.run(
-        conn,
-        "write_llm_calls",
-        project=project,
-        run=run,
-        seqs=[seq for seq, _ in calls],
-        threads=[_short(thread) for _, thread in calls],
-    )
+async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
+    """Stores the model calls among these events.  Of runs in `whole`, no others are left."""
+    calls = [
+        (run, event.seq, event.thread)
+        for run, some in events.items()
+        for event in some
+        if isinstance(event, LlmCalled) and event.thread
+    ]
+    if calls or whole:
+        await sql.run(
+            conn,
+            "write_llm_calls",
+            project=project,
+            whole=whole,
+            runs=[run for run, _, _ in calls],
+            seqs=[seq for _, seq, _ in calls],
+            threads=[_short(thread) for _, _, thread in calls],
+        )
 
 
 async def with_thread(conn: Conn, project: int, thread: ContentRef, limit: int) -> list[tuple[str, int]]:

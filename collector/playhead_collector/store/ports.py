@@ -6,7 +6,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from playhead.model.canonical import Content
 from playhead.model.event import RunEvent
@@ -177,13 +177,15 @@ class RunFilter:
 class Projection:
     """What the projector makes of a run: all its events in seq order, its summary, and states to start folds from.
 
-    `unread`: messages that would make a difference, if somebody read them and projected again.
+    `unread`: messages that would make a difference, if somebody read them and projected again.  `settled`: projecting
+    a run that has ended again would change nothing, unless something arrives.
     """
 
     events: Sequence[RunEvent]
     row: RunRow
     snapshots: Sequence[RunState] = ()
     unread: Collection[ContentRef] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,27 +229,49 @@ class RunWork:
     result: Projection | None = field(default=None)
 
 
+class Dirty(NamedTuple):
+    """A run with news, and how much is stored of its spans, in bytes."""
+
+    project: int
+    run: str
+    bytes: int
+
+
 class EventStore(Protocol):
     """Keeps the projection of each run; a cache of what spans say, except for sealed order."""
 
-    def work(self, project: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
-        """Locks the run for other workers, not for ingest; None when there is no such run.  On leaving without error,
-        `result` (if set) is stored in the same transaction and the run is no longer dirty (unless more arrived
-        meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a fork from behind what it
-        shares; only pages that changed are written, and forks that share what changed are dirty then.
+    def works(
+        self, project: int, runs: Sequence[str], *, wait: bool = True
+    ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
+        """Locks the runs that are there for other workers, not for ingest.  Where somebody else has locked one, it is
+        waited for, or left out.
+
+        On leaving without error, each `result` that is set is stored in the same transaction and its run is no longer
+        dirty (unless more arrived meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a
+        fork from behind what it shares; only pages that changed are written, and forks that share what changed are
+        dirty then.
         """
+        ...
+
+    def work(self, project: int, run: str) -> AbstractAsyncContextManager[RunWork | None]:
+        """The same for one run; None when there is no such run."""
         ...
 
     async def is_dirty(self, project: int, run: str) -> bool | None:
         """Whether spans arrived that are not projected; None when there is no such run."""
         ...
 
-    async def dirty_runs(self, limit: int) -> Sequence[tuple[int, str]]:
-        """(project, run) pairs with news, longest waiting first."""
+    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
+        """Runs with news, longest waiting first."""
         ...
 
     async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Ended, projected, not sealed, and nothing arrived after that time; a fork only after its parent."""
+        """Ended, projected, not sealed, and nothing arrived after that time; a fork only after its parent.  Without
+        those that are `settled`: `seal` does them."""
+        ...
+
+    async def seal(self, quiet_since_ns: int, limit: int) -> int:
+        """Seals runs that are `settled` and of which nothing arrived after that time; how many it was."""
         ...
 
     async def events(

@@ -26,8 +26,9 @@ from playhead_collector.store.ingest import Memory, Put, day
 from playhead_collector.store.key_ports import ApiKey
 from playhead_collector.store.learning import Learning
 from playhead_collector.store.lease_ports import Taken
-from playhead_collector.store.ports import Batch, Ingested, RunFilter, RunRow, RunWork
+from playhead_collector.store.ports import Batch, Dirty, Ingested, RunFilter, RunRow, RunWork
 from playhead_collector.store.retention_ports import Deleted, Swept
+from playhead_collector.store.runs import id_of
 from playhead_collector.store.statements import Conn
 
 POOL_SIZE = 10
@@ -123,37 +124,47 @@ class PostgresStore:
 
     async def spans(self, project: int, run: str) -> Sequence[Span]:
         async with self._db.reading() as conn:
-            return (await work.read_spans(conn, project, runs.id_of(run)))[1].spans
+            return (await work.read_spans(conn, project, id_of(run))).spans
 
     async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
-            return (await work.read_spans(conn, project, runs.id_of(run)))[1].logs
+            return (await work.read_spans(conn, project, id_of(run))).logs
 
     # --- events and runs ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
+    async def works(self, project: int, runs: Sequence[str], *, wait: bool = True) -> AsyncGenerator[Sequence[RunWork]]:
+        await work.adopt_orphans(self._db, self._memory.lineages, project, day(self._clock()))
+        ids = [id_of(run) for run in runs]
         async with (
             self._db.attempt() as conn,
-            work.working(
-                conn, self._memory.dictionaries, self._memory.lineages, project, runs.id_of(run), day(self._clock())
-            ) as found,
+            work.working(conn, self._memory.dictionaries, project, ids, wait=wait) as found,
         ):
             yield found
 
+    @asynccontextmanager
+    async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
+        async with self.works(project, [run]) as found:
+            yield found[0] if found else None
+
     async def is_dirty(self, project: int, run: str) -> bool | None:
         async with self._db.reading() as conn:
-            news = await sql.row(conn, "news", project=project, run=runs.id_of(run))
+            news = await sql.row(conn, "news", project=project, run=id_of(run))
         return None if news is None else news["dirty"]
 
-    async def dirty_runs(self, limit: int) -> Sequence[tuple[int, str]]:
+    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
         async with self._db.reading() as conn:
-            return [(project, run.hex) for project, run in await sql.rows(conn, "dirty_runs", how_many=limit)]
+            found = await sql.rows(conn, "dirty_runs", how_many=limit)
+        return [Dirty(project, run.hex, size) for project, run, size in found]
 
     async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "sealable_runs", quiet_since=quiet_since_ns, how_many=limit)
         return [(project, run.hex) for project, run in found]
+
+    async def seal(self, quiet_since_ns: int, limit: int) -> int:
+        async with self._db.transaction() as conn:
+            return len(await sql.rows(conn, "seal_runs", quiet_since=quiet_since_ns, how_many=limit))
 
     async def events(
         self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
@@ -183,7 +194,7 @@ class PostgresStore:
         self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
         await self.put(project, [explanation])
-        kept = {"run": runs.id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
+        kept = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
         async with self._db.transaction() as conn:
             await enter(conn, project)
             await sql.run(conn, "keep_explanation", project=project, model=model, **kept)
@@ -206,7 +217,7 @@ class PostgresStore:
 
     async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
         return await self._db.transact(
-            lambda conn: deletion.delete(conn, project, runs.id_of(run), self._clock(), forks=forks)
+            lambda conn: deletion.delete(conn, project, id_of(run), self._clock(), forks=forks)
         )
 
     async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
@@ -230,16 +241,16 @@ class PostgresStore:
         quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
         return await self._db.transact(
             lambda conn: leases.take(
-                conn, project, runs.id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns
+                conn, project, id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns
             )
         )
 
     async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> Taken:
-        return await self._db.transact(lambda conn: leases.renew(conn, project, runs.id_of(run), holder, seconds))
+        return await self._db.transact(lambda conn: leases.renew(conn, project, id_of(run), holder, seconds))
 
     async def release_lease(self, project: int, run: str, holder: str) -> bool:
         async with self._db.transaction() as conn:
-            return await sql.run(conn, "release_lease", project=project, run=runs.id_of(run), holder=holder) > 0
+            return await sql.run(conn, "release_lease", project=project, run=id_of(run), holder=holder) > 0
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """store → query: a run's summary as a row, and lists of runs."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -46,12 +46,28 @@ def label(what: str, value: str) -> str:
     return f"{what}:{clean(value)}"
 
 
-async def write(conn: Conn, project: int, row: RunRow) -> None:
-    """Stores the summary of a run that is there."""
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run's row, and what is the store's in it."""
+
+    row: RunRow
+    projection: int
+    settled: bool = False
+
+
+async def write(conn: Conn, project: int, summaries: Iterable[Summary]) -> None:
+    """Stores the summaries of runs that are there."""
+    rows = [_json_of(each) for each in summaries]
+    await sql.run(conn, "write_runs", project=project, rows=orjson.dumps(rows).decode())
+
+
+def _json_of(summary: Summary) -> dict[str, Any]:
+    row = summary.row
     values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
-    values["shared_run"] = None if row.shared is None else id_of(row.fork_of or "")
+    values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
     values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
-    await sql.run(conn, "write_run", project=project, run=id_of(row.run), **values)
+    values |= {"projection": summary.projection, "settled": summary.settled}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 async def read(conn: Conn, project: int, run: str) -> RunRow | None:
@@ -108,12 +124,11 @@ def _row(found: Record) -> RunRow:
     return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), **values)
 
 
-def _usage_json(row: RunRow) -> str | None:
+def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:
     """Without fields that are zero or unknown: most runs use one model, and most calls no cache."""
     if row.usage is None:
         return None
-    lines = [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]
-    return orjson.dumps(lines).decode()
+    return [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]
 
 
 def _usage(text: str | None) -> tuple[ModelUsage, ...] | None:

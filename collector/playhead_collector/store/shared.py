@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from playhead.model import names
@@ -34,7 +34,7 @@ async def read_parent(conn: Conn, project: int, run: UUID, own: Iterable[Span]) 
     history = await events.read(conn, project, said)
     levels: list[Sequence[Span]] = []
     for row in above:
-        pages = await sql.rows(conn, "read_pages", project=project, run=row["run_id"])
+        pages = await sql.rows(conn, "read_pages", project=project, runs=[row["run_id"]], seen=[])
         levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
     return Parent(said, history, levels, above[0]["sealed"])
 
@@ -52,10 +52,12 @@ def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:
         yield from (ref for ref in named if ref is not None)
 
 
-async def wake_forks(conn: Conn, project: int, run: UUID, changed: int, now: int) -> None:
-    """Forks of this run are to be projected again, where what they share is another from seq `changed` on."""
-    fork = label("fork_of", run.hex)
-    await sql.run(conn, "wake_forks", project=project, run=run, fork=fork, changed=changed, now=now)
+async def wake_forks(conn: Conn, project: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int) -> None:
+    """Forks of these runs are to be projected again, where what they share is another from a seq on.  Locks the news of
+    the runs in `locked`, too."""
+    forks = [label("fork_of", run.hex) for run in changed]
+    seqs = list(changed.values())
+    await sql.run(conn, "wake_forks", project=project, locked=locked, forks=forks, changed=seqs, now=now)
 
 
 def _spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:

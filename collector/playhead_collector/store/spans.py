@@ -59,10 +59,10 @@ class Merged:
 
 
 class Tidied(NamedTuple):
-    """Pages to write in place of others."""
+    """Pages to write in place of others, under numbers of their own."""
 
     gone: list[int]
-    pages: list[tuple[int, PackedPage]]
+    pages: list[PackedPage]
 
 
 def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedPage]:
@@ -137,8 +137,7 @@ def tidy(pages: Sequence[Page], merged: Merged, *, thoroughly: bool) -> Tidied |
     numbers = {page.number for page in loose}
     spans = [span for span in merged.spans if merged.owners[span.trace_id, span.span_id] in numbers]
     logs = [log for log in merged.logs if _owner(log, merged) in numbers]
-    packed = pack(spans, logs)
-    return Tidied(sorted(numbers), list(zip(sorted(numbers)[: len(packed)], packed, strict=True)))
+    return Tidied(sorted(numbers), pack(spans, logs))
 
 
 def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRef]:

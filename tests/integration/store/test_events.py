@@ -8,9 +8,9 @@ import pytest
 
 from playhead.model.event import RunEvent, UnknownEvent, event_from_json
 from playhead.model.state import fold
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports import Batch, Projection
 from playhead_collector.store.postgres import PostgresStore
-from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, span
+from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, run_number, span
 
 TABLES = ("event_page", "run_snapshot")
 
@@ -123,6 +123,50 @@ async def test_a_second_worker_waits_for_the_first(store: PostgresStore, other_s
         work.result = projection(events(3))
     await waiting
     assert seen == ["first", "second"]
+
+
+async def test_who_need_not_wait_leaves_out_what_somebody_else_projects(
+    store: PostgresStore, other_store: PostgresStore
+):
+    await store.ingest(P, Batch(spans=[span(1, run=run_number(n)) for n in range(3)]))
+    every = [run_number(n) for n in (2, 0, 1)]
+    async with store.work(P, run_number(1)), other_store.works(P, every, wait=False) as works:
+        assert [work.run for work in works] == [run_number(0), run_number(2)]
+
+
+async def test_several_runs_are_stored_together(store: PostgresStore, sql: asyncpg.Connection):
+    ids = [run_number(n) for n in range(4)]
+    await store.ingest(P, Batch(spans=[span(1, run=run) for run in ids]))
+    for counts in ((300, 3, 700, 5), (400, 3, 100, 5)):
+        async with store.works(P, ids) as works:
+            for work, count in zip(works, counts, strict=True):
+                made = events(count, run=work.run)
+                states = [fold(made[:seq]) for seq in range(100, count + 1, 100)]
+                work.result = Projection(made, row(work.run, events=count), states)
+            works[3].result = None
+        assert [await store.events(P, run) for run in ids] == [
+            *(events(count, run=run) for run, count in zip(ids[:3], counts[:3], strict=True)),
+            [],
+        ]
+        assert await store.snapshot(P, ids[2], 700) == fold(events(counts[2] // 100 * 100, run=ids[2]))
+        calls = "select count(*) from llm_call group by run_id order by run_id"
+        assert [each[0] for each in await sql.fetch(calls)] == [count // 3 for count in counts[:3]]
+        assert [each.run for each in await store.dirty_runs(9)] == [ids[3]]
+
+
+async def test_runs_of_which_nothing_is_left_to_do_are_sealed_where_they_are(store: PostgresStore, clock: Clock):
+    ids = [run_number(n) for n in range(4)]
+    await store.ingest(P, Batch(spans=[span(1, run=run) for run in ids]))
+    async with store.works(P, ids) as works:
+        for work, ended_ns, settled in zip(works, (9, 9, None, 9), (True, False, True, True), strict=True):
+            work.result = Projection(events(3, run=work.run), row(work.run, ended_ns=ended_ns), settled=settled)
+    await store.ingest(P, Batch(spans=[span(2, run=ids[3])]))
+    assert await store.seal(START_NS - 1, 10) == 0
+    assert await store.seal(START_NS, 10) == 1
+    rows = [await store.run(P, run) for run in ids]
+    assert [each is not None and each.sealed for each in rows] == [True, False, False, False]
+    assert await store.sealable_runs(START_NS, 10) == [(P, ids[1])]
+    assert await store.seal(START_NS, 10) == 0
 
 
 async def test_spans_that_arrive_during_a_projection_keep_the_run_dirty(store: PostgresStore):

@@ -75,12 +75,13 @@ async def test_too_many_connections_are_unavailability(module_database_url: str,
 async def test_a_pool_that_stays_busy_is_unavailability(
     module_database_url: str, sql: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(connection, "ACQUIRE_SECONDS", 0.01)
     store = await connect(module_database_url, pool_size=1)
     await store.ingest(P, Batch(spans=[span(1)]))
     async with store.work(P, RUN):
+        monkeypatch.setattr(connection, "ACQUIRE_SECONDS", 0.01)
         with pytest.raises(StoreUnavailable, match="TimeoutError"):
             await store.ready()
+        monkeypatch.undo()
     await store.ready()
     await store.close()
 

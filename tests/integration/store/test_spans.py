@@ -116,12 +116,14 @@ async def test_a_log_event_that_belongs_to_no_run_is_left_out(store: PostgresSto
     assert await store.run(P, TRACE) is None
 
 
-async def test_a_run_is_listed_from_its_first_span_on(store: PostgresStore):
+async def test_a_run_is_listed_from_its_first_span_on(store: PostgresStore, sql: asyncpg.Connection):
     await store.ingest(P, Batch(spans=[span(2), span(1, RUN_NAME="sh\x00op")]))
     row = await store.run(P, RUN)
     assert row is not None
     assert (row.name, row.status, row.started_ns) == ("sh\ufffdop", "running", START_NS + 1_000)
-    assert await store.dirty_runs(10) == [(P, RUN)]
+    assert [each[:2] for each in await store.dirty_runs(10)] == [(P, RUN)]
+    stored = "select sum(octet_length(body)) from span_page"
+    assert (await store.dirty_runs(10))[0].bytes == await sql.fetchval(stored) > 0
 
 
 async def test_refs_that_spans_name_and_that_are_not_here_are_pending(store: PostgresStore):
@@ -240,6 +242,6 @@ async def test_news_are_counted_from_the_first_until_projected(store: PostgresSt
     clock.now_ns += 5
     await store.ingest(P, Batch(spans=[span(1, run=run_number(2))]))
     await store.ingest(P, Batch(spans=[span(2, run=run_number(1))]))
-    assert await store.dirty_runs(10) == [(P, run_number(1)), (P, run_number(2))]
-    assert await store.dirty_runs(1) == [(P, run_number(1))]
+    assert [each.run for each in await store.dirty_runs(10)] == [run_number(1), run_number(2)]
+    assert [each.run for each in await store.dirty_runs(1)] == [run_number(1)]
     assert await store.is_dirty(P, RUN) is None

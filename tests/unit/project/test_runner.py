@@ -10,8 +10,8 @@ import pytest
 
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.projector import project
-from playhead_collector.project.runner import Runner
-from playhead_collector.store.ports import EventStore, Projection, RunWork
+from playhead_collector.project.runner import Runner, batches
+from playhead_collector.store.ports import Dirty, EventStore, Projection, RunWork
 from tests.unit.project.recording import MS, Recording
 
 P = 1
@@ -40,11 +40,13 @@ class MemoryStore:
 
     clock: Clock
     runs: dict[str, Kept] = field(default_factory=dict)
-    works: list[str] = field(default_factory=list)
+    worked_on: list[str] = field(default_factory=list)
     gate: asyncio.Event | None = None
     worked: asyncio.Event = field(default_factory=asyncio.Event)
     down: bool = False
     collisions: int = 0
+    size: int = 1_000
+    unwritable: str = ""
 
     def arrive(self, run: str, recording: Recording | None = None) -> None:
         recording = recording or self.runs[run].recording
@@ -55,9 +57,9 @@ class MemoryStore:
         self._answer()
         return self.runs[run].dirty if run in self.runs else None
 
-    async def dirty_runs(self, limit: int) -> Sequence[tuple[int, str]]:
+    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
         self._answer()
-        return [(P, run) for run, kept in self.runs.items() if kept.dirty][:limit]
+        return [Dirty(P, run, self.size) for run, kept in self.runs.items() if kept.dirty][:limit]
 
     async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
         self._answer()
@@ -70,29 +72,37 @@ class MemoryStore:
             and kept.arrived_ns <= quiet_since_ns
         ][:limit]
 
+    async def seal(self, quiet_since_ns: int, limit: int) -> int:
+        self._answer()
+        return 0
+
     @asynccontextmanager
-    async def work(self, project: int, run: str) -> AsyncIterator[RunWork | None]:
+    async def works(self, project: int, runs: Sequence[str], *, wait: bool = True) -> AsyncIterator[list[RunWork]]:
         self._answer()
         if self.collisions:
             self.collisions -= 1
             raise StoreCollision("another transaction was in the way")
-        kept = self.runs.get(run)
-        if kept is None:
-            yield None
-            return
-        self.works.append(run)
+        works: list[RunWork] = []
+        for run in runs:
+            if run not in self.runs:
+                continue
+            kept = self.runs[run]
+            self.worked_on.append(run)
+            sealed = kept.stored.events if kept.stored and kept.stored.row.sealed else None
+            works.append(kept.recording.work(spans=list(kept.recording.spans), sealed=sealed))
+            # Runs are told apart by the names that tests give them.
+            works[-1].run, works[-1].last_arrival_ns = run, kept.arrived_ns
         self.worked.set()
-        arrived = kept.arrived_ns
-        spans = list(kept.recording.spans)
         if self.gate is not None:
             await self.gate.wait()
-        sealed = kept.stored.events if kept.stored and kept.stored.row.sealed else None
-        work = kept.recording.work(spans=spans, sealed=sealed)
-        work.last_arrival_ns = arrived
-        yield work
-        kept = self.runs[run]
-        kept.stored = work.result or kept.stored
-        kept.dirty = len(spans) != len(kept.recording.spans)
+        yield works
+        for work in works:
+            if work.run == self.unwritable and work.result is not None:
+                raise ValueError(work.run)
+        for work in works:
+            kept = self.runs[work.run]
+            kept.stored = work.result or kept.stored
+            kept.dirty = work.result is None or len(work.spans) != len(kept.recording.spans)
 
     def _answer(self) -> None:
         if self.down:
@@ -134,7 +144,7 @@ async def test_a_look_projects_what_has_news(store: MemoryStore):
     await runner.look()
     assert kinds(store, "a") == ["run_started", "tool_called", "tool_completed", "run_completed"]
     await runner.look()
-    assert store.works == ["a"]
+    assert store.worked_on == ["a"]
 
 
 async def test_a_run_that_took_long_rests_five_times_as_long(store: MemoryStore, clock: Clock):
@@ -149,10 +159,10 @@ async def test_a_run_that_took_long_rests_five_times_as_long(store: MemoryStore,
     assert await runner.look() == 10.0
     clock.now_ns += 10 * SECOND - 1
     await runner.look()
-    assert store.works == ["a"]
+    assert store.worked_on == ["a"]
     clock.now_ns += 1
     await runner.look()
-    assert store.works == ["a", "a"]
+    assert store.worked_on == ["a", "a"]
 
 
 async def test_runs_that_rest_do_not_hide_the_others(store: MemoryStore, clock: Clock, monkeypatch: pytest.MonkeyPatch):
@@ -167,7 +177,7 @@ async def test_runs_that_rest_do_not_hide_the_others(store: MemoryStore, clock: 
     store.arrive("a")
     store.arrive("b", ended())
     await runner.look()
-    assert store.works == ["a", "b"]
+    assert store.worked_on == ["a", "b"]
 
 
 async def test_who_asks_does_not_wait_for_a_rest_to_end(store: MemoryStore, clock: Clock):
@@ -180,7 +190,7 @@ async def test_who_asks_does_not_wait_for_a_rest_to_end(store: MemoryStore, cloc
     await runner.look()
     store.arrive("a")
     assert await runner.project_now(P, "a")
-    assert store.works == ["a", "a"]
+    assert store.worked_on == ["a", "a"]
 
 
 async def test_who_asks_about_a_run_without_news_or_one_that_is_not_known_causes_nothing(store: MemoryStore):
@@ -189,14 +199,14 @@ async def test_who_asks_about_a_run_without_news_or_one_that_is_not_known_causes
     await runner.look()
     assert await runner.project_now(P, "a")
     assert await runner.project_now(P, "nobody")
-    assert store.works == ["a"]
+    assert store.worked_on == ["a"]
 
 
 async def test_who_asks_at_the_same_time_shares_one_projection(store: MemoryStore):
     runner = runner_of(store)
     store.arrive("a", ended())
     assert await asyncio.gather(*(runner.project_now(P, "a") for _ in range(20))) == [True] * 20
-    assert store.works == ["a"]
+    assert store.worked_on == ["a"]
 
 
 async def test_what_arrived_before_the_question_is_in_the_answer(store: MemoryStore):
@@ -212,7 +222,7 @@ async def test_what_arrived_before_the_question_is_in_the_answer(store: MemorySt
     store.gate.set()
     await asyncio.gather(first, second)
     assert kinds(store, "a")[-1] == "tool_called"
-    assert store.works == ["a", "a"]
+    assert store.worked_on == ["a", "a"]
 
 
 async def test_someone_who_goes_away_does_not_take_the_projection_from_the_others(store: MemoryStore):
@@ -224,7 +234,7 @@ async def test_someone_who_goes_away_does_not_take_the_projection_from_the_other
     first.cancel()
     store.gate.set()
     assert await second
-    assert store.works == ["a"]
+    assert store.worked_on == ["a"]
     assert first.cancelled()
 
 
@@ -240,7 +250,7 @@ async def test_a_quiet_run_is_sealed_once(store: MemoryStore, clock: Clock):
     await runner.look()
     assert store.runs["a"].stored is not None
     assert store.runs["a"].stored.row.sealed
-    assert (runner.counts["sealed"], store.works) == (1, ["a", "a"])
+    assert (runner.counts["sealed"], store.worked_on) == (1, ["a", "a"])
 
 
 async def test_a_run_that_cannot_be_projected_does_not_stop_the_others(
@@ -257,13 +267,13 @@ async def test_a_run_that_cannot_be_projected_does_not_stop_the_others(
     await runner.look()
     await runner.look()
     assert kinds(store, "good")
-    assert store.works == ["bad", "good"]
+    assert store.worked_on == ["bad", "good"]
     assert not await runner.project_now(P, "bad")
-    assert store.works == ["bad", "good"]
+    assert store.worked_on == ["bad", "good"]
     for penalty_s in (60, 120, 240):
         clock.now_ns += penalty_s * SECOND
         await runner.look()
-    assert (store.works.count("bad"), runner.counts["failed"]) == (4, 4)
+    assert (store.worked_on.count("bad"), runner.counts["failed"]) == (4, 4)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert "run bad cannot be projected" in caplog.text
 
@@ -304,6 +314,7 @@ async def test_when_the_store_is_down_it_is_asked_less_and_less_often(
 
 
 async def test_a_long_run_is_projected_in_a_thread_and_a_short_one_is_not(store: MemoryStore):
+    store.size = 10**6  # too much to project both together
     threads: list[bool] = []
 
     def watched(*work: Any) -> Projection:
@@ -347,7 +358,7 @@ async def test_stopping_finishes_what_is_underway(store: MemoryStore):
 async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore, caplog: pytest.LogCaptureFixture):
     asked = asyncio.Event()
 
-    async def broken(limit: int) -> Sequence[tuple[int, str]]:
+    async def broken(limit: int) -> Sequence[Dirty]:
         if asked.is_set():
             return []
         asked.set()
@@ -382,3 +393,52 @@ async def test_one_that_always_collides_is_unavailable_and_no_broken_run(store: 
     with pytest.raises(StoreUnavailable):
         await runner.project_now(P, "a")
     assert runner.counts["failed"] == 0
+
+
+async def test_runs_that_wait_are_projected_together(store: MemoryStore):
+    for run in "abc":
+        store.arrive(run, ended())
+    store.gate = asyncio.Event()
+    looking = asyncio.create_task(runner_of(store).look())
+    async with asyncio.timeout(5):
+        await store.worked.wait()
+    assert store.worked_on == ["a", "b", "c"]
+    store.gate.set()
+    await looking
+    assert not any(kept.dirty for kept in store.runs.values())
+
+
+async def test_who_asks_about_one_of_several_waits_for_them_and_projects_nothing_again(store: MemoryStore):
+    for run in "ab":
+        store.arrive(run, ended())
+    store.gate = asyncio.Event()
+    runner = runner_of(store)
+    looking = asyncio.create_task(runner.look())
+    async with asyncio.timeout(5):
+        await store.worked.wait()
+    asking = asyncio.create_task(runner.project_now(P, "b"))
+    store.gate.set()
+    await looking
+    assert await asking
+    assert store.worked_on == ["a", "b"]
+
+
+async def test_one_that_cannot_be_stored_takes_nothing_from_those_around_it(store: MemoryStore):
+    for run in "abc":
+        store.arrive(run, ended())
+    store.unwritable = "b"
+    runner = runner_of(store)
+    await runner.look()
+    assert [kept.dirty for kept in store.runs.values()] == [False, True, False]
+    assert (runner.counts["projected"], runner.counts["failed"]) == (2, 1)
+    assert not await runner.project_now(P, "b")
+
+
+def test_a_batch_has_runs_of_one_project_and_no_more_than_a_moment_takes():
+    few, large = [Dirty(1, f"{n}", 100) for n in range(130)], [Dirty(1, f"large {n}", 200_000) for n in range(2)]
+    other = Dirty(2, "other", 1)
+    found = list(batches([few[0], other, *few[1:], *large]))
+    assert [len(batch) for batch in found] == [64, 64, 3, 1, 1]
+    assert found[-1] == [(2, "other")]
+    assert {key for batch in found for key in batch} == {each[:2] for each in [other, *few, *large]}
+    assert list(batches([])) == []

@@ -96,7 +96,7 @@ def test_tidying_changes_nothing_that_counts(batches: list[list[tuple[int, bool,
         tidied = tidy(pages, before, thoroughly=thoroughly)
         if tidied is not None:
             pages = [each for each in pages if each.number not in tidied.gone]
-            pages += [unpack(number, packed.body) for number, packed in tidied.pages]
+            pages += [unpack(1_000 + number, packed.body) for number, packed in enumerate(tidied.pages)]
         after = merge(pages)
         assert (after.spans, after.logs) == (before.spans, before.logs)
         before = after
@@ -110,7 +110,7 @@ def test_full_pages_are_left_alone_while_the_run_is_open():
     tidied = tidy([*full, *loose], merge([*full, *loose]), thoroughly=False)
     assert tidied is not None
     assert tidied.gone == list(range(10, 30))
-    assert [number for number, _ in tidied.pages] == [10]
+    assert [packed.items for packed in tidied.pages] == [20]
 
 
 def test_only_refs_of_ours_are_looked_for():

@@ -1,15 +1,18 @@
--- name: event_digests(project, run)
-select page, beside, first_seq, sha256(body) as digest from event_page where project_id = :project and run_id = :run;
+-- name: event_digests(project, runs)
+select run_id, page, beside, first_seq, sha256(body) as digest from event_page
+where project_id = :project and run_id = any(:runs);
 
--- name: write_event_pages(project, run, beside, pages, firsts, lasts, bodies)!
+-- name: write_event_pages(project, runs, besides, pages, firsts, lasts, bodies)!
 insert into event_page (project_id, run_id, beside, page, first_seq, last_seq, body)
-select :project, :run, :beside, page, first_seq, last_seq, body
-from unnest(:pages::int[], :firsts::int[], :lasts::int[], :bodies::bytea[]) as given (page, first_seq, last_seq, body)
+select :project, run_id, beside, page, first_seq, last_seq, body
+from unnest(:runs::uuid[], :besides::bigint[], :pages::int[], :firsts::int[], :lasts::int[], :bodies::bytea[])
+    as given (run_id, beside, page, first_seq, last_seq, body)
 on conflict (project_id, run_id, page) do update
 set beside = excluded.beside, first_seq = excluded.first_seq, last_seq = excluded.last_seq, body = excluded.body;
 
--- name: delete_event_pages(project, run, pages)!
-delete from event_page where project_id = :project and run_id = :run and page = any(:pages);
+-- name: delete_event_pages(project, runs, pages)!
+delete from event_page using unnest(:runs::uuid[], :pages::int[]) as gone (run_id, page)
+where project_id = :project and event_page.run_id = gone.run_id and event_page.page = gone.page;
 
 -- name: read_event_pages(project, run, after, upto, how_many)
 -- Of a fork, first what it shares with the runs above it: of each run, the events with low < seq <= high.
@@ -30,17 +33,19 @@ left join span_page on span_page.project_id = event_page.project_id and span_pag
 where greatest(part.low, :after) < part.high
 order by event_page.first_seq limit :how_many;
 
--- name: snapshot_digests(project, run)
-select seq, sha256(history || body) as digest from run_snapshot where project_id = :project and run_id = :run;
+-- name: snapshot_digests(project, runs)
+select run_id, seq, sha256(history || body) as digest from run_snapshot
+where project_id = :project and run_id = any(:runs);
 
--- name: write_snapshots(project, run, seqs, histories, bodies)!
+-- name: write_snapshots(project, runs, seqs, histories, bodies)!
 insert into run_snapshot (project_id, run_id, seq, history, body)
-select :project, :run, seq, history, body
-from unnest(:seqs::int[], :histories::bytea[], :bodies::bytea[]) as new (seq, history, body)
+select :project, run_id, seq, history, body
+from unnest(:runs::uuid[], :seqs::int[], :histories::bytea[], :bodies::bytea[]) as new (run_id, seq, history, body)
 on conflict (project_id, run_id, seq) do update set history = excluded.history, body = excluded.body;
 
--- name: delete_snapshots(project, run, seqs)!
-delete from run_snapshot where project_id = :project and run_id = :run and seq = any(:seqs);
+-- name: delete_snapshots(project, runs, seqs)!
+delete from run_snapshot using unnest(:runs::uuid[], :seqs::int[]) as gone (run_id, seq)
+where project_id = :project and run_snapshot.run_id = gone.run_id and run_snapshot.seq = gone.seq;
 
 -- name: read_snapshot(project, run, seq)
 -- The history in parts, oldest first; the last row has the state. Of a fork, also those that it shares.

@@ -1,14 +1,15 @@
--- name: write_llm_calls(project, run, seqs, threads)!
--- All model calls of a run that had a thread as context; nothing is written when they are there already.
+-- name: write_llm_calls(project, whole, runs, seqs, threads)!
+-- Model calls that had a thread as context; what is there already is not written. Of runs that are in `whole`, these are
+-- all.
 with given as (
-    select seq, thread from unnest(:seqs::int[], :threads::bigint[]) as each (seq, thread)
+    select run_id, seq, thread from unnest(:runs::uuid[], :seqs::int[], :threads::bigint[]) as each (run_id, seq, thread)
 ),
 gone as (
     delete from llm_call
-    where project_id = :project and run_id = :run and seq not in (select seq from given)
+    where project_id = :project and run_id = any(:whole) and (run_id, seq) not in (select run_id, seq from given)
 )
 insert into llm_call (project_id, run_id, seq, thread)
-select :project, :run, seq, thread from given
+select :project, run_id, seq, thread from given
 on conflict (project_id, run_id, seq) do update set thread = excluded.thread
 where llm_call.thread <> excluded.thread;
 

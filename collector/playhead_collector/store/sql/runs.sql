@@ -1,13 +1,24 @@
--- name: write_run(project, run, started_ns, ended_ns, input_tokens, output_tokens, attempt, events, llm_calls, tool_calls, errors, context_peak, compressions, spans_missing, content_pending, fork_at, shared, sealed, shared_run, fork_of, name, status, session, user, labels, search, usage)!
+-- name: write_runs(project, rows)!
+-- Summaries of runs that are there, as JSON.
 update run set
-    started_ns = :started_ns, ended_ns = :ended_ns, input_tokens = :input_tokens, output_tokens = :output_tokens,
-    attempt = :attempt, events = :events, llm_calls = :llm_calls, tool_calls = :tool_calls, errors = :errors,
-    context_peak = :context_peak, compressions = :compressions, spans_missing = :spans_missing,
-    content_pending = :content_pending, fork_at = :fork_at, shared = :shared, sealed = :sealed,
-    shared_run = :shared_run, fork_of = :fork_of, name = :name,
-    status = :status, session = :session, "user" = :user, labels = :labels, search = :search,
-    usage = :usage
-where project_id = :project and run_id = :run;
+    started_ns = new.started_ns, ended_ns = new.ended_ns, input_tokens = new.input_tokens,
+    output_tokens = new.output_tokens, attempt = new.attempt, events = new.events, llm_calls = new.llm_calls,
+    tool_calls = new.tool_calls, errors = new.errors, context_peak = new.context_peak,
+    compressions = new.compressions, spans_missing = new.spans_missing, content_pending = new.content_pending,
+    fork_at = new.fork_at, shared = new.shared, sealed = new.sealed, settled = new.settled,
+    projection = new.projection, shared_run = new.shared_run, fork_of = new.fork_of, name = new.name,
+    status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
+    usage = new.usage
+from jsonb_to_recordset(:rows::jsonb) as new (
+    run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
+    llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,
+    content_pending int, fork_at int, shared int, sealed boolean, settled boolean, projection bigint, shared_run uuid,
+    fork_of text, name text, status text, session text, "user" text, labels text[], search text, usage jsonb
+)
+where run.project_id = :project and run.run_id = new.run_id;
+
+-- name: new_projections(how_many)
+select nextval('run_projection') from generate_series(1, :how_many::int);
 
 -- name: run(project, run)^
 -- `parent_missing`: a run above this fork is not here.

@@ -21,17 +21,24 @@ select coalesce(sum(octet_length(history)), 0) / 32
 from part join run_snapshot as state on state.project_id = :project and state.run_id = part.run_id
 where state.seq > part.low and state.seq <= part.high;
 
--- name: wake_forks(project, run, fork, changed, now)!
--- Forks whose shared part may be another now, from seq `changed` on. All rows are locked in the order of run ids, that of
--- the run itself as well: it is written next, and whoever ingests locks them in this order, too.
-with news as (
+-- name: wake_forks(project, locked, forks, changed, now)!
+-- Forks of these runs whose shared part may be another now, from seq `changed` on. All rows are locked in the order of run
+-- ids, those of `locked` as well: they are written next, and whoever ingests locks rows in this order, too.
+with given as (
+    select fork, changed from unnest(:forks::text[], :changed::int[]) as each (fork, changed)
+),
+fork as materialized (
+    select run_id, labels, shared from run where project_id = :project and labels && :forks::text[]
+),
+woken as (
+    select distinct run_id from given join fork on fork.labels @> array[given.fork]
+    where fork.shared is null or fork.shared + 1 >= given.changed
+),
+news as (
     select run_id from run_news
-    where project_id = :project and (run_id = :run or run_id in (
-        select run_id from run
-        where project_id = :project and labels @> array[:fork::text] and (shared is null or shared + 1 >= :changed)
-    ))
+    where project_id = :project and (run_id = any(:locked) or run_id in (select run_id from woken))
     order by run_id for update
 )
 update run_news set dirty_since_ns = coalesce(dirty_since_ns, :now), news = run_news.news + 1
-from news
-where run_news.project_id = :project and run_news.run_id = news.run_id and run_news.run_id <> :run;
+from news join woken using (run_id)
+where run_news.project_id = :project and run_news.run_id = news.run_id;

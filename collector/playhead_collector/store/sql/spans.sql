@@ -30,17 +30,22 @@ set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
     dirty_since_ns = coalesce(run_news.dirty_since_ns, excluded.dirty_since_ns),
     news = run_news.news + 1;
 
--- name: delete_pages(project, run, pages)!
-delete from span_page where project_id = :project and run_id = :run and page = any(:pages);
+-- name: delete_pages(project, runs, pages)!
+delete from span_page where project_id = :project and run_id = any(:runs) and page = any(:pages);
 
--- name: write_pages(project, run, pages, digests, items, bodies)!
-insert into span_page (project_id, run_id, page, digest, items, body)
-select :project, :run, page, digest, items, body
-from unnest(:pages::bigint[], :digests::uuid[], :items::int[], :bodies::bytea[]) as new (page, digest, items, body)
-on conflict (project_id, run_id, digest) do nothing;
+-- name: write_pages(project, runs, digests, items, bodies)
+-- In place of pages that were deleted, under numbers of their own: whoever keeps the numbers of pages that it has read
+-- would take these for them.
+insert into span_page (project_id, run_id, digest, items, body)
+select :project, run_id, digest, items, body
+from unnest(:runs::uuid[], :digests::uuid[], :items::int[], :bodies::bytea[]) as new (run_id, digest, items, body)
+on conflict (project_id, run_id, digest) do nothing
+returning run_id, page;
 
--- name: read_pages(project, run)
-select page, body from span_page where project_id = :project and run_id = :run order by page;
+-- name: read_pages(project, runs, seen)
+-- All pages of these runs, but for those with these numbers.
+select run_id, page, body from span_page
+where project_id = :project and run_id = any(:runs) and page <> all(:seen::bigint[]) order by page;
 
 -- name: wake(project, runs, now)!
 -- Content came that these runs waited for: they are to be projected again.
@@ -58,41 +63,81 @@ on conflict do nothing;
 -- Runs that waited for content which is here now.
 delete from pending_ref where project_id = :project and ref = any(:refs) returning run_id;
 
--- name: settle_pending(project, run)$
--- Forgets what came after all (a transaction that stored it may not have seen that anybody waited); counts the rest.
--- `offset 0`: see find_nodes in threads.sql.
-with came as (
-    delete from pending_ref as waiting
-    where waiting.project_id = :project and waiting.run_id = :run and (
-        exists (select from content where content.project_id = :project and content.ref = waiting.ref offset 0)
+-- name: settle_pending(project, runs)
+-- Forgets what came after all (a transaction that stored it may not have seen that anybody waited); counts the rest. What
+-- another transaction takes away now is left to it: it tells these runs' news. `offset 0`: see find_nodes in threads.sql.
+with waiting as materialized (
+    select run_id, ref from pending_ref where project_id = :project and run_id = any(:runs) for update skip locked
+),
+came as (
+    delete from pending_ref as gone using waiting
+    where gone.project_id = :project and gone.run_id = waiting.run_id and gone.ref = waiting.ref and (
+        exists (select from content where content.project_id = :project and content.ref = gone.ref offset 0)
         or exists (
-            select from (select project_id from thread_node where ref = waiting.ref offset 0) as node
+            select from (select project_id from thread_node where ref = gone.ref offset 0) as node
             where node.project_id = :project
             offset 0
         )
     )
-    returning ref
+    returning gone.run_id
+),
+left_over as (
+    select run_id, 1 as how_many from pending_ref where project_id = :project and run_id = any(:runs)
+    union all
+    select run_id, -1 from came
 )
-select (select count(*) from pending_ref where project_id = :project and run_id = :run) - (select count(*) from came);
+select run_id, sum(how_many)::int as pending from left_over group by run_id;
 
--- name: lock_run(project, run)^
--- Waits for whoever projects it now.
-select sealed, shared from run where project_id = :project and run_id = :run for update;
+-- name: lock_to_project(project, runs)
+-- Waits for whoever projects these now.
+select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
+from run join run_news using (project_id, run_id)
+where project_id = :project and run_id = any(:runs) order by run_id for update of run;
+
+-- name: lock_free_to_project(project, runs)
+-- Passes over those that somebody else projects now.
+select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
+from run join run_news using (project_id, run_id)
+where project_id = :project and run_id = any(:runs) order by run_id for update of run skip locked;
 
 -- name: news(project, run)^
 select news, arrived_ns, dirty_since_ns is not null as dirty from run_news
 where project_id = :project and run_id = :run;
 
--- name: forget_news(project, run, news)!
+-- name: forget_news(project, runs, news)!
 -- Unless there was more meanwhile.
-update run_news set dirty_since_ns = null where project_id = :project and run_id = :run and news = :news;
+update run_news set dirty_since_ns = null
+from unnest(:runs::uuid[], :news::int[]) as known (run_id, news)
+where run_news.project_id = :project and run_news.run_id = known.run_id and run_news.news = known.news;
 
 -- name: dirty_runs(how_many)
-select project_id, run_id from run_news where dirty_since_ns is not null order by dirty_since_ns limit :how_many;
+-- `bytes`: how much is stored of its spans, compressed.
+select project_id, run_id, (
+    select coalesce(sum(octet_length(body)), 0)::bigint from span_page as page
+    where page.project_id = dirty.project_id and page.run_id = dirty.run_id
+) as bytes
+from (
+    select project_id, run_id, dirty_since_ns from run_news
+    where dirty_since_ns is not null order by dirty_since_ns limit :how_many
+) as dirty
+order by dirty_since_ns;
+
+-- name: seal_runs(quiet_since, how_many)
+-- Runs of which nothing is left to do but this. In the order of run ids, passing over those that somebody projects now.
+update run set sealed = true
+from (
+    select run.project_id, run.run_id from run join run_news using (project_id, run_id)
+    where not run.sealed and run.ended_ns is not null and run.settled
+        and run_news.dirty_since_ns is null and run_news.arrived_ns <= :quiet_since
+    limit :how_many
+    for update of run skip locked
+) as quiet
+where run.project_id = quiet.project_id and run.run_id = quiet.run_id and not run.sealed
+returning run.project_id, run.run_id;
 
 -- name: sealable_runs(quiet_since, how_many)
 select run.project_id, run.run_id from run join run_news using (project_id, run_id)
-where not run.sealed and run.ended_ns is not null
+where not run.sealed and run.ended_ns is not null and not run.settled
     and (run.fork_of is null or exists (
         select from run as parent
         where parent.project_id = run.project_id and parent.run_id = run.shared_run and parent.sealed

@@ -54,6 +54,14 @@ where project_id = :project and exists (
 )
 returning parent, messages;
 
+-- name: has_orphans(project)$
+-- Whether extensions are kept whose parent has come.
+select exists (
+    select from thread_orphan as orphan
+    cross join lateral (select project_id from thread_node where ref = orphan.parent offset 0) as node
+    where orphan.project_id = :project and node.project_id = :project
+);
+
 -- name: read_thread(project, ref)
 -- All nodes of one thread, from first to last: one range scan for each lineage that it runs through. `offset 0`: see
 -- find_nodes.
