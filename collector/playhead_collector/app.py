@@ -1,6 +1,6 @@
 """The composition root: the only module that sees all stages, and puts them together.
 
-    receive → lift → store → project → query → workers → serve
+    receive → lift → store → project → read → workers → serve
 
 `create_app` makes the application on a store; `open_collector` brings all of it up, database included, and down again.
 """
@@ -18,37 +18,37 @@ from importlib import metadata
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
+from playhead.lift import lift, lift_log, scope_name
 from playhead.model.names import COLLECTOR_PATH
-from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
+from playhead.wire.pack import Pack
 from playhead_collector import embedded
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
-from playhead_collector.lift import lift, lift_log, scope_name
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
 from playhead_collector.project.runner import Runner
-from playhead_collector.query.configured import Configured
-from playhead_collector.query.model_api import ModelApi
-from playhead_collector.query.prices import read_prices, shipped
+from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_PATIENCE_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
+from playhead_collector.receive.otlp.decoded import Most
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.receive.reading import Reading
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.door import Door
+from playhead_collector.serve.browser_requests import Door
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.settings import Settings, without_password
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Batch, Store
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.pool import Pool
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import Given

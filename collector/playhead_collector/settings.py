@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from playhead.model import setting as s
-from playhead.model.setting import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
+from playhead.settings import table as s
+from playhead.settings.table import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
 from playhead_collector.errors import BadSetting
 
 __all__ = ["KIB", "MIB", "InForce", "Setting", "Settings", "in_force", "load", "table", "without_password"]

@@ -16,6 +16,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from playhead.api.observe import observe
+from playhead.api.recorded_values import now
 from playhead.api.scope import (
     annotate,
     checkpoint,
@@ -26,7 +27,6 @@ from playhead.api.scope import (
     propagate,
     run,
 )
-from playhead.api.values import now
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure, counters, flush, shutdown
 from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive

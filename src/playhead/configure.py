@@ -20,24 +20,24 @@ from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 
-from playhead.api import background
+from playhead.api.calls.grouping import forget_groups
 from playhead.api.forks import forks_wait
-from playhead.api.grouping import forget_groups
+from playhead.api.functions import background
 from playhead.api.guard import log, swallowed, warn_once
-from playhead.api.port import Redact, place
-from playhead.api.port import recorder as recorder_in_use
-from playhead.api.values import record_everywhere
+from playhead.api.ports import Redact, place
+from playhead.api.ports import recorder as recorder_in_use
+from playhead.api.recorded_values import record_everywhere
 from playhead.errors import PlayheadError
 from playhead.export.cursor import is_delivered
 from playhead.export.ship import Shipper
 from playhead.journal.journal import Journal
 from playhead.journal.recorder import JournalRecorder
-from playhead.model.interrupts import let_through
-from playhead.model.masking import Mask
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Mask
 from playhead.model.span import Attributes
 from playhead.refs.intake import Intake
 from playhead.refs.named_classes import declare
-from playhead.settings import Settings, load, table
+from playhead.settings.sdk import Settings, load, table
 
 # Starting costs some milliseconds of file names looked up, which a program that is short of descriptors has to pay.
 _TRY_AGAIN_SECONDS = 1.0
@@ -91,7 +91,7 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
     """Sets up recording; without it, the first observed call does so from the environment.
 
     `redact` is called with each payload before it is hashed (arguments, results, a provider's message) and returns
-    what may be recorded.  Options are the fields of `playhead.settings.Settings`, e.g. `endpoint`, `api_key`,
+    what may be recorded.  Options are the fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`,
     `journal_dir`, `durability`; they win over the environment.  Called again, it replaces what was set up before.
     Raises SettingInvalid.
     """

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from playhead.api.guard import log
-from playhead.api.port import place
+from playhead.api.ports import place
 from playhead.configure import deliver_lanes, flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 from playhead.replay.lease import Terms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools

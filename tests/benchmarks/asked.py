@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 
 from playhead_collector.project.runner import Runner
-from playhead_collector.query.context import answer_context
-from playhead_collector.query.moment import answer_state
-from playhead_collector.query.record import RunRecord, open_record
-from playhead_collector.serve.answering import json_answer
-from playhead_collector.store.postgres import connect
+from playhead_collector.read.context.context import answer_context
+from playhead_collector.read.record import RunRecord, open_record
+from playhead_collector.read.state import answer_state
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.store.postgres.store import connect
 from tests.benchmarks.bar import ROUNDS, Row, at_most, median, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import MadeUpRun, send

@@ -13,10 +13,10 @@ from playhead.export.otlp import traces_request
 from playhead.model import names
 from playhead.model.canonical import JSON, Content, canonical_json
 from playhead.model.message import Message
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import node_ref
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 
 T = TypeVar("T")
 _CONTENTS_AT_A_TIME = 5_000

@@ -12,12 +12,12 @@ from uuid import uuid4
 import httpx
 
 from playhead.export.otlp import traces_request
-from playhead.model.pack import PACK, Pack, encode_pack
+from playhead.wire.pack import PACK, Pack, encode_pack
 from tests.benchmarks.bar import Row, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send, send_content
 from tests.benchmarks.taken import wait_projected
-from tests.integration.query.hostile import hostile
+from tests.integration.read.hostile import hostile
 from tests.support.adversarial import SIZE, TEXTS
 
 _LONGEST_EVENTS, _EVENTS_PER_STEP = 20_000, 6

@@ -16,7 +16,7 @@ import httpx
 
 from playhead.export.otlp import logs_request, traces_request
 from playhead.export.shipment import announcement
-from playhead.model.pack import PACK, encode_pack
+from playhead.wire.pack import PACK, encode_pack
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.cpu_of import cpu_seconds, parent_of

@@ -12,9 +12,9 @@ import playhead
 from playhead.demo.trajectories import check, model_calls
 from playhead.testing import Trajectory
 from tests.benchmarks.bar import Row, at_least, at_most, not_measured, told
-from tests.benchmarks.canned import answer_saying, canned_client
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.recorded import inline_bytes, record_all, recorded_runs, recording
+from tests.benchmarks.sdk.canned import answer_saying, canned_client
 
 _SHARED_RUNS, _PROMPT = 1_000, 10_000
 _CHATS, _TURNS = 10, 100

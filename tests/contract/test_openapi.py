@@ -17,12 +17,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from playhead.model.canonical import Content
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.routes import PREFIX
-from playhead_collector.store.postgres import connect
-from tests.integration.query.recorded import conversation
+from playhead_collector.store.postgres.store import connect
+from tests.integration.read.recorded import conversation
 
 RUN = "01" * 16
 KEY = {"x-api-key": "the operator's"}  # keys that are made while asking change nothing for this one

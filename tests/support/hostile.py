@@ -16,8 +16,8 @@ import zstandard
 
 from playhead.export.otlp import traces_request
 from playhead.model.canonical import Content, content_of
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.model.ref import ContentRef
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from tests.benchmarks.made_up import MadeUpRun
 
 _OTLP = ["/v1/traces", "/v1/logs", "/v1/metrics", "/api/public/otel/v1/traces", "/otel/v1/logs"]

@@ -25,10 +25,10 @@ from playhead.journal.frame import (
 from playhead.journal.lane import LaneReader, Position, lanes
 from playhead.model import names
 from playhead.model.canonical import Content, content_as, value_of
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import node_ref
+from playhead.wire.pack import ThreadExtension
 
 _root = import_module("playhead.configure")  # the name `playhead.configure` is the function
 

@@ -1,4 +1,4 @@
-"""The agent of `tests/wire/resume_fifty_steps.py`, killed and resumed in processes; what it must not do again, counted.
+"""The agent of `tests/wire/rewind/resume_fifty_steps.py`, killed and resumed; counts what it repeats.
 
 After each process its journal is read: a model call or a tool that is completed there must not be asked or executed by
 a later process, and what is in doubt there must be named by it.
@@ -17,13 +17,13 @@ from pathlib import Path
 
 from playhead.model import names
 from playhead.model.canonical import value_of
-from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.record import LocalRecord, read_local
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
 
-PROGRAM = Path(__file__).parents[1] / "wire" / "resume_fifty_steps.py"
+PROGRAM = Path(__file__).parents[1] / "wire" / "rewind" / "resume_fifty_steps.py"
 POINTS, MODELS, TOOLS = 95, 25, 25
 """Points that the program passes; model calls, and tools, of its fifty steps."""
 _SECONDS = 120

@@ -6,10 +6,10 @@ from typing import Any
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.message import Message, message_contents, read_message
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.model.thread import ThreadNode, thread_of
+from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports import Batch, RunWork
 from tests.support.compressed_runs import Call, LabelledRun
 

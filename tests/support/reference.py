@@ -3,11 +3,11 @@
 import inspect
 from collections.abc import Iterable
 
-from playhead import settings as sdk_settings
 from playhead.client.exchange import ClientSettings
 from playhead.model import names
 from playhead.model.event import EVENT_TYPES
-from playhead.model.setting import table_of
+from playhead.settings import sdk as sdk_settings
+from playhead.settings.table import table_of
 from playhead_collector import settings as collector_settings
 
 HEAD = """# Reference

@@ -9,14 +9,14 @@ import pytest
 
 from playhead.client import AsyncClient, Client
 from playhead.client.exchange import collector_url
-from playhead.client.question import asked, listed
-from playhead.client.questions import Questions
+from playhead.client.operation import asked, listed
+from playhead.client.operations import Questions
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
 from playhead.model import event as ev
 from playhead.model.canonical import value_of
 from playhead.model.message import text_message
-from tests.unit.query.fake import RUN, FakeStore, Story
-from tests.unit.query.served import app_on, served
+from tests.support.readers.fake import RUN, FakeStore, Story
+from tests.support.readers.served import app_on, served
 
 OURS = {"playhead-collector": "1"}
 

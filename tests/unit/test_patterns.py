@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 import playhead
 import playhead_collector
-from playhead.model.masking import Mask
-from playhead_collector.query.structured import block_pattern
+from playhead.model.objects.masking import Mask
+from playhead_collector.analysis.reasoning.written_down import block_pattern
 from tests.support.hostile_texts import ENDS, ON_PUNCTUATION, UNITS, text_of_shape, truncated_json
 
 # Patterns made in functions: where, and one of them.
 MADE: dict[str, re.Pattern[Any]] = {
-    "playhead_collector.query.structured": block_pattern("reasoning"),
-    "playhead.model.masking": cast(re.Pattern[str], vars(Mask())["_in_text"]),
+    "playhead_collector.analysis.reasoning.written_down": block_pattern("reasoning"),
+    "playhead.model.objects.masking": cast(re.Pattern[str], vars(Mask())["_in_text"]),
 }
 # Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
 OF_USERS = {"playhead.testing.rules"}

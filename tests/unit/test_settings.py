@@ -7,7 +7,7 @@ import pytest
 
 import playhead
 from playhead.errors import SettingInvalid
-from playhead.settings import Settings, default_journal_dir, in_force, load, table
+from playhead.settings.sdk import Settings, default_journal_dir, in_force, load, table
 
 
 def test_the_defaults_need_no_environment():

@@ -30,7 +30,7 @@ from playhead.cli import app
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 
 
 @pytest.fixture(scope="module")

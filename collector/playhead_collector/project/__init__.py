@@ -1,4 +1,4 @@
-"""store → [project] → query.  A run's spans and log events become its events, its summary, and states to fold from.
+"""store → [project] → read.  A run's spans and log events become its events, its summary, and states to fold from.
 
 attributes  what a span says, read tolerantly         tree      who encloses whom, who acts, what is a step
 order       in which order it all happened            context   what a call added to its conversation; cuts

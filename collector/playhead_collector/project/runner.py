@@ -1,4 +1,4 @@
-"""store → [project] → query: decides when runs are projected.  The only module of this stage that does I/O.
+"""store → [project] → read: decides when runs are projected.  The only module of this stage that does I/O.
 
 The projection is no part of the ingest transaction: it is a deterministic cache of what stored spans say, so it can be
 made later and again, ingest need not wait for it, and every question has it brought up to date first (`project_now`).
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from playhead.project.inputs import Projection
+from playhead.project.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.project.projector import ProjectSettings, project
-from playhead_collector.store.ports import Dirty, EventStore, Projection, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, RunWork
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from playhead.model.media_type import is_media_type
-from playhead.model.pack import PACK, BadPack, Pack, decode_pack
 from playhead.model.ref import ContentRef, NotARef
+from playhead.wire.pack import PACK, BadPack, Pack, decode_pack
 from playhead_collector.errors import Refused
 from playhead_collector.receive.flow import Flow, Share, off_loop
 from playhead_collector.receive.ports import ContentIntake, Counts

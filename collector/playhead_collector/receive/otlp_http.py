@@ -14,12 +14,12 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from playhead_collector.receive import decode, reply
-from playhead_collector.receive.decode import Signal, Wire
-from playhead_collector.receive.decoded import Decoded, Most
 from playhead_collector.receive.flow import Flow, Share, off_loop
+from playhead_collector.receive.otlp import decode, reply
+from playhead_collector.receive.otlp.decode import Signal, Wire
+from playhead_collector.receive.otlp.decoded import Decoded, Most
+from playhead_collector.receive.otlp.remarks import Remarks
 from playhead_collector.receive.ports import Counts, Ingest, Taken
-from playhead_collector.receive.remarks import Remarks
 
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")

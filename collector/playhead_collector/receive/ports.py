@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
+from playhead.wire.pack import Pack
 
 
 @dataclass(frozen=True, slots=True)

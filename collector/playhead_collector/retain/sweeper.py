@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.store.retention_ports import RetentionStore, Swept
+from playhead_collector.store.ports.retention import RetentionStore, Swept
 
 log = logging.getLogger(__name__)
 

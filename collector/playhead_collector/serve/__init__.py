@@ -1,4 +1,4 @@
-"""query → [serve].  Questions and answers as HTTP.
+"""read, analysis → [serve].  Questions and answers as HTTP.
 
 routes    the table of the query API            run_routes, content_routes   its handlers
 params    what a URL may say                    answering                    answers as responses

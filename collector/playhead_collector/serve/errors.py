@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
-from playhead_collector.receive import reply
 from playhead_collector.receive.flow import RETRY_SECONDS
+from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 
 log = logging.getLogger(__name__)

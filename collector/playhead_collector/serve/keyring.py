@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.store.key_ports import ApiKey, KeyStore
+from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 
-from playhead.model.answers import Page
+from playhead.wire.answers import Page
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,6 @@
-"""query → [workers] → serve.  The analysis questions, answered by processes of their own.
+"""analysis → [workers] → serve.  The analysis questions, answered by processes of their own.
 
-    serve → pool → process ═stdin, stdout═▶ worker → questions → query → store
+    serve → pool → process ═stdin, stdout═▶ worker → questions → read → store
 
 questions  which there are; a question → the bytes of its answer      asking    what serve asks through; in process
 pool       who waits, for how long, and which process is free         failures  errors as JSON, and back

@@ -9,19 +9,19 @@ from typing import Any
 
 import orjson
 
-from playhead_collector.query.causal import answer_causes
-from playhead_collector.query.compare import answer_compare
-from playhead_collector.query.compressions import audit_compression, list_compressions
-from playhead_collector.query.configured import Configured
-from playhead_collector.query.decisions import answer_decision, list_decisions
-from playhead_collector.query.diff import answer_diff
-from playhead_collector.query.explain import read_brief
-from playhead_collector.query.prices import Prices
-from playhead_collector.query.reading import begin_reading, with_cuts
-from playhead_collector.query.reasoning import answer_reasoning
-from playhead_collector.query.record import stored_record
-from playhead_collector.query.tokens import answer_tokens
-from playhead_collector.query.why import answer_attribution, list_attributions
+from playhead_collector.analysis.causes.graph import answer_causes
+from playhead_collector.analysis.compare.comparison import answer_compare
+from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.decisions.decisions import answer_decision, list_decisions
+from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
+from playhead_collector.analysis.reasoning.explanation import read_brief
+from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
+from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
+from playhead_collector.analysis.tokens.tokens import answer_tokens
+from playhead_collector.read.diff.moments import answer_diff
+from playhead_collector.read.prices import Prices
+from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import Store
 
 

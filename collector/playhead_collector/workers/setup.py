@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from playhead_collector.query.prices import Price, Prices
+from playhead_collector.read.prices import Price, Prices
 from playhead_collector.workers.questions import Given
 
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import psutil
 
 from playhead_collector.log_lines import configure_logging
-from playhead_collector.store.postgres import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers import failures, frames
 from playhead_collector.workers.questions import Question, answer
 from playhead_collector.workers.setup import Setup

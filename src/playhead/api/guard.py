@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 log = logging.getLogger("playhead")
 

@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
-from playhead.api.begin import begin
-from playhead.api.calls import enter, fail, finish, set_payload
-from playhead.api.entered import Entered
-from playhead.api.functions import observed
+from playhead.api.calls.begin import begin
+from playhead.api.calls.entered_blocks import Entered
+from playhead.api.calls.lifecycle import enter, fail, finish, set_payload
+from playhead.api.calls.requested_tools import answered_call, requested_call
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions.proxy import observed
 from playhead.api.guard import swallowed, warn_once
-from playhead.api.port import Redact
-from playhead.api.requested import answered_call, requested_call
+from playhead.api.ports import Redact
+from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.run import about
-from playhead.api.span import ObservedSpan
-from playhead.api.values import kinds_of, record_values
 from playhead.model import names
-from playhead.model.interrupts import let_through
-from playhead.model.plain_forms import safe_repr
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.plain_forms import safe_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
 

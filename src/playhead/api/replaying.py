@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from playhead.api.flow import has_event_loop, is_alone
-from playhead.api.patience import Patience
+from playhead.api.calls.flow import has_event_loop, is_alone
+from playhead.api.replay_wait import Patience
 from playhead.model import names
 from playhead.model.ref import ContentRef
 
@@ -18,7 +18,7 @@ from playhead.model.ref import ContentRef
 _LOOK_AGAIN_SECONDS = 0.002
 
 if TYPE_CHECKING:
-    from playhead.api.span import ObservedSpan
+    from playhead.api.calls.span import ObservedSpan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import Any
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_run_id
-from playhead.api.port import Conversation
+from playhead.api.ports import Conversation
 from playhead.api.replaying import Replay
 from playhead.model import names
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 
 class _Process:

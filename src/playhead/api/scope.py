@@ -13,20 +13,20 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
-from playhead.api.begin import begin
-from playhead.api.calls import current_span, enter, fail, finish, is_announced, set_payload
-from playhead.api.compressing import threads_of
-from playhead.api.entered import Entered
-from playhead.api.flow import enter_flow, flow_here, leave_flow
+from playhead.api.calls.begin import begin
+from playhead.api.calls.entered_blocks import Entered
+from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
+from playhead.api.calls.lifecycle import current_span, enter, fail, finish, is_announced, set_payload
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.declared_compression import threads_of
 from playhead.api.guard import swallowed
-from playhead.api.port import Frames, Recorder, Redact, recorder
+from playhead.api.ports import Frames, Recorder, Redact, recorder
+from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.replaying import idempotency_key_of
 from playhead.api.run import about
-from playhead.api.span import ObservedSpan
-from playhead.api.values import kinds_of, record_values
 from playhead.model import names
-from playhead.model.interrupts import let_through
-from playhead.model.plain_forms import safe_repr
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
 _Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | None]]

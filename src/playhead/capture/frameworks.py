@@ -11,14 +11,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import wrapt
 
-from playhead.api import wrappers
-from playhead.api.calls import current_span
-from playhead.api.functions import ObservedFunction
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions import wrappers
+from playhead.api.functions.proxy import ObservedFunction
 from playhead.api.guard import swallowed
 from playhead.api.observe import Observation
-from playhead.api.span import ObservedSpan
 from playhead.model import names
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 P = ParamSpec("P")
 T = TypeVar("T")

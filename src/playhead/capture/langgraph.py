@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from opentelemetry import context as otel
 
-from playhead.api import wrappers
-from playhead.api.calls import current_span
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.functions import wrappers
 from playhead.api.guard import swallowed
 from playhead.api.scope import say
 from playhead.capture.frameworks import Begin, Framework, agent, call, call_later, quietly, wrap
 from playhead.model import names
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 SUPPORTS = "langgraph >= 1.0"
 

@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from playhead.api.begin import begin
-from playhead.api.calls import abort, enter, fail, finish, set_payload
+from playhead.api.calls.begin import begin
+from playhead.api.calls.lifecycle import abort, enter, fail, finish, set_payload
+from playhead.api.calls.requested_tools import request_call
+from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
 from playhead.api.replaying import Answer, Restore, answered
-from playhead.api.requested import request_call
 from playhead.api.run import ActiveRun
-from playhead.api.span import ObservedSpan
-from playhead.capture.edited import Asking, edited
+from playhead.capture.edited_call import Asking, edited
 from playhead.model import names
 from playhead.model.canonical import canonical_json
-from playhead.model.interrupts import let_through
 from playhead.model.message import Message
+from playhead.model.objects.interrupts import let_through
 from playhead.model.ref import ContentRef
 
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
@@ -30,7 +30,7 @@ class ModelRequest:
     """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
     `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
     conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
-    `messages` as Chat Completions has it (see `playhead_collector.query.exact`)."""
+    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`)."""
 
     provider: str
     operation: str

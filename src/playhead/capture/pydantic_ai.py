@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from playhead.api.calls import enter, fail, finish
-from playhead.api.span import ObservedSpan
+from playhead.api.calls.lifecycle import enter, fail, finish
+from playhead.api.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
     Framework,

@@ -5,7 +5,7 @@ import importlib.util
 from typing import Protocol, cast
 
 from playhead.api.guard import log, swallowed
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",

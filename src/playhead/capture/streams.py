@@ -10,10 +10,10 @@ from typing import Any, Self, cast
 
 import wrapt
 
-from playhead.api.calls import detach
+from playhead.api.calls.lifecycle import detach
 from playhead.api.guard import swallowed
 from playhead.capture.model_call import ModelCall, ModelResponse
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
 """Makes one response of the chunks seen so far."""

@@ -17,8 +17,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from playhead.cli import change, comparing, deleting, doctor, keys, read, rewinding, runs, start, thought, tree, why
-from playhead.cli.asking import Collector
+from playhead.cli import compare, compression, provenance, read, reasoning, rewinding, runs, tree
+from playhead.cli.connection import Collector
+from playhead.cli.operate import deletion, doctor, keys, start
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
 OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -117,10 +118,10 @@ def _common(
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
-    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, thought.tokens,
+    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, reasoning.tokens,
              read.content),
-    "Ask": (why.why, why.decisions, thought.reasoning, change.compressions, change.diff, comparing.compare,
-            thought.explain),
+    "Ask": (provenance.why, provenance.decisions, reasoning.reasoning, compression.compressions, compression.diff,
+            compare.compare, reasoning.explain),
     "Rewind": (rewinding.resume, rewinding.fork),
 }  # fmt: skip
 for _group, _commands in _GROUPS.items():
@@ -128,7 +129,7 @@ for _group, _commands in _GROUPS.items():
         app.command(rich_help_panel=_group)(_command)
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
-for _command in (start.demo, doctor.doctor, start.ship, start.migrate, deleting.delete, deleting.gc):
+for _command in (start.demo, doctor.doctor, start.ship, start.migrate, deletion.delete, deletion.gc):
     app.command(rich_help_panel="Operate")(_command)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 

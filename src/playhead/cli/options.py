@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from playhead.cli.asking import complete_run
+from playhead.cli.connection import complete_run
 
 _RUN_HELP = "A run's id, any part of it that no other run has, or `last`."
 Run = Annotated[str, typer.Argument(help=_RUN_HELP, show_default=False, autocompletion=complete_run)]

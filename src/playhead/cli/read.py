@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from playhead.cli import shown
-from playhead.cli.asking import Collector, run_id
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
 from playhead.cli.options import At, Json, Limit, Run
-from playhead.model.answers import HistoryEntry, RecordedEvent, StateAt
 from playhead.model.message import Message
+from playhead.wire.answers import HistoryEntry, RecordedEvent, StateAt
 
 # What fits beside an event without drowning the others, and what `--values` shows: the most that can be asked for.
 _SHORT, _LONG = 120, 10_000
@@ -40,9 +40,9 @@ def events(
         )
         rows = list(found)
     if json:
-        shown.as_json(rows)
+        output.as_json(rows)
         return
-    shown.table(("seq", "time", "kind", "actor", "data"), map(_event, rows))
+    output.table(("seq", "time", "kind", "actor", "data"), map(_event, rows))
 
 
 def state(
@@ -56,9 +56,9 @@ def state(
     with ctx.ensure_object(Collector).ask() as client:
         answer = client.state(run_id(client, run), at=at, hydrate=hydrate)
     if json:
-        shown.as_json(answer)
+        output.as_json(answer)
     else:
-        shown.facts(_state(answer))
+        output.facts(_state(answer))
 
 
 def context(
@@ -73,14 +73,14 @@ def context(
     with ctx.ensure_object(Collector).ask() as client:
         answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
     if exact and not json:
-        shown.as_json(answer.get("request"))
+        output.as_json(answer.get("request"))
         return
     if json:
-        shown.as_json(answer)
+        output.as_json(answer)
         return
     call = answer["call"]
     tools = cast(list[Any] | None, answer["tools"])
-    shown.facts(
+    output.facts(
         {
             "run": answer["run"],
             "call": call["seq"],
@@ -96,7 +96,7 @@ def context(
     )
     typer.echo()
     for number, value in enumerate(cast(list[Message | None], answer["messages"]), 1):
-        shown.message(f"{number} ", value["role"] if value else "?", value)
+        output.message(f"{number} ", value["role"] if value else "?", value)
 
 
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:
@@ -104,10 +104,10 @@ def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, 
     with ctx.ensure_object(Collector).ask() as client:
         rows = list(client.messages(run_id(client, run), at=at, limit=limit))
     if json:
-        shown.as_json(rows)
+        output.as_json(rows)
         return
     for row in rows:
-        shown.message(_head(row), row["role"], cast(Message | None, row.get("value")))
+        output.message(_head(row), row["role"], cast(Message | None, row.get("value")))
 
 
 def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:...")], json: Json = False) -> None:
@@ -115,17 +115,17 @@ def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:
     with ctx.ensure_object(Collector).ask() as client:
         found = client.content(ref)
     if json:
-        text = None if shown.is_binary(found) else found.data.decode("utf-8", "replace")
+        text = None if output.is_binary(found) else found.data.decode("utf-8", "replace")
         coded = base64.b64encode(found.data).decode() if text is None else None
         answer = {"media_type": found.media_type, "size": len(found.data), "text": text, "base64": coded}
-        shown.as_json({name: value for name, value in answer.items() if value is not None})
+        output.as_json({name: value for name, value in answer.items() if value is not None})
         return
-    shown.content(found)
+    output.content(found)
 
 
 def _event(row: RecordedEvent) -> tuple[object, ...]:
     values = {name: text for name, text in row.get("previews", {}).items() if name not in _NOT_SHOWN}
-    said = ", ".join(filter(None, [shown.pairs(row["data"]), shown.pairs(values)]))
+    said = ", ".join(filter(None, [output.pairs(row["data"]), output.pairs(values)]))
     return (row["seq"], row["time"][11:23], row["kind"], row["actor"], said or None)
 
 
@@ -142,7 +142,7 @@ def _state(answer: StateAt) -> dict[str, Any]:
             "thread": f"{len(values['thread'])} messages",
             "user_state": values["user_state"] or None,
             "plan": values["plan"],
-            "checkpoint": f"{shown.compact(values['checkpoint'])} (at {point['seq']})" if point else None,
+            "checkpoint": f"{output.compact(values['checkpoint'])} (at {point['seq']})" if point else None,
         }
     return facts
 

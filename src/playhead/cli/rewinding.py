@@ -20,14 +20,14 @@ from typing import Annotated, Any
 
 import typer
 
-from playhead.cli import asking
-from playhead.cli.asking import Collector
+from playhead.cli import connection
+from playhead.cli.connection import Collector
 from playhead.cli.options import Run
 from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
 from playhead.model import names
 from playhead.replay.lifecycle import read_record
 from playhead.rewind import ASKED
-from playhead.settings import load
+from playhead.settings.sdk import load
 
 # A program is mostly waiting for models, but each takes memory of its own.
 _AT_A_TIME = 4
@@ -226,7 +226,7 @@ def _run_id(ctx: typer.Context, run: str) -> str:
         return run
     try:
         with ctx.ensure_object(Collector).ask() as client:
-            return asking.run_id(client, run)
+            return connection.run_id(client, run)
     except CollectorUnreachable as error:
         raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None
 

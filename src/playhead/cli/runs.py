@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.text import Text
 
-from playhead.cli import shown
-from playhead.cli.asking import Collector
+from playhead.cli import output
+from playhead.cli.connection import Collector
 from playhead.cli.options import Json, Limit, Run, Word, moment
-from playhead.model.answers import Completeness, RunDetail, RunSummary
+from playhead.wire.answers import Completeness, RunDetail, RunSummary
 
 _COLUMNS = (
     *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
@@ -60,12 +60,12 @@ def runs(
         )
         rows = list(found)
     if json:
-        shown.as_json(rows)
-    elif shown.is_terminal():
-        names = shown.short_ids([row["run"] for row in rows])
-        shown.table(_FOR_PEOPLE, (_line_for_people(row, name) for row, name in zip(rows, names, strict=True)))
+        output.as_json(rows)
+    elif output.is_terminal():
+        names = output.short_ids([row["run"] for row in rows])
+        output.table(_FOR_PEOPLE, (_line_for_people(row, name) for row, name in zip(rows, names, strict=True)))
     else:
-        shown.table(_COLUMNS, map(_line, rows))
+        output.table(_COLUMNS, map(_line, rows))
 
 
 def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
@@ -73,13 +73,13 @@ def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
     with ctx.ensure_object(Collector).ask() as client:
         answer = client.run(run)
     if json:
-        shown.as_json(answer)
+        output.as_json(answer)
     else:
-        shown.facts(_facts(answer))
+        output.facts(_facts(answer))
 
 
 def _facts(answer: RunDetail) -> dict[str, Any]:
-    facts: dict[str, Any] = {**answer, "took": shown.seconds(answer["elapsed_ms"])}
+    facts: dict[str, Any] = {**answer, "took": output.seconds(answer["elapsed_ms"])}
     error = answer["error"]
     facts["error"] = f"{error['type']}: {error['message']}" if error else None
     facts["cost"] = _cost(answer)
@@ -95,7 +95,7 @@ def _line(row: RunSummary) -> tuple[object, ...]:
     began = _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")
     what = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
     said = (row["session"], row["user"], row["fork_count"] or None)
-    return (row["run"], row["status"], began, shown.seconds(row["elapsed_ms"]), row["name"], *what, *said, record)
+    return (row["run"], row["status"], began, output.seconds(row["elapsed_ms"]), row["name"], *what, *said, record)
 
 
 def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
@@ -103,7 +103,7 @@ def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
     began = _local(row["started"])
     is_today = began.date() == datetime.now().astimezone().date()
     calls, tokens = f"{row['llm_calls']}+{row['tool_calls']}", row["input_tokens"] + row["output_tokens"]
-    measured = (shown.seconds(row["elapsed_ms"]), calls, tokens, _cost(row), row["fork_count"] or None)
+    measured = (output.seconds(row["elapsed_ms"]), calls, tokens, _cost(row), row["fork_count"] or None)
     return (name, row["status"], began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M"), *measured, _what(row))
 
 
@@ -111,7 +111,7 @@ def _what(row: RunSummary) -> Text:
     told = [f"{what} {row[what]}" for what in ("session", "user") if row[what]]
     told += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
     record = _record(row["completeness"])
-    lines = [Text(shown.visible(row["name"] or ""))] + [Text(shown.visible(line), style="dim") for line in told]
+    lines = [Text(output.visible(row["name"] or ""))] + [Text(output.visible(line), style="dim") for line in told]
     return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
 
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from playhead.cli import shown
-from playhead.cli.asking import Collector, run_id
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.model.answers import RecordedEvent, TraceSpan
+from playhead.wire.answers import RecordedEvent, TraceSpan
 
 _SHORT, _LONG = 80, 10_000
 _GIVEN = ("arguments", "input")
@@ -46,9 +46,9 @@ def tree(
         most = _LONG if values else _SHORT
         events = [] if json else list(client.events(found, preview=most, kinds=_KINDS))
     if json:
-        shown.as_json(spans)
+        output.as_json(spans)
         return
-    Console(soft_wrap=not shown.is_terminal(), highlight=False).print(drawn(spans, values_by_span(events)))
+    Console(soft_wrap=not output.is_terminal(), highlight=False).print(drawn(spans, values_by_span(events)))
     if len(spans) == limit:
         typer.echo(f"... the first {limit} spans: more with a larger --limit")
 
@@ -83,7 +83,7 @@ def drawn(spans: Sequence[TraceSpan], values: Mapping[str | None, Values]) -> Tr
 
 def _lines(span: TraceSpan, values: Values) -> Iterator[Text]:
     state = "open" if span["end"] is None else span["status"]
-    name = Text(shown.visible(span["name"]), style=_STYLES.get(span["kind"] or "", ""))
+    name = Text(output.visible(span["name"]), style=_STYLES.get(span["kind"] or "", ""))
     yield Text.assemble(name, ("  " + _measured(span), _STYLES.get(state, "dim")))
     if state == "error":
         yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_STYLES["error"])
@@ -99,9 +99,9 @@ def _measured(span: TraceSpan) -> str:
     """How long it took, and the tokens of a model call."""
     usage = [span["attributes"].get(f"gen_ai.usage.{which}_tokens") for which in ("input", "output")]
     tokens = f"{usage[0]} → {usage[1]} tokens" if None not in usage else None
-    took = "still open" if span["end"] is None else shown.seconds(span["elapsed_ms"])
+    took = "still open" if span["end"] is None else output.seconds(span["elapsed_ms"])
     return ", ".join(filter(None, [took, tokens]))
 
 
 def _one_line(text: str) -> str:
-    return shown.visible(" ".join(text.split()))
+    return output.visible(" ".join(text.split()))

@@ -7,8 +7,8 @@ from typing import Self, TypeVar
 import httpx
 
 from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
-from playhead.client.question import Listing, Question
-from playhead.client.questions import Questions
+from playhead.client.operation import Listing, Question
+from playhead.client.operations import Questions
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from playhead import settings
-from playhead.client.question import Question
+from playhead.client.operation import Question
 from playhead.errors import (
     BadRequest,
     ClientError,
@@ -21,7 +20,8 @@ from playhead.errors import (
 )
 from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
-from playhead.model.setting import BadSetting, InForce, in_force_of, setting
+from playhead.settings import sdk as settings
+from playhead.settings.table import BadSetting, InForce, in_force_of, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

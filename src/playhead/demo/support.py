@@ -9,8 +9,8 @@ from typing import Any
 
 from playhead.demo.sizes import ModelCall, Sizes, sizes_of, stored
 from playhead.demo.stage import DemoFailed, Stage
-from playhead.model.answers import ContextAt, RecordedEvent, RunDetail, StateAt
 from playhead.testing import ChatRequest
+from playhead.wire.answers import ContextAt, RecordedEvent, RunDetail, StateAt
 
 EXAMPLE = "support_agent"
 # In a wheel examples travel inside this package; in a checkout they stand at its top, where people look.

@@ -20,10 +20,10 @@ import orjson
 
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
+from playhead.wire.pack import ThreadExtension
 
 Record = Span | LogEvent | Content | ThreadExtension
 

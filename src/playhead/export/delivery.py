@@ -8,19 +8,19 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
+from playhead.export.backoff import Problems, Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
 from playhead.export.http import Endpoint, everything_refused
 from playhead.export.otlp import logs_request, rejected_logs, rejected_spans, traces_request
-from playhead.export.patience import Problems, Unavailable
 from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.refs.known import KnownRefs
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 
 T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
 

@@ -25,12 +25,12 @@ import orjson
 import zstandard
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 
+from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.otlp import status_message
-from playhead.export.patience import Unavailable
 from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
-from playhead.model.setting import without_password
-from playhead.settings import OTEL_ENDPOINT, Settings
+from playhead.settings.sdk import OTEL_ENDPOINT, Settings
+from playhead.settings.table import without_password
 
 # 30 s to answer: a collector that is catching up; 5 s to connect: it is there, or it is not.
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)

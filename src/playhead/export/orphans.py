@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import JournalUnusable
+from playhead.export.backoff import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
 from playhead.export.delivery import Delivery
-from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.shipment import Shipment
-from playhead.settings import Settings, load
+from playhead.settings.sdk import Settings, load
 
 # More than `sending` waits out an odd answer, so that a record which alone is refused does not hold up the others.
 _TRIES = 8

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from playhead.export.backoff import Unavailable
 from playhead.export.http import Refused, everything_refused
-from playhead.export.patience import Unavailable
 
 T = TypeVar("T")
 

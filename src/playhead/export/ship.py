@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playhead.api.forks import forks_wait
+from playhead.export.backoff import Clock, Problems, SystemClock, Unavailable, delays
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
 from playhead.export.dead_letters import DeadLetters, most_bytes
-from playhead.export.expiry import Expiry
-from playhead.export.own_expiry import OwnExpiry
-from playhead.export.patience import Clock, Problems, SystemClock, Unavailable, delays
+from playhead.export.expiry.dead_lanes import Expiry
+from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment
 from playhead.journal.lane import LaneReader, Position
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
 
 if TYPE_CHECKING:
     from playhead.export.delivery import Delivery

@@ -9,8 +9,8 @@ import orjson
 from playhead.journal import frame
 from playhead.model import names
 from playhead.model.canonical import Content
-from playhead.model.pack import ThreadExtension
 from playhead.model.span import Attributes, LogEvent, Span
+from playhead.wire.pack import ThreadExtension
 
 T = TypeVar("T", Span, LogEvent)
 

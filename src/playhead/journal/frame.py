@@ -22,9 +22,9 @@ from zlib import crc32
 import orjson
 
 from playhead.model.canonical import JSON, TEXT, Content
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
+from playhead.wire.pack import ThreadExtension
 
 RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S", b"L"
 _HEADER = struct.Struct(">IIc")

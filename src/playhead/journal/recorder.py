@@ -7,14 +7,14 @@ import orjson
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.guard import swallowed
-from playhead.api.port import Conversation, Frames, Redact
+from playhead.api.ports import Conversation, Frames, Redact
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
 from playhead.model.canonical import content_of
-from playhead.model.careful import careful_json
-from playhead.model.interrupts import let_through
 from playhead.model.message import Message
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.safe_json import careful_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import beside, encode, encode_error
 from playhead.refs.intake import Intake

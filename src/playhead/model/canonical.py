@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.model.careful import careful_json, has_non_finite
-from playhead.model.interrupts import let_through
-from playhead.model.masking import Mask
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Mask
+from playhead.model.objects.safe_json import careful_json, has_non_finite
 from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
 CANONICAL_VERSION = 1

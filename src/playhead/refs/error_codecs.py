@@ -12,8 +12,8 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
-from playhead.model.interrupts import let_through
-from playhead.model.plain_forms import safe_repr
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.plain_forms import safe_repr
 from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
 from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.value_codecs import Inner, Tree, tagged

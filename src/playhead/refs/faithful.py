@@ -19,8 +19,8 @@ models, exceptions and the types above only, calls nothing that a record names, 
 from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
-from playhead.model.careful import MOST_REPEATED
-from playhead.model.interrupts import let_through
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.safe_json import MOST_REPEATED
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
 from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey

@@ -12,9 +12,9 @@ import orjson
 
 from playhead.api.guard import warn_once
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
-from playhead.model.careful import careful_json
-from playhead.model.interrupts import let_through
-from playhead.model.masking import Mask
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Mask
+from playhead.model.objects.safe_json import careful_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
 

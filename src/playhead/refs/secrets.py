@@ -7,8 +7,8 @@ import base64
 from collections.abc import Iterator
 from typing import Any, cast
 
-from playhead.model.masking import Mask
-from playhead.model.plain_forms import safe_repr
+from playhead.model.objects.masking import Mask
+from playhead.model.objects.plain_forms import safe_repr
 from playhead.refs.plain import MARK
 from playhead.refs.value_codecs import Tree, tagged
 

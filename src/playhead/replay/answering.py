@@ -9,23 +9,23 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from playhead.api.calls import tell_after_all, tell_enclosing
-from playhead.api.flow import in_event_loop, is_alone
+from playhead.api.calls.flow import in_event_loop, is_alone
+from playhead.api.calls.lifecycle import tell_after_all, tell_enclosing
+from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import warn_once
 from playhead.api.replaying import Answer, Restore
 from playhead.api.scope import say, say_of
-from playhead.api.span import ObservedSpan
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
-from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of
-from playhead.replay.divergence import diverged
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
-from playhead.replay.enclosing import Enclosing
-from playhead.replay.identity import CallKeys, adopt, asked, is_live, is_shared
-from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
-from playhead.replay.nesting import FOREVER, Nesting
+from playhead.replay.matching.divergence import diverged
+from playhead.replay.matching.enclosing import Enclosing
+from playhead.replay.matching.identity import CallKeys, adopt, asked, is_live, is_shared
+from playhead.replay.matching.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
+from playhead.replay.matching.nesting import FOREVER, Nesting
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, place_of, question_of
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
     RERUN,

@@ -15,7 +15,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.calls import RecordedCall
+from playhead.replay.matching.recorded_calls import RecordedCall
 from playhead.replay.record import Record
 
 _FORMS = frozenset({"system", "messages"})

@@ -8,21 +8,21 @@ from typing import Any, Literal, Self
 
 from opentelemetry import context as otel
 
-from playhead.api.begin import NEXT_RUN
+from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.run import ActiveRun
 from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.answering import RecordReplay
-from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.editing import is_edit, rule_of
-from playhead.replay.holes import holes
 from playhead.replay.lease import Lease, Terms, local_lease, refused
-from playhead.replay.nesting import as_of_fork, enclosing
+from playhead.replay.matching.holes import holes
+from playhead.replay.matching.nesting import as_of_fork, enclosing
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.policy import RERUN, Policy, Told, completed_run_sentence
 from playhead.replay.record import Both, Record, WithParent, read_local
+from playhead.replay.recorded_values import give_values
 from playhead.replay.remote import RemoteRecord
-from playhead.replay.values_given import give_values
 
 Prepared = tuple[ActiveRun, RecordReplay, Lease | None]
 _SPAN_ID_DIGITS = 16

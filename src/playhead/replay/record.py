@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from playhead.api.port import Frames
+from playhead.api.ports import Frames
 from playhead.errors import ClientError, JournalUnusable
 from playhead.journal.frame import (
     ANNOUNCEMENT,

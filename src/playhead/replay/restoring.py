@@ -8,7 +8,7 @@ from playhead.errors import CannotRestore, ReplayDiverged
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
 from playhead.refs.faithful import decode, decode_error, given_back
-from playhead.replay.calls import Outcome, RecordedCall
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
 
 

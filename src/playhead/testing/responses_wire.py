@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from playhead.capture.openai_responses_events import events_of
+from playhead.capture.openai.responses_events import events_of
 from playhead.testing.request import JsonObject, calls_of, text_of
 from playhead.testing.responses_request import ResponsesRequest
 from playhead.testing.wire import EVENTS_TYPE, Completion, Response

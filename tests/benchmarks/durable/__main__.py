@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.benchmarks.durable.matrix import PROCESS_SECONDS, as_markdown, matrix
-from tests.benchmarks.whole_cpu import PEERS
+from tests.benchmarks.sdk.whole_cpu import PEERS
 
 DOCS = Path(__file__).parents[3] / "docs" / "durable-engines.md"
 _BEGIN, _END = "<!-- table -->\n", "\n<!-- /table -->"

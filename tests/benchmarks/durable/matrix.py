@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.benchmarks.bar import Row, not_measured, told
 from tests.benchmarks.durable.changes import CHANGES, Change, changed, guarded, original
 from tests.benchmarks.durable.postgres import Postgres
-from tests.benchmarks.whole_cpu import PEERS
+from tests.benchmarks.sdk.whole_cpu import PEERS
 
 _HERE = Path(__file__).parent
 _AT_A_TIME = 2

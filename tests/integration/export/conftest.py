@@ -9,7 +9,7 @@ import pytest
 
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
 from tests.integration.export.fake_collector import FakeCollector
 from tests.unit.export.records import WHO
 

@@ -18,8 +18,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from playhead.model.pack import Pack, decode_pack
 from playhead.model.thread import extend
+from playhead.wire.pack import Pack, decode_pack
 
 LOGS, TRACES, CONTENT, MISSING = "/v1/logs", "/v1/traces", "/v1/content", "/v1/content/missing"
 WHO = "/v1/playhead"

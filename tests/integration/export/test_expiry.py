@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from playhead.export.ended_runs import EndedRuns
-from playhead.export.expiry import Expiry
+from playhead.export.expiry.dead_lanes import Expiry
+from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
 from playhead.model import names

@@ -11,7 +11,7 @@ import pytest
 
 from playhead.export.orphans import ship_orphans
 from playhead.journal.lane import LaneWriter, lanes
-from playhead.settings import load
+from playhead.settings.sdk import load
 from tests.integration.export.fake_collector import FakeCollector
 from tests.unit.export.records import WHO, span
 

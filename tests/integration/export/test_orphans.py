@@ -14,7 +14,7 @@ import pytest
 from playhead.export.orphans import ShipReport, ship_orphans
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter, lanes
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
 from tests.integration.export.fake_collector import TRACES, Answer, FakeCollector, closed_port
 from tests.integration.export.test_ship_failures import names_in, wait_until
 from tests.unit.export.records import WHO, content, span

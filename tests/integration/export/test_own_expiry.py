@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import playhead
-from playhead.api.port import place
+from playhead.api.ports import place
 from playhead.export.cursor import end_of
-from playhead.export.own_expiry import OwnExpiry
+from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, LaneWriter
 from playhead.journal.recorder import JournalRecorder
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.export.test_expiry import KEEP, call, root

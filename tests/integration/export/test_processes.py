@@ -17,7 +17,7 @@ import atexit, os, sys
 from pathlib import Path
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
 from tests.unit.export.records import WHO, span
 
 folder, url = Path(sys.argv[1]), sys.argv[2]

@@ -13,7 +13,7 @@ from playhead.model.names import INPUT_MESSAGES_REF, KIND, RUN_ID
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import extend
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 from tests.unit.export.records import content, log, span, thread
 
 RUN = "018f3d2a6b7c7def8123456789abcdef"

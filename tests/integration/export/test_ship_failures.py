@@ -19,8 +19,8 @@ from playhead.export.ship import Shipper
 from playhead.export.shipment import Shipment
 from playhead.journal.frame import frames_in
 from playhead.journal.lane import LaneReader, LaneWriter, Position
-from playhead.model.pack import Pack
-from playhead.settings import Settings
+from playhead.settings.sdk import Settings
+from playhead.wire.pack import Pack
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import (
     CONTENT,

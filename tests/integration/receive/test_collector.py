@@ -10,13 +10,13 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from playhead.model.canonical import content_of
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector import embedded
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import Settings
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 TRACE = "5b8efff798038103d269b633813fc60c"

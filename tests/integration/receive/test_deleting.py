@@ -21,7 +21,7 @@ from playhead_collector.app import create_app
 from playhead_collector.process import CollectorProcess
 from playhead_collector.settings import Settings
 from playhead_collector.store.ports import Batch, Store
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import RUN, START_NS, Clock, P, run_number, span
 
 MASTER = "the operator's"

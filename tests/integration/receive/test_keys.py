@@ -10,12 +10,12 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.errors import ClientError, Conflict, NotFound
 from playhead.model.canonical import content_of
-from playhead.model.pack import PACK, Pack, encode_pack
+from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
 from playhead_collector.serve.keyring import FRESH_SECONDS, Keyring
 from playhead_collector.settings import Settings
 from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 
 MASTER = "the operator's"
 UPLOAD = encode_pack(Pack((content_of("hello"),), ()))

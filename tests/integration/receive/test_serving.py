@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from playhead_collector import cli, embedded
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.postgres import connect
+from playhead_collector.store.postgres.store import connect
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 

@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from playhead_collector.store.postgres import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import Clock
 
 

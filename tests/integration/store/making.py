@@ -7,12 +7,13 @@ from playhead.model import names
 from playhead.model.canonical import Content, canonical_json
 from playhead.model.event import LlmCalled, LlmCompleted, MessageAdded, RunEvent, RunStarted, Usage
 from playhead.model.message import Message, message_contents, text_message
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState, fold
 from playhead.model.thread import Thread, thread_of
-from playhead_collector.store.ports import Projection, RunRow
+from playhead.project.inputs import Projection
+from playhead.project.run_row import RunRow
+from playhead.wire.pack import ThreadExtension
 
 P = 1
 RUN = "0198" + "a" * 28

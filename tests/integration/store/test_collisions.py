@@ -5,8 +5,9 @@ import asyncio
 import asyncpg
 
 from playhead.model.canonical import content_of
-from playhead_collector.store.ports import Batch, Projection
-from playhead_collector.store.postgres import PostgresStore
+from playhead.project.inputs import Projection
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import P, events, row, run_number, span
 
 _ROUNDS, _RUNS = 40, 4

@@ -6,8 +6,9 @@ import asyncpg
 import pytest
 
 from playhead.model.canonical import content_of
-from playhead_collector.store.ports import Batch, Projection, RunFilter
-from playhead_collector.store.postgres import PostgresStore
+from playhead.project.inputs import Projection
+from playhead_collector.store.ports import Batch, RunFilter
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, START_NS, Clock, P, events, json, log, row, run_number, span
 
 OF_RUN = ("run", "run_news", "span_page", "event_page", "run_snapshot", "llm_call", "pending_ref", "run_lease")

@@ -8,8 +8,9 @@ import pytest
 
 from playhead.model.event import RunEvent, UnknownEvent, event_from_json
 from playhead.model.state import fold
-from playhead_collector.store.ports import Batch, Projection
-from playhead_collector.store.postgres import PostgresStore
+from playhead.project.inputs import Projection
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, run_number, span
 
 TABLES = ("event_page", "run_snapshot")

@@ -5,9 +5,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from playhead_collector.store.lease_ports import Taken
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.postgres import PostgresStore
+from playhead_collector.store.ports.leases import Taken
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 
 RUN = run_number(1)

@@ -4,9 +4,9 @@ import asyncpg
 import pytest
 
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.store import connection
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.postgres import PostgresStore, connect
+from playhead_collector.store.postgres import connection
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import RUN, P, events, json, projection, span
 
 

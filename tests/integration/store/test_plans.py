@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from playhead_collector.store import statements
-from playhead_collector.store.connection import Database
-from playhead_collector.store.statements import Conn
+from playhead_collector.store.postgres import statements
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.statements import Conn
 from tests.integration.store.making import RUN, P
 
 # As many as a collector takes in some seconds, long before the first autovacuum.

@@ -2,8 +2,10 @@ from typing import Any
 
 import pytest
 
-from playhead_collector.store.ports import Batch, ModelUsage, Projection, RunFilter, RunRow
-from playhead_collector.store.postgres import PostgresStore
+from playhead.project.inputs import Projection
+from playhead.project.run_row import ModelUsage, RunRow
+from playhead_collector.store.ports import Batch, RunFilter
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
 
 

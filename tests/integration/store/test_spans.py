@@ -8,7 +8,7 @@ from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
 from playhead_collector.store.ports import Batch, Ingested
-from playhead_collector.store.postgres import PostgresStore
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
     RUN,
     START_NS,

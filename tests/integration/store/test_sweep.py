@@ -12,10 +12,11 @@ from playhead.model.canonical import Content, content_of
 from playhead.model.message import LARGE_PART_BYTES, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
+from playhead.project.inputs import Projection
 from playhead_collector.errors import ContentMissing, StoreUnavailable
-from playhead_collector.store.ports import Batch, Projection
-from playhead_collector.store.postgres import PostgresStore
-from playhead_collector.store.retention_ports import Swept
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.retention import Swept
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
     RUN,
     START_NS,

@@ -3,11 +3,11 @@ import asyncio
 import asyncpg
 import pytest
 
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, Thread, node_bytes
+from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.postgres import PostgresStore
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import P, after, ref_of, thread, whole
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from playhead.model import names
-from playhead.replay.calls import Outcome, RecordedCall, recorded_calls
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.record import read_local
 from tests.support.chaos.model import Model
 

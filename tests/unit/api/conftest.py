@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead.api.calls import current_span
+from playhead.api.calls.lifecycle import current_span
 from tests.support.journal_reader import Recording, start_recording
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import playhead
 from playhead import observe
 from playhead.model import names
-from playhead.model.interrupts import is_from_outside
+from playhead.model.objects.interrupts import is_from_outside
 from playhead.model.span import STATUS_ERROR
 from tests.support.journal_reader import Recording
 
@@ -257,10 +257,10 @@ def test_what_was_thrown_into_our_own_frames_is_from_outside():
 @pytest.mark.parametrize(
     ("modules", "outside"),
     [
-        (("playhead.api.calls", "traceback", "linecache"), True),
-        (("playhead.api.calls", "json"), True),
-        (("playhead.api.calls", "__main__"), False),
-        (("playhead.api.calls", "shop", "argparse"), False),
+        (("playhead.api.calls.lifecycle", "traceback", "linecache"), True),
+        (("playhead.api.calls.lifecycle", "json"), True),
+        (("playhead.api.calls.lifecycle", "__main__"), False),
+        (("playhead.api.calls.lifecycle", "shop", "argparse"), False),
     ],
 )
 def test_what_was_thrown_into_what_ours_calls_is_from_outside(modules: tuple[str, ...], outside: bool):

@@ -1,6 +1,6 @@
 """A call waits for other branches while they do something, but not for ever, and not by the clock alone."""
 
-from playhead.api.patience import Patience
+from playhead.api.replay_wait import Patience
 
 
 class Clock:

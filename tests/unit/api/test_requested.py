@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from playhead.api.requested import answered_call, request_call, requested_call
+from playhead.api.calls.requested_tools import answered_call, request_call, requested_call
 from playhead.api.run import ActiveRun
 from playhead.model.canonical import canonical_json
 

@@ -24,9 +24,9 @@ from playhead.journal.frame import (
     thread_frame,
 )
 from playhead.model.canonical import Content
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, SpanEvent
+from playhead.wire.pack import ThreadExtension
 
 kinds = st.sampled_from([b"R", b"C", b"T", b"A", b"S", b"L"])
 written = st.lists(st.tuples(kinds, st.binary(max_size=60)), max_size=8)

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from playhead.lift import Lifted, LiftedLog, lift
 from playhead.model.canonical import Content, value_of
 from playhead.model.message import Message
-from playhead.model.pack import ThreadExtension
 from playhead.model.span import LogEvent, Span, SpanEvent
-from playhead_collector.lift import Lifted, LiftedLog, lift
+from playhead.wire.pack import ThreadExtension
 
 
 def a_span(attributes: dict[str, Any], **fields: Any) -> Span:

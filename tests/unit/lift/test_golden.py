@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from playhead.lift import lift
 from playhead.model.canonical import value_of
 from playhead.model.span import Span, SpanEvent
-from playhead_collector.lift import lift
 from tests.unit.lift.spans import thread_to_json
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "lift"

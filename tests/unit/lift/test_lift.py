@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playhead.dialect import openai
+from playhead.lift import DIALECTS, UNPARSED, lift, lift_log
+from playhead.lift.oversize import LIMIT_BYTES
 from playhead.model import names
 from playhead.model.canonical import BYTES, TEXT, canonical_json, content_of
-from playhead.model.dialect import openai
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
-from playhead_collector.lift import DIALECTS, UNPARSED, lift, lift_log
-from playhead_collector.lift.oversize import LIMIT_BYTES
 from tests.unit.lift.spans import a_log, a_span, an_event, as_json, attributes_of, content, messages, value
 from tests.unit.model.values import anything, checked, texts
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from playhead.lift.attribute_names import KIND_OF_OPERATION
 from playhead.model import names
-from playhead_collector.lift.normal import KIND_OF_OPERATION
 from tests.unit.lift.spans import attributes_of
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from playhead.lift import lift, lift_log, scope_name
 from playhead.model import names
-from playhead_collector.lift import lift, lift_log, scope_name
 from tests.unit.lift.spans import a_log, a_span, an_event, as_json, messages, value
 
 SECRET = "where is the parcel of Jane Doe, 5 Elm Street, who called this morning?"

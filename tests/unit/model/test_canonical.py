@@ -32,7 +32,7 @@ from playhead.model.canonical import (
     parse_json,
     value_of,
 )
-from playhead.model.careful import careful_json
+from playhead.model.objects.safe_json import careful_json
 from tests.unit.model.values import anything, checked, json_values, nested, scalars, shuffled
 
 

@@ -27,8 +27,8 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.infrastructure import is_machinery
-from playhead.model.masking import DEFAULT_KEYS, Keyed, Mask
+from playhead.model.objects.infrastructure import is_machinery
+from playhead.model.objects.masking import DEFAULT_KEYS, Keyed, Mask
 
 MASK = Mask()
 HIDDEN = {"$masked": "str"}

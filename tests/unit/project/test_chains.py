@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead_collector.store.ports import Projection
-from playhead_collector.store.spans import merge, pack, unpack
+from playhead.project.inputs import Projection
+from playhead_collector.store.packing.span_pages import merge, pack, unpack
 from tests.unit.project.recording import Recording
 
 

@@ -3,8 +3,8 @@
 from playhead.model.event import ContextCompressed, MessageAdded
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead_collector.project.context import Conversations
-from playhead_collector.project.known import Known
+from playhead.project.context.conversations import Conversations
+from playhead.project.context.known_messages import Known
 from tests.unit.project.recording import Recording
 
 

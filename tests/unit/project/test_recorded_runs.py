@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from playhead.model.dialect import openai
+from playhead.dialect import openai
 from playhead.model.event import ContextCompressed
 from playhead.model.message import Message, text_message
+from playhead.project.projector import ProjectSettings, project
 from playhead.testing import Trajectories, Trajectory
-from playhead_collector.project.projector import ProjectSettings, project
 from tests.support.compressed_runs import Call, LabelledRun
 from tests.support.recorded_runs import Recorded
 

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from playhead.project.inputs import Projection
+from playhead.project.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.project.projector import project
 from playhead_collector.project.runner import Runner, batches
-from playhead_collector.store.ports import Dirty, EventStore, Projection, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, RunWork
 from tests.unit.project.recording import MS, Recording
 
 P = 1

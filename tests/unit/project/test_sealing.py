@@ -1,5 +1,5 @@
 from playhead.model import event as ev
-from playhead_collector.project.projector import project
+from playhead.project.projector import project
 from tests.unit.project.recording import MS, SETTINGS, Recording
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import httpx
 from fastapi import FastAPI
 
-from playhead.model.pack import Pack
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
+from playhead.wire.pack import Pack
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.decoded import Most
 from playhead_collector.receive.flow import Flow
+from playhead_collector.receive.otlp.decoded import Most
 from playhead_collector.receive.otlp_http import OtlpHttp
 from playhead_collector.receive.ports import Kept, Missing, Taken
 from playhead_collector.serve import errors

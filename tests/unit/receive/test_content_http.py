@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 from playhead.model.canonical import Content, content_of
-from playhead.model.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.model.ref import ContentRef
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.errors import StoreUnavailable
 from tests.unit.receive.http_app import Memory, client_of, make_app
 from tests.unit.receive.otlp import as_json

@@ -20,8 +20,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from playhead.model.span import Span
 from playhead_collector.errors import Refused
-from playhead_collector.receive.decode import JSON, PROTOBUF, Signal, Wire, charge, portions, wire_of
-from playhead_collector.receive.decoded import Decoded, Most
+from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire, charge, portions, wire_of
+from playhead_collector.receive.otlp.decoded import Decoded, Most
 from tests.unit.receive.otlp import as_json, message_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "otlp"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playhead.dialect import openai, openai_responses
 from playhead.model.canonical import value_of
-from playhead.model.dialect import openai, openai_responses
 from playhead.model.json_patch import patched
 from playhead.model.message import LARGE_PART_BYTES
 from playhead.model.ref import ContentRef

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
+from playhead.dialect.openai import to_message
 from playhead.errors import ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import content_of
-from playhead.model.dialect.openai import to_message
 from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.replay.calls import RecordedCall, recorded_calls
 from playhead.replay.editing import Edits, Rule, is_edit, recorded_rules, rule_of
+from playhead.replay.matching.recorded_calls import RecordedCall, recorded_calls
 from playhead.replay.record import LocalRecord
 
 SYSTEM = {"role": "system", "content": "Be kind."}

@@ -1,10 +1,10 @@
 """Which recorded call a call is: verdicts on programs that changed, with hand-made records."""
 
-from playhead.api.flow import Flow
+from playhead.api.calls.flow import Flow
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.calls import Outcome, RecordedCall, place_of, question_of, recorded_calls
-from playhead.replay.matching import Beyond, Certainty, Diverged, Found, Matcher
+from playhead.replay.matching.matching import Beyond, Certainty, Diverged, Found, Matcher
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, place_of, question_of, recorded_calls
 
 
 def span(order: int, place: str, asked: str, *, ended: int | None = None, **more: object) -> Span:

@@ -22,7 +22,7 @@ from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.span import Span
 from playhead.replay import lifecycle
-from playhead.replay.calls import Outcome, recorded_calls
+from playhead.replay.matching.recorded_calls import Outcome, recorded_calls
 from playhead.replay.record import LocalRecord
 from tests.support.journal_reader import Recording
 

@@ -9,7 +9,7 @@ import pytest
 
 from playhead.cli.rewinding import wilson
 from playhead.model import names
-from playhead.replay.calls import recorded_calls
+from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import read_local
 from tests.support.journal_reader import read_journal
 

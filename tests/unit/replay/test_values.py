@@ -20,7 +20,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import values
+from playhead.api import recorded_values
 from playhead.model import names
 from tests.support.journal_reader import Recording
 
@@ -31,7 +31,7 @@ REAL = (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle)
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
     yield
-    values.unpatch()
+    recorded_values.unpatch()
     assert (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle) == REAL
 
 
@@ -235,12 +235,12 @@ def test_an_unknown_word_is_told_once_and_the_others_hold(caplog: pytest.LogCapt
 
 
 def test_a_setting_asks_for_it_in_every_run(recording: Recording):
-    values.record_everywhere(frozenset({"uuid"}))
+    recorded_values.record_everywhere(frozenset({"uuid"}))
     try:
         with playhead.run("p") as run:
             first = uuid.uuid4()
     finally:
-        values.record_everywhere(frozenset())
+        recorded_values.record_everywhere(frozenset())
     assert run.id is not None
     with playhead.resume(run.id), playhead.run("p"):
         assert uuid.uuid4() == first

@@ -7,7 +7,7 @@ import pytest
 
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.store.retention_ports import Deleted, Swept
+from playhead_collector.store.ports.retention import Deleted, Swept
 
 GRACE_NS = 7_200 * 10**9
 

@@ -8,7 +8,7 @@ import pytest
 
 from playhead_collector.app import configured
 from playhead_collector.errors import BadSetting
-from playhead_collector.query.prices import shipped
+from playhead_collector.read.prices import shipped
 from playhead_collector.settings import load
 
 

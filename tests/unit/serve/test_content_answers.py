@@ -4,7 +4,7 @@ import pytest
 
 from playhead.model.canonical import Content
 from playhead_collector.errors import Refused
-from playhead_collector.serve.answering import content_answer
+from playhead_collector.serve.responses import content_answer
 
 TEN = Content(b"0123456789", "text/plain; charset=utf-8")
 

@@ -13,7 +13,7 @@ from playhead_collector.serve import errors, health, identity
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
-from playhead_collector.store.key_ports import ApiKey
+from playhead_collector.store.ports.keys import ApiKey
 from tests.unit.receive.http_app import client_of
 
 KEY = "s3cret"

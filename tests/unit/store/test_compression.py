@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from playhead_collector.store import compression
-from playhead_collector.store.compression import LARGE_BYTES, builtin, squeeze, unsqueeze
-from playhead_collector.store.learning import train
+from playhead_collector.store.packing import zstd
+from playhead_collector.store.packing.zstd import LARGE_BYTES, builtin, squeeze, unsqueeze
+from playhead_collector.store.postgres.dictionary_training import train
 
 # Bodies out there were written with these, so they never change: a better dictionary gets the next number.
 PINNED = {"1.txt": "261ac18fbc302ec8d608cde4d1fd42fc2e1879392109ca9e1cf8e9c5b8cdae16"}
 
 
 def test_the_dictionaries_are_what_they_always_were():
-    folder = Path(compression.__file__).with_name("dictionaries")
+    folder = Path(zstd.__file__).with_name("dictionaries")
     assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()} == PINNED
 
 
@@ -49,6 +49,6 @@ def test_a_dictionary_is_kept_only_when_it_is_worth_it():
     alike = [b'{"order":%d,"status":"shipped from Rotterdam","customer":"%d"}' % (n, n * 7919) for n in range(500)]
     learnt = train(alike, builtin(1))
     assert learnt is not None
-    assert train(alike, compression.Zstd(learnt, trained=True)) is None
+    assert train(alike, zstd.Zstd(learnt, trained=True)) is None
     assert train([hashlib.sha256(b"%d" % n).digest() for n in range(500)], builtin(1)) is None
     assert train([b"x"] * 3, builtin(1)) is None

@@ -7,8 +7,8 @@ from playhead.model.canonical import parse_json
 from playhead.model.event import EVENT_TYPES, Event, RunEvent, Usage
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
-from playhead_collector.store.compression import unsqueeze
-from playhead_collector.store.events import PAGE_EVENTS, pack, pack_snapshots, unpack
+from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.postgres.events import PAGE_EVENTS, pack, pack_snapshots, unpack
 
 REF = ContentRef.of(b"x")
 VALUES: dict[str, Any] = {

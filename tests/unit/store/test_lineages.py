@@ -3,10 +3,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.model.pack import ThreadExtension
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
-from playhead_collector.store.lineages import Growth, Place, chains, grow
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.store.packing.thread_nodes import Growth, Place, chains, grow
 
 MESSAGES = [ContentRef.of(text) for text in (b"a", b"b", b"c")]
 lists = st.lists(st.lists(st.sampled_from(MESSAGES), max_size=6).map(tuple), max_size=8)

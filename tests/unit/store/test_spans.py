@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
-from playhead_collector.store.spans import PAGE_ITEMS, Page, merge, named_refs, pack, tidy, unpack
+from playhead_collector.store.packing.span_pages import PAGE_ITEMS, Page, merge, named_refs, pack, tidy, unpack
 
 hex_ids = st.text("0123456789abcdef", min_size=1, max_size=2)
 times = st.integers(0, 2**64 - 1)

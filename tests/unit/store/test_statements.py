@@ -1,9 +1,9 @@
 import re
 from pathlib import Path
 
-from playhead_collector import store
+from playhead_collector.store import postgres
 
-FOLDER = Path(store.__file__).parent
+FOLDER = Path(postgres.__file__).parent
 CALLED = re.compile(r'sql\.(?:rows|row|value|column|run)\(\s*conn,\s*"(\w+)"')
 
 

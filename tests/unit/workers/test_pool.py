@@ -14,8 +14,8 @@ from typing import Any
 import psutil
 import pytest
 
+from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
-from playhead_collector.query.configured import Configured
 from playhead_collector.settings import MIB
 from playhead_collector.workers.failures import AnalysisFailed
 from playhead_collector.workers.pool import Pool

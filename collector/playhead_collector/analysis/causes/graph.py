@@ -1,0 +1,158 @@
+"""What does an event rest on, back to the user's words, and what rested on it?
+
+`causes` has the edges; here they are followed, and become an answer.
+"""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from playhead.model import event as ev
+from playhead.model.canonical import canonical_json
+from playhead.model.message import message_text
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.provenance import CausalEdge, CausalGraph, CausalNode
+from playhead_collector.analysis.causes.edges import MOST_LATER, Causes, Edge
+from playhead_collector.analysis.transcript.loading import named_in, read_page
+from playhead_collector.analysis.transcript.transcript import Turns
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import fetch
+
+Direction = Literal["back", "forward", "both"]
+_MOST_NODES, _LABEL = 500, 100
+_PASSING = ("read", "answered")
+
+
+async def answer_causes(record: RunRecord, at: str, direction: Direction = "both") -> CausalGraph:
+    """The graph around an event.  Raises Refused."""
+    seq = await seq_at(record, at)
+    story = await read_page(record, seq - 1, MOST_LATER, ev.LlmCompleted, with_contexts=True)
+    walk = await asyncio.to_thread(_walked, story, seq, direction)
+    # What the page begins behind is named where something rests on it, and followed no further.
+    before = [each for each in sorted(walk.distances) if each < story.events[0].seq]
+    events = [await record.event(each) for each in before]
+    shelf = await fetch(record.store, record.project, named_in(events))
+    beyond = Turns(story.run, events, shelf, {})
+    nodes = [_node(beyond, event, walk.distances[event.seq]) for event in events]
+    nodes += [_node(story, story.event(each), walk.distances[each]) for each in sorted(walk.distances)[len(before) :]]
+    has_cause = {edge.effect for edge in walk.chosen}
+    goes_on = direction != "back" and story.events[-1].seq < record.last
+    return {
+        "run": story.run,
+        "seq": seq,
+        "direction": direction,
+        "nodes": nodes,
+        "edges": [_edge(edge) for edge in walk.chosen],
+        "roots": [each for each in sorted(walk.distances) if each not in has_cause],
+        "truncated": walk.truncated or bool(before) or goes_on,
+    }
+
+
+def _walked(story: Turns, seq: int, direction: Direction) -> "_Walk":
+    walk = _Walk(Causes(story), seq)
+    if direction != "forward":
+        walk.back()
+    if direction != "back":
+        walk.forward()
+    return walk
+
+
+class _Walk:
+    """Follows edges from an event, nearest first, until there are as many nodes as an answer may have."""
+
+    def __init__(self, causes: Causes, start: int) -> None:
+        self.distances = {start: 0}
+        self.chosen: dict[Edge, None] = {}
+        self.truncated = False
+        self._causes, self._start = causes, start
+
+    def back(self) -> None:
+        """To what the event rests on: only what is on the way is attributed."""
+        self._follow("back", self._causes.into)
+
+    def forward(self) -> None:
+        """To what rested on the event: any later call may, so that they are all attributed, up to a number."""
+        beside: defaultdict[int, list[Edge]] = defaultdict(list)
+        edges, self.truncated = self._causes.after(self._start), self.truncated or self._causes.goes_on(self._start)
+        for edge in edges:
+            beside[edge.cause].append(edge)
+        self._follow("forward", lambda seq: beside[seq])
+
+    def _follow(self, way: str, edges_at: Callable[[int], Iterable[Edge]]) -> None:
+        waiting, seen = deque([(self._start, 0)]), {self._start}
+        while waiting:
+            here, distance = waiting.popleft()
+            for edge in edges_at(here):
+                if not _leads_on(edge, self._start, way):
+                    continue
+                there = edge.cause if way == "back" else edge.effect
+                if there not in self.distances and len(self.distances) == _MOST_NODES:
+                    self.truncated = True
+                    return
+                self.distances.setdefault(there, distance + 1)
+                self.chosen[edge] = None
+                if there not in seen:
+                    seen.add(there)
+                    waiting.append((there, distance + 1))
+
+
+def _leads_on(edge: Edge, start: int, way: str) -> bool:
+    if edge.why not in _PASSING or start in (edge.cause, edge.effect):
+        return True
+    return edge.why == "answered" and way == "back"
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def _node(story: Turns, event: ev.RunEvent, distance: int) -> CausalNode:
+    return {
+        "seq": event.seq,
+        "event": event.id,
+        "kind": event.original_kind if isinstance(event, ev.UnknownEvent) else event.kind,
+        "time": rfc3339(event.time_ns),
+        "actor": event.actor,
+        "label": _label(story, event),
+        "distance": distance,
+    }
+
+
+def _label(story: Turns, event: ev.RunEvent) -> str:
+    match event:
+        case ev.MessageAdded(role=role, message=ref):
+            message = story.message(ref)
+            text = f"{role}: {message_text(message) if message else '(not stored)'}"
+        case ev.ToolCalled(name=name, arguments=ref):
+            text = f"{name}({_json(story, ref)})"
+        case ev.ToolCompleted(name=name, result=ref):
+            text = f"{name} → {_json(story, ref)}"
+        case ev.ToolFailed(name=name, error_type=error, message=why):
+            text = f"{name} raised {error}: {why}"
+        case ev.LlmCalled(model=model) | ev.LlmCompleted(model=model) | ev.LlmFailed(model=model):
+            text = model or "model"
+        case ev.StateChanged(key=key, value=ref):
+            text = f"{key} = {_json(story, ref)}"
+        case ev.AgentHandoff(to=to):
+            text = f"to {to}"
+        case _:
+            text = event.original_kind if isinstance(event, ev.UnknownEvent) else event.kind
+    text = " ".join(text.split())
+    return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
+
+
+def _json(story: Turns, ref: ContentRef | None) -> str:
+    return "" if ref is None else canonical_json(story.shelf.parsed(ref)).decode("utf-8", "replace")
+
+
+def _edge(edge: Edge) -> CausalEdge:
+    return {
+        "cause": edge.cause,
+        "effect": edge.effect,
+        "why": edge.why,
+        "path": edge.path,
+        "confidence": edge.confidence,
+        "quote": edge.quote,
+    }

@@ -1,0 +1,185 @@
+"""[analysis]: which calls of one run stand for which of another.  Pure and deterministic; linear time.
+
+Calls that are the same in every respect and stand once in each run hold the alignment in place (as in a patience diff);
+then calls that asked the same do; what lies between is paired by how much is alike.  Pairs never cross.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+# What lies between two anchors is weighed pair by pair up to this many pairs: 100 calls against 100, a few ms, so that
+# a run of n calls costs 100 n at most. Larger stretches have little in common, and are paired in order.
+_MOST_CELLS = 10_000
+_LOOK_AHEAD = 100
+# Anchors are looked for again between anchors, which finds almost all; each time costs one pass.
+_MOST_PASSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What a call is compared by.  Only calls of one `sort` are ever paired; `asked` and `given` are parallel lists for
+    them."""
+
+    sort: Hashable
+    asked: tuple[Hashable, ...]
+    given: tuple[Hashable, ...]
+
+    def likeness(self, other: "Facets") -> int:
+        """How much is the same; 0 for calls that are not to be paired."""
+        if self.sort != other.sort:
+            return 0
+        ours, theirs = (*self.asked, *self.given), (*other.asked, *other.given)
+        return 1 + sum(one == another for one, another in zip(ours, theirs, strict=False))
+
+
+Pair = tuple[int | None, int | None]
+"""Places in the two runs; None where one has nothing in its place."""
+_Range = tuple[int, int, int, int]
+_Key = Callable[[Facets], Hashable]
+
+
+def align(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
+    """Every call of both exactly once, in the order of both."""
+    pairs: list[Pair] = []
+    # What is left to do, the first on top: stretches, and pairs that are settled.
+    stack: list[tuple[_Range, int] | Pair] = [((0, len(ours), 0, len(theirs)), 0)]
+    while stack:
+        top = stack.pop()
+        if not isinstance(top[0], tuple):
+            pairs.append((top[0], top[1]))
+            continue
+        stretch, done = top[0], top[1] or 0
+        stack += reversed(list(_divide(ours, theirs, stretch, done)))
+    return pairs
+
+
+def _divide(
+    ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, done: int
+) -> Iterator[tuple[_Range, int] | Pair]:
+    """The stretch as pairs, and as smaller stretches for which more passes are done."""
+    a, a_end, b, b_end = stretch
+    while a < a_end and b < b_end and ours[a] == theirs[b]:
+        yield a, b
+        a, b = a + 1, b + 1
+    tail = 0
+    while a < a_end - tail and b < b_end - tail and ours[a_end - 1 - tail] == theirs[b_end - 1 - tail]:
+        tail += 1
+    inner = (a, a_end - tail, b, b_end - tail)
+    yield from _inner(ours, theirs, inner, done)
+    yield from ((a_end - n, b_end - n) for n in range(tail, 0, -1))
+
+
+def _inner(
+    ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, done: int
+) -> Iterator[tuple[_Range, int] | Pair]:
+    a, a_end, b, b_end = stretch
+    if a == a_end or b == b_end:
+        yield from ((n, None) for n in range(a, a_end))
+        yield from ((None, n) for n in range(b, b_end))
+        return
+    for level, key in enumerate(_KEYS):
+        if done >= (level + 1) * _MOST_PASSES:
+            continue
+        anchors = _anchors(ours, theirs, stretch, key)
+        if anchors:
+            passes = max(done, level * _MOST_PASSES) + 1
+            for i, j in anchors:
+                yield (a, i, b, j), passes
+                yield i, j
+                a, b = i + 1, j + 1
+            yield (a, a_end, b, b_end), passes
+            return
+    small = (a_end - a) * (b_end - b) <= _MOST_CELLS
+    yield from (_weighed if small else _in_order)(ours, theirs, stretch)
+
+
+def _asked(call: Facets) -> Hashable:
+    return call.sort, call.asked
+
+
+def _all(call: Facets) -> Hashable:
+    return call
+
+
+_KEYS: tuple[_Key, ...] = (_all, _asked)
+
+
+def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, key: _Key) -> list[tuple[int, int]]:
+    """The most calls that stand once in each and keep their order."""
+    a, a_end, b, b_end = stretch
+    here, there = _once(ours, a, a_end, key), _once(theirs, b, b_end, key)
+    found = [(i, there[k]) for k, i in here.items() if k in there]
+    # The longest rising line through them: for each length the lowest place where one ends.
+    ends: list[int] = []
+    last: list[int] = []
+    before: list[int | None] = []
+    for n, (_, j) in enumerate(found):
+        at = bisect_left(ends, j)
+        before.append(last[at - 1] if at else None)
+        ends[at:] = [j, *ends[at + 1 :]] if at < len(ends) else [j]
+        last[at:] = [n, *last[at + 1 :]] if at < len(last) else [n]
+    line: list[tuple[int, int]] = []
+    here_at: int | None = last[-1] if last else None
+    while here_at is not None:
+        line.append(found[here_at])
+        here_at = before[here_at]
+    return line[::-1]
+
+
+def _once(calls: Sequence[Facets], start: int, end: int, key: _Key) -> dict[Hashable, int]:
+    """Places of what stands once, in order."""
+    places: dict[Hashable, int] = {}
+    again: set[Hashable] = set()
+    for place in range(start, end):
+        k = key(calls[place])
+        if k in places:
+            again.add(k)
+        places.setdefault(k, place)
+    return {k: place for k, place in places.items() if k not in again}
+
+
+def _weighed(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
+    """The pairs that are most alike together."""
+    a, a_end, b, b_end = stretch
+    rows, columns = a_end - a, b_end - b
+    best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    likeness = [[ours[a + i].likeness(theirs[b + j]) for j in range(columns)] for i in range(rows)]
+    for i in range(rows - 1, -1, -1):
+        row, below, alike = best[i], best[i + 1], likeness[i]
+        for j in range(columns - 1, -1, -1):
+            paired = alike[j] + below[j + 1] if alike[j] else 0
+            row[j] = max(paired, below[j], row[j + 1])
+    i = j = 0
+    while i < rows and j < columns:
+        if likeness[i][j] and best[i][j] == likeness[i][j] + best[i + 1][j + 1]:
+            yield a + i, b + j
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            yield a + i, None
+            i += 1
+        else:
+            yield None, b + j
+            j += 1
+    yield from ((a + n, None) for n in range(i, rows))
+    yield from ((None, b + n) for n in range(j, columns))
+
+
+def _in_order(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
+    """Each call with the next one of its sort, if that is not far."""
+    a, a_end, b, b_end = stretch
+    places: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for j in range(b, b_end):
+        places[theirs[j].sort].append(j)
+    for i in range(a, a_end):
+        of_sort = places.get(ours[i].sort, [])
+        at = bisect_left(of_sort, b)
+        j = of_sort[at] if at < len(of_sort) else b_end
+        if j >= min(b_end, b + _LOOK_AHEAD):
+            yield i, None
+            continue
+        yield from ((None, n) for n in range(b, j))
+        yield i, j
+        b = j + 1
+    yield from ((None, n) for n in range(b, b_end))

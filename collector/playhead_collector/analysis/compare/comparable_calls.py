@@ -1,0 +1,191 @@
+"""[analysis]: the calls of a run as something that can be compared with another run's.  Pure but for reading.
+
+A model call is compared by what was new to it, not by its whole context: one message that differs would make all later
+calls differ, too.  Ids of tool calls, which providers draw anew each time, make no difference.
+"""
+
+from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.message import Message, read_message
+from playhead.model.ref import ContentRef
+from playhead.model.state import CANCELLED
+from playhead_collector.analysis.compare.alignment import Facets
+from playhead_collector.read.record import RunRecord
+
+Begin = ev.LlmCalled | ev.ToolCalled | ev.StepStarted
+End = ev.LlmCompleted | ev.LlmFailed | ev.ToolCompleted | ev.ToolFailed | ev.StepCompleted
+_ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
+MODEL_ASKED = ("model", "system", "tools", "settings", "messages", "input")
+CALL_ASKED = ("arguments",)
+MODEL_GIVEN, CALL_GIVEN = ("status", "error", "answer"), ("status", "error", "result")
+# Messages are read so many at a time: their keys are kept, and not what they say.
+_AT_ONCE = 1_000
+Keys = Mapping[ContentRef, Hashable]
+
+
+@dataclass(slots=True)
+class ComparedCall:
+    """A call with what was new to it and what it answered."""
+
+    begin: Begin
+    end: End | None = None
+    new: list[ContentRef] = field(default_factory=list[ContentRef])
+    outputs: list[ContentRef] = field(default_factory=list[ContentRef])
+
+    @property
+    def kind(self) -> str:
+        """`llm`, `tool`, or the kind of the step."""
+        if isinstance(self.begin, ev.StepStarted):
+            return self.begin.step_kind
+        return "llm" if isinstance(self.begin, ev.LlmCalled) else "tool"
+
+    @property
+    def name(self) -> str | None:
+        """The tool or function; of a model call, the model."""
+        return self.begin.model if isinstance(self.begin, ev.LlmCalled) else self.begin.name
+
+    @property
+    def status(self) -> str:
+        """`open`, `cancelled`, `failed` or `completed`."""
+        if self.end is None:
+            return "open"
+        return CANCELLED if self.end.outcome == CANCELLED else "failed" if self.error else "completed"
+
+    @property
+    def error(self) -> tuple[str, str] | None:
+        """Type and message of what it raised."""
+        end = self.end
+        failed = isinstance(end, ev.LlmFailed | ev.ToolFailed) or (isinstance(end, ev.StepCompleted) and end.error_type)
+        return (str(getattr(end, "error_type", "")), str(getattr(end, "message", "") or "")) if failed else None
+
+    def asked(self) -> dict[str, ContentRef | None]:
+        """What it was asked, apart from messages, as refs."""
+        begin = self.begin
+        if isinstance(begin, ev.LlmCalled):
+            return {"system": begin.system, "tools": begin.tools, "settings": begin.request, "input": begin.input}
+        return {"arguments": begin.arguments if isinstance(begin, ev.ToolCalled) else begin.input}
+
+    def result(self) -> ContentRef | None:
+        """What it returned; a model call's answer is in `outputs`, unless it put out something else."""
+        end = self.end
+        if isinstance(end, ev.ToolCompleted):
+            return end.result
+        return end.output if isinstance(end, ev.LlmCompleted | ev.StepCompleted) else None
+
+
+@dataclass(slots=True)
+class ComparedRun:
+    """A run, read to be compared."""
+
+    record: RunRecord
+    calls: list[ComparedCall] = field(default_factory=list[ComparedCall])
+    begun: ev.RunStarted | None = None
+    ended: ev.RunCompleted | ev.RunFailed | None = None
+    parts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    """In whose records its events stand, each up to a seq: a fork's first ones in its parent's."""
+    _open: dict[str, ComparedCall] = field(default_factory=dict[str, ComparedCall])
+    _waiting: dict[str, list[ContentRef]] = field(default_factory=dict[str, list[ContentRef]])
+    _of_span: dict[str, ComparedCall] = field(default_factory=dict[str, ComparedCall])
+
+    def take(self, event: ev.RunEvent) -> None:
+        """One more event, in order."""
+        span = event.span or ""
+        if self.parts and self.parts[-1][0] == event.run:
+            self.parts.pop()
+        self.parts.append((event.run, event.seq))
+        match event:
+            case ev.MessageAdded():
+                self._added(event, span)
+            case ev.LlmCalled() | ev.ToolCalled() | ev.StepStarted():
+                if isinstance(event, ev.StepStarted) and event.step_kind not in names.REPLAYED_KINDS:
+                    return
+                call = ComparedCall(event, new=self._waiting.pop(span, []))
+                self.calls.append(call)
+                self._open[span] = self._of_span[span] = call
+            case ev.RunStarted():
+                self.begun, self.ended = event, None
+            case ev.RunResumed():
+                self.ended = None
+            case ev.RunCompleted() | ev.RunFailed():
+                self.ended = event
+            case _:
+                if isinstance(event, _ENDS) and (call := self._open.pop(span, None)) is not None:
+                    call.end = event
+
+    def _added(self, event: ev.MessageAdded, span: str) -> None:
+        if event.message is None:
+            return
+        if event.source != "output":
+            self._waiting.setdefault(span, []).append(event.message)
+        elif span in self._of_span:
+            self._of_span[span].outputs.append(event.message)
+
+    def answer(self) -> ContentRef | None:
+        """What the run came to: what it returned, else what a model said last."""
+        if isinstance(self.ended, ev.RunFailed):
+            return None
+        if self.ended is not None and self.ended.output is not None:
+            return self.ended.output
+        return next((call.outputs[-1] for call in reversed(self.calls) if call.outputs), None)
+
+
+async def read_run(record: RunRecord) -> ComparedRun:
+    """The whole run."""
+    run = ComparedRun(record)
+    async for block in record.onwards(0):
+        for event in block:
+            run.take(event)
+    return run
+
+
+async def read_keys(record: RunRecord, calls: Iterable[ComparedCall]) -> Keys:
+    """What messages are told apart by, where that is not their refs: without ids of calls, all else that they say."""
+    named = dict.fromkeys(ref for call in calls for ref in (*call.new, *call.outputs))
+    keys: dict[ContentRef, Hashable] = {}
+    async for ref, message in _messages(record, list(named)):
+        if (key := _key(message)) is not None:
+            keys[ref] = key
+    return keys
+
+
+async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncIterator[tuple[ContentRef, Message]]:
+    for some in (refs[at : at + _AT_ONCE] for at in range(0, len(refs), _AT_ONCE)):
+        for ref, content in (await record.store.get_many(record.project, some)).items():
+            try:
+                yield ref, read_message(content.data)
+            except (ValueError, RecursionError):
+                continue  # it is told apart by its ref
+
+
+def _key(message: Message) -> Hashable:
+    parts = [{name: value for name, value in part.items() if name != "id"} for part in message["parts"]]
+    if parts == message["parts"]:
+        return None
+    return sha256(canonical_json({**message, "parts": parts})).digest()
+
+
+def facets_of(call: ComparedCall, keys: Keys) -> Facets:
+    """What the call is compared by, in the order of `MODEL_ASKED` and `MODEL_GIVEN`, or of the two for other calls."""
+    asked = call.asked()
+    if isinstance(call.begin, ev.LlmCalled):
+        new, said = _keyed(call.new, keys), _keyed(call.outputs, keys)
+        model = (call.begin.model, asked["system"], asked["tools"], asked["settings"], new, asked["input"])
+        return Facets("llm", model, (call.status, call.error, (said, call.result())))
+    return Facets((call.kind, call.name), (asked["arguments"],), (call.status, call.error, call.result()))
+
+
+def differing(ours: Facets, theirs: Facets) -> list[str]:
+    """Names of what is not the same."""
+    of_model = ours.sort == "llm"
+    named = (*MODEL_ASKED, *MODEL_GIVEN) if of_model else (*CALL_ASKED, *CALL_GIVEN)
+    values = zip(named, (*ours.asked, *ours.given), (*theirs.asked, *theirs.given), strict=True)
+    return [name for name, one, another in values if one != another]
+
+
+def _keyed(refs: Iterable[ContentRef], keys: Keys) -> tuple[Hashable, ...]:
+    return tuple(keys.get(ref) or ref for ref in refs)

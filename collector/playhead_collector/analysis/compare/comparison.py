@@ -1,0 +1,236 @@
+"""How do two runs differ: what is common, where do they part, which calls stand for which, what came of it?"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, cast
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead.wire.answers import compare as c
+from playhead_collector.analysis.compare.alignment import Facets, Pair, align
+from playhead_collector.analysis.compare.comparable_calls import (
+    ComparedCall,
+    ComparedRun,
+    Keys,
+    differing,
+    facets_of,
+    read_keys,
+    read_run,
+)
+from playhead_collector.read.diff.lines import lines_of, unified
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import elapsed_ms
+from playhead_collector.read.values import Shelf, fetch
+
+SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only_a", "only_b"
+_FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
+
+
+async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> c.Comparison:
+    """The runs' calls, aligned; pairs behind the common part, from the one with number `after` on."""
+    one, other = await read_run(a), await read_run(b)
+    shared = _shared_calls(one.calls, other.calls)
+    rest = [*one.calls[shared:], *other.calls[shared:]]
+    keys = await read_keys(a, rest)
+    facets = [[facets_of(call, keys) for call in run.calls[shared:]] for run in (one, other)]
+    pairs = [(n, n) for n in range(shared)] + [
+        (_moved(i, shared), _moved(j, shared)) for i, j in await asyncio.to_thread(align, *facets)
+    ]
+    told = Told(one, other, shared, facets[0], facets[1])
+    ops = [told.op(pair) for pair in pairs]
+    first = next((n for n, op in enumerate(ops) if op != SAME), len(pairs))
+    shown = pairs[first + after : first + after + limit]
+    end = after + len(shown)
+    return {
+        "a": _run(one),
+        "b": _run(other),
+        "common": _common(one, other, pairs[:first]),
+        "parts": await _first_difference(told, pairs[first]) if first < len(pairs) else None,
+        "counts": cast(c.PairCounts, {op: Counter(ops)[op] for op in (SAME, CHANGED, ONLY_A, ONLY_B)}),
+        "outcome": await _outcome(one, other, keys),
+        "items": [told.pair(pair) for pair in shown],
+        "next_cursor": str(end) if first + end < len(pairs) else None,
+    }
+
+
+class Told:
+    """Two runs and how their calls compare.  Pure."""
+
+    def __init__(
+        self, one: ComparedRun, other: ComparedRun, shared: int, ours: Sequence[Facets], theirs: Sequence[Facets]
+    ) -> None:
+        self.one, self.other = one, other
+        self._shared, self._ours, self._theirs = shared, ours, theirs
+
+    def op(self, pair: Pair) -> str:
+        """What a pair is."""
+        i, j = pair
+        if i is None or j is None:
+            return ONLY_B if i is None else ONLY_A
+        return CHANGED if self.differs(pair) else SAME
+
+    def differs(self, pair: Pair) -> list[str]:
+        """What is not the same; nothing for a call that has no other."""
+        i, j = pair
+        if i is None or j is None or i < self._shared:
+            return []
+        return differing(self._ours[i - self._shared], self._theirs[j - self._shared])
+
+    def calls(self, pair: Pair) -> tuple[ComparedCall | None, ComparedCall | None]:
+        """The calls themselves."""
+        i, j = pair
+        return None if i is None else self.one.calls[i], None if j is None else self.other.calls[j]
+
+    def pair(self, pair: Pair) -> c.CallPair:
+        """A pair as an answer."""
+        ours, theirs = self.calls(pair)
+        return {
+            "op": self.op(pair),
+            "a": ours and _call(ours),
+            "b": theirs and _call(theirs),
+            "differs": self.differs(pair),
+        }
+
+
+def _shared_calls(ours: Sequence[ComparedCall], theirs: Sequence[ComparedCall]) -> int:
+    """How many calls are the very same events, ends included."""
+    count = 0
+    for one, other in zip(ours, theirs, strict=False):
+        ends = (one.end and one.end.id, other.end and other.end.id)
+        if one.begin.id != other.begin.id or ends[0] != ends[1] or one.status != other.status:
+            break
+        count += 1
+    return count
+
+
+def _moved(place: int | None, by: int) -> int | None:
+    return None if place is None else place + by
+
+
+# --- parts of the answer ---------------------------------------------------------------------------------------------
+
+
+def _run(run: ComparedRun) -> c.ComparedRun:
+    row = run.record.row
+    return {
+        "run": row.run,
+        "name": row.name,
+        "fork_of": row.fork_of,
+        "fork_at": row.fork_at,
+        "events": row.events,
+        "calls": len(run.calls),
+    }
+
+
+def _call(call: ComparedCall) -> c.ComparedCall:
+    begin = call.begin
+    refs: dict[str, Any] = {name: ref for name, ref in call.asked().items() if ref is not None}
+    if isinstance(begin, ev.LlmCalled):
+        refs |= {"thread": begin.thread, "messages": call.new, "answer": call.outputs}
+    refs["result"] = call.result()
+    return {
+        "seq": begin.seq,
+        "ended_seq": call.end.seq if call.end else None,
+        "event": begin.id,
+        "kind": call.kind,
+        "name": call.name,
+        "actor": begin.actor,
+        "status": call.status,
+        "refs": {name: ref for name, ref in refs.items() if ref},
+    }
+
+
+def _common(one: ComparedRun, other: ComparedRun, pairs: Sequence[Pair]) -> c.CommonPart:
+    i, j = pairs[-1] if pairs else (None, None)
+    return {
+        "calls": len(pairs),
+        "a": 0 if i is None else _until(one.calls[i]),
+        "b": 0 if j is None else _until(other.calls[j]),
+        "shared": _shared_events(one.parts, other.parts),
+    }
+
+
+def _until(call: ComparedCall) -> int:
+    return call.end.seq if call.end else call.begin.seq
+
+
+def _shared_events(ours: Sequence[tuple[str, int]], theirs: Sequence[tuple[str, int]]) -> int:
+    """How many events stand in the same runs' records."""
+    shared = 0
+    for (run, upto), (other, other_upto) in zip(ours, theirs, strict=False):
+        if run != other:
+            break
+        shared = min(upto, other_upto)
+        if upto != other_upto:
+            break
+    return shared
+
+
+async def _first_difference(told: Told, pair: Pair) -> c.FirstDifference:
+    ours, theirs = told.calls(pair)
+    differs = told.differs(pair)
+    sides = [_said(call, differs) for call in (ours, theirs)]
+    record = told.one.record
+    shelf = await fetch(record.store, record.project, [ref for said in sides for refs in said.values() for ref in refs])
+    changes: list[c.ChangedText] = []
+    for what in differs if ours and theirs else dict.fromkeys(what for said in sides for what in said):
+        texts = [_text(call, what, said.get(what, ()), shelf) for call, said in zip((ours, theirs), sides, strict=True)]
+        if lines := unified(*texts):
+            changes.append({"what": what, "lines": lines})
+    return {**told.pair(pair), "changes": changes}
+
+
+def _said(call: ComparedCall | None, differs: Sequence[str]) -> dict[str, Sequence[ContentRef]]:
+    """Refs of what was asked and given, where it differs; of a call that has no other, of all."""
+    if call is None:
+        return {}
+    said: dict[str, Sequence[ContentRef]] = {name: [ref] for name, ref in call.asked().items() if ref is not None}
+    result = call.result()
+    results = [] if result is None else [result]
+    if isinstance(call.begin, ev.LlmCalled):
+        said |= {"messages": call.new, "answer": [*call.outputs, *results]}
+    else:
+        said["result"] = results
+    return {name: refs for name, refs in said.items() if name in differs} if differs else said
+
+
+def _text(call: ComparedCall | None, what: str, refs: Sequence[ContentRef], shelf: Shelf) -> list[str]:
+    match what:
+        case _ if call is None:
+            return []
+        case "status":
+            return [call.status]
+        case "model":
+            return [call.name or ""]
+        case "error":
+            return [": ".join(call.error)] if call.error else []
+        case _:
+            return [line for ref in refs for line in lines_of(ref, shelf)]
+
+
+async def _outcome(one: ComparedRun, other: ComparedRun, keys: Keys) -> c.ComparedOutcome:
+    runs = (one, other)
+    rows = [run.record.row for run in runs]
+    answers = [run.answer() for run in runs]
+    shelf = await fetch(one.record.store, one.record.project, answers)
+    figures: dict[str, c.Both] = {name: _both(*(getattr(row, name) for row in rows)) for name in _FIGURES}
+    figures["status"] = _both(*(row.status for row in rows))
+    figures["error"] = _both(*(_error(run) for run in runs))
+    told_apart = [None if ref is None else keys.get(ref) or ref for ref in answers]
+    differs = [name for name in ("status", "error") if figures[name]["a"] != figures[name]["b"]]
+    differs += ["answer"] if told_apart[0] != told_apart[1] else []
+    differs += [name for name in _FIGURES if figures[name]["a"] != figures[name]["b"]]
+    figures["answer"] = _both(*answers)
+    figures["answers"] = _both(*(shelf.parsed_message(ref) or shelf.parsed(ref) for ref in answers))
+    figures["elapsed_ms"] = _both(*(elapsed_ms(row.started_ns, row.ended_ns) for row in rows))
+    return cast(c.ComparedOutcome, {**figures, "differs": differs})
+
+
+def _error(run: ComparedRun) -> str | None:
+    ended = run.ended
+    return f"{ended.error_type}: {ended.message}" if isinstance(ended, ev.RunFailed) else None
+
+
+def _both(a: Any, b: Any) -> c.Both:
+    return {"a": a, "b": b}

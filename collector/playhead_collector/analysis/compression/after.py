@@ -1,0 +1,109 @@
+"""[analysis]: what was said in a run after a compression, and when messages had entered it before."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from playhead.model.canonical import canonical_json
+from playhead.model.event import ContextCompressed, MessageAdded, RunEvent, ToolCalled, ToolCompleted
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.compression.needed_facts import Later
+from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, Passage, passage_of, passages_of
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import Shelf
+
+# Whatever was lost will be missed soon, or not at all; and all that was said since has to be read.
+_MOST_EVENTS = 4_000
+_TOLD = (MessageAdded, ToolCalled, ToolCompleted)
+
+Call = tuple[str, bytes]
+
+
+async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Sequence[int]]:
+    """The seqs at which each message had entered the run before this one."""
+    entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
+    async for block in record.onwards(0):
+        for event in block:
+            if isinstance(event, MessageAdded) and event.message is not None and event.seq < seq:
+                entered[event.message].append(event.seq)
+        if block and block[-1].seq >= seq:
+            break
+    return entered
+
+
+def recently(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
+    """The messages that entered last, as many as are worth reading."""
+    return list(entered)[-_MOST_EVENTS:]
+
+
+async def later_events(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
+    """What the same agent was told, said and called after the compression; and up to which seq that was looked for."""
+    found: list[RunEvent] = []
+    async for block in record.onwards(since.seq):
+        for event in block:
+            if isinstance(event, _TOLD) and event.actor == since.actor:
+                found.append(event)
+                if len(found) == _MOST_EVENTS:
+                    return found, event.seq
+    return found, record.last
+
+
+def later_refs(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
+    """The contents that have to be read to know what was said."""
+    for event in events:
+        match event:
+            case MessageAdded():
+                yield event.message
+            case ToolCalled():
+                yield event.arguments
+            case ToolCompleted():
+                yield event.result
+            case _:
+                pass
+
+
+def calls_in(messages: Iterable[Message | None]) -> set[Call]:
+    """The tool calls that messages ask for, by name and arguments."""
+    parts = (part for message in messages if message for part in message["parts"])
+    return {_call(part.get("name"), part.get("arguments")) for part in parts if part.get("type") == "tool_call"}
+
+
+def told_later(events: Iterable[RunEvent], shelf: Shelf, made: set[Call], known: set[ContentRef]) -> Iterator[Later]:
+    """What was said, in order.  `made`: calls from before; `known`: messages that the compression itself brought."""
+    for event in events:
+        match event:
+            case MessageAdded() if event.message is not None and event.message not in known:
+                message = shelf.parsed_message(event.message)
+                if message is not None:
+                    yield from _said(event.seq, event.message, message, made)
+            case ToolCalled() if event.arguments is not None:
+                value = shelf.parsed(event.arguments)
+                passage = passage_of(event.arguments, 0, ASSISTANT, value)
+                again = _call(event.name, value) in made
+                yield Later(event.seq, passage, event.name, event.call_id or event.span, again)
+            case ToolCompleted() if event.result is not None:
+                passage = passage_of(event.result, 0, RESULT, shelf.parsed(event.result))
+                yield Later(event.seq, passage, call=event.call_id or event.span)
+            case _:
+                pass
+
+
+def asked_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str | None, Passage]]:
+    """The tool calls that a message asks for: name, id, and arguments as a text."""
+    for number, part in enumerate(message["parts"]):
+        if part.get("type") == "tool_call":
+            passage = passage_of(ref, number, ASSISTANT, part.get("arguments") or {})
+            yield str(part.get("name")), part.get("id"), passage
+
+
+def _said(seq: int, ref: ContentRef, message: Message, made: set[Call]) -> Iterator[Later]:
+    for passage in passages_of(ref, message):
+        part = message["parts"][passage.part]
+        yield Later(seq, passage, call=part.get("id") if passage.source == RESULT else None)
+    for name, call, passage in asked_passages(ref, message):
+        arguments = message["parts"][passage.part].get("arguments")
+        yield Later(seq, passage, name, call, _call(name, arguments) in made)
+
+
+def _call(name: object, arguments: object) -> Call:
+    return str(name), canonical_json(arguments)

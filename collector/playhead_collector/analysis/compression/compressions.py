@@ -1,0 +1,139 @@
+"""What did compressions of the context drop, and was it needed later?
+
+`list_compressions` counts; `audit_compression` reads what was said before, after and from then on.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from playhead.model.event import ContextCompressed, LlmCalled
+from playhead.model.ref import ContentRef
+from playhead.wire.answers import Page
+from playhead.wire.answers.compression import Compression, CompressionAudit, TokensSaved
+from playhead_collector.analysis.compression.after import entered_before, later_events, later_refs, recently
+from playhead_collector.analysis.compression.audit import Evidence, audit
+from playhead_collector.analysis.compression.outcome import DROPPED, KEPT, SUMMARISED, Account, account_of
+from playhead_collector.errors import ContentMissing, Refused
+from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import Shelf, fetch, messages_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    event: ContextCompressed
+    call: LlmCalled | None
+
+
+async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
+    """Compressions behind seq `after`, in order."""
+    found = await _find(record, after, limit)
+    threads: dict[ContentRef, Sequence[ContentRef]] = {}
+    items: list[Compression] = []
+    for each in found[:limit]:
+        account = await _account(record, each.event, threads)
+        items.append(compression(each.event, each.call, account, _reported(each.event)))
+    return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(found) > limit else None}
+
+
+async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
+    """The compression at `at`, message by message and fact by fact.  Raises Refused."""
+    seq = await seq_at(record, at)
+    found = await _find(record, seq - 1, 1)
+    if not found or found[0].event.seq != seq:
+        message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
+        raise Refused(404, "no_such_compression", message)
+    event, call = found[0].event, found[0].call
+    account = await _account(record, event, {})
+    entered = await entered_before(record, event.seq)
+    events, searched_to = await later_events(record, event)
+    system = call.system if call else None
+    threads = (*account.change.before, *account.change.after)
+    wanted = (*recently(entered), *threads, event.summary, system, *later_refs(events))
+    shelf = await fetch(record.store, record.project, wanted)
+    head = compression(event, call, account, _tokens(event, account, shelf))
+    evidence = Evidence(event, account, shelf, entered, events, searched_to, system)
+    return await asyncio.to_thread(audit, head, evidence)
+
+
+def compression(event: ContextCompressed, call: LlmCalled | None, account: Account, tokens: TokensSaved) -> Compression:
+    """A compression as an answer."""
+    refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
+    return {
+        "run": event.run,
+        "seq": event.seq,
+        "event": event.id,
+        "time": rfc3339(event.time_ns),
+        "actor": event.actor,
+        "origin": event.origin,
+        "strategy": event.strategy,
+        "call": call and call.seq,
+        "messages": {
+            "before": len(account.change.before),
+            "after": len(account.change.after),
+            "kept": account.count(KEPT),
+            "summarised": account.count(SUMMARISED),
+            "dropped": account.count(DROPPED),
+        },
+        "tokens": tokens,
+        "refs": {name: ref for name, ref in refs.items() if ref is not None},
+    }
+
+
+async def _find(record: RunRecord, after: int, limit: int) -> list[_Found]:
+    """Up to limit + 1 compressions behind `after`, each with the first call that saw its outcome."""
+    waiting: list[ContextCompressed] = []
+    calls: dict[str, LlmCalled] = {}
+    async for block in record.onwards(after):
+        for event in block:
+            if isinstance(event, ContextCompressed) and len(waiting) <= limit:
+                waiting.append(event)
+            elif isinstance(event, LlmCalled):
+                calls |= {each.id: event for each in waiting if each.id not in calls and _is_first(event, each)}
+        if len(waiting) > limit and all(each.id in calls for each in waiting[:limit]):
+            break
+    return [_Found(event, calls.get(event.id)) for event in waiting]
+
+
+def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
+    return call.span == event.span or (event.origin == "declared" and call.actor == event.actor)
+
+
+async def _account(
+    record: RunRecord, event: ContextCompressed, known: dict[ContentRef, Sequence[ContentRef]]
+) -> Account:
+    for thread in (event.before, event.after):
+        if thread is not None and thread not in known:
+            try:
+                known[thread] = await messages_of(record.store, record.project, thread)
+            except ContentMissing:
+                known[thread] = []
+    before = known[event.before] if event.before else ()
+    return account_of(event, before, known[event.after] if event.after else ())
+
+
+def _reported(event: ContextCompressed) -> TokensSaved:
+    before, after = event.tokens_before, event.tokens_after
+    saved = None if before is None or after is None else before - after
+    return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
+
+
+def _tokens(event: ContextCompressed, account: Account, shelf: Shelf) -> TokensSaved:
+    """As reported, else estimated from what was said."""
+    reported = _reported(event)
+    if reported["saved"] is not None:
+        return reported
+    # The call before was not given its own answer.
+    sides = (account.change.before[: account.asked], account.change.after)
+    before, after = (estimate_all(shelf.parsed_message(ref) for ref in side) for side in sides)
+    factor = 1.0
+    if event.tokens_before is not None and before:
+        factor = event.tokens_before / before
+    elif event.tokens_after is not None and after:
+        factor = event.tokens_after / after
+    numbers = round(before * factor), round(after * factor)
+    basis = ESTIMATED if event.tokens_before is None and event.tokens_after is None else CALIBRATED
+    return {"before": numbers[0], "after": numbers[1], "saved": numbers[0] - numbers[1], "basis": basis}

@@ -1,0 +1,265 @@
+"""[analysis]: the facts in a text: what a summary may lose and somebody may need.  Pure.
+
+A fact is something that cannot be said in other words: an identifier, a number, a date, a name, a path, a URL, a quoted
+text, a name of code.  `norm` is equal for equal facts however they are written (`$1,250.00` and `1250`, `May 3rd` and
+`2026-05-03` as far as each says), and `label` is what the text calls it (`order_id`, `account`).
+"""
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from playhead_collector.analysis.texts.words import MONTHS, Mention, dates_in, fold, name_words, numbers_in, words_in
+
+IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE = (
+    *("identifier", "number", "date", "name"), *("path", "url", "quoted", "code")
+)  # fmt: skip
+KINDS = (IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE)
+
+_URL = re.compile(r"\bhttps?://[^\s\"'<>`)\]}\\]{1,2000}[^\s\"'<>`)\]}\\.,;:!?]")
+_EMAIL = re.compile(r"\b[\w.+-]{1,64}+@[\w-]{1,64}+(?:\.[\w-]{1,64}){1,8}\b")
+_PATH = re.compile(
+    r"(?<![\w/.:])(?:~|\.{1,2})?(?:/[\w.@+-]{0,254}[\w@+-]){2,32}/?|(?<![\w/.:])[A-Za-z]:\\[\w\\.@+ -]{0,500}\w"
+    r"|(?<![\w/.@-])[\w@-][\w.@-]{0,254}+(?:/[\w.@-]{1,255}){0,32}/[\w@-][\w.@-]{0,254}\.[A-Za-z]\w{0,4}\b"
+)
+_BACKTICKED = re.compile(r"`([^`\n]{2,80})`")
+_PROSE_QUOTED = re.compile(r"(?<!\w)(?:\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|«([^»\n]{2,80})»|'([^'\n]{3,80})'(?!\w))")
+# A string that is never closed goes to the end of the text: reading it again from each quote in it would take for ever.
+_JSON_STRING = re.compile(r'"(?P<inner>(?:[^"\\]++|\\.)*+)(?:(?P<closed>")|\\?\Z)', re.DOTALL)
+_COLON = re.compile(r"\s{0,64}+:")
+_MIXED = re.compile(
+    r"(?<![\w.-])#?(?=[\w-]{0,255}\d)(?=[\w-]{0,255}[A-Za-z])[A-Za-z0-9][\w-]{0,254}[A-Za-z0-9](?![\w-])"
+)
+_LONG_NUMBER = re.compile(r"(?<![\w.,-])#?\d{6,64}+(?![\w-])(?![.,]\d)")
+_WITH_UNIT = re.compile(r"\d{1,20}+[A-Za-z]{1,3}|\d{1,20}+(?:st|nd|rd|th)|\d[\w-]{0,80}-[A-Za-z]{1,40}", re.IGNORECASE)
+_CODE = re.compile(
+    r"\b[A-Za-z]\w{0,63}+(?:\.\w{1,64}+){0,8}+\(\)|\b[A-Za-z]{1,64}+(?:_[A-Za-z0-9]{1,64}){1,16}\b"
+    r"|\b[a-z]{1,64}+(?:[A-Z][a-z0-9]{1,64}){1,16}\b|\b(?:[A-Z][a-z0-9]{1,64}){2,16}\b"
+)
+_CAPITALISED = re.compile(
+    r"\b[A-Z][\w'\u2019]{0,48}[a-z\d]\b(?:[ -](?:(?:of|de|van|von|da|la) )?[A-Z][\w'\u2019]{0,48}\w\b){0,12}"
+    r"|\b[A-Z]{2,6}\b"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s{0,8}|\d\.\s{1,8})$")
+_SENTENCE_END = re.compile(r"[.!?\n]")
+# Words that begin with a capital without being a name.
+_NO_NAMES = {
+    "i", "im", "ill", "ive", "the", "a", "an", "this", "that", "these", "those", "it", "its", "you", "your", "we",
+    "our", "my", "he", "she", "they", "there", "here", "if", "in", "on", "at", "for", "to", "from", "and", "or", "but",
+    "so", "no", "not", "yes", "ok", "okay", "sure", "please", "thanks", "thank", "hello", "hi", "hey", "dear", "sorry",
+    "what", "when", "where", "who", "why", "how", "which", "is", "are", "was", "were", "do", "does", "did", "can",
+    "could", "will", "would", "should", "may", "let", "lets", "also", "as", "after", "before", "now", "then", "note",
+    "json", "api", "id", "ids", "url", "am", "pm", "usd", "eur", "gbp", "http", "https", "true", "false", "null",
+    "none", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *MONTHS,
+}  # fmt: skip
+# What stands between the word that a fact is called by and the fact.
+_NO_LABELS = {
+    "is", "are", "was", "were", "be", "the", "a", "an", "my", "your", "our", "their", "of", "for", "to", "at", "on",
+    "in", "and", "or", "with", "by", "it", "its", "s", "that", "this", "as", "from", "no", "nr", "number", "id",
+    "please",
+}  # fmt: skip
+_LABEL = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
+_BEFORE = 48
+# Of the places of a fact's rarest word so many are compared: a text may repeat that word as often as it likes.
+_MOST_PLACES = 4_096
+_LEAST_NUMBER = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact and its place in a text."""
+
+    kind: str
+    text: str
+    norm: str
+    start: int
+    end: int
+    label: str = ""
+
+
+@dataclass(slots=True)
+class Stock:
+    """All that some texts say, so that it can be asked whether a fact is among it."""
+
+    row: list[str] = field(default_factory=list[str])
+    """All words, one after the other; an empty one between two texts."""
+    places: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
+    """Where each word stands in `row`."""
+    numbers: set[str] = field(default_factory=set[str])
+    years: dict[tuple[int | None, int], set[int | None]] = field(
+        default_factory=dict[tuple[int | None, int], set[int | None]]
+    )
+    """The years that each month and day was said with; None: without one."""
+
+    def add(self, text: str) -> None:
+        """One more text."""
+        for word, _, _ in words_in(text):
+            self.places.setdefault(word, array("I")).append(len(self.row))
+            self.row.append(word)
+        self.row.append("")
+        self.numbers.update(plain for plain, _, _ in numbers_in(text))
+        for date in dates_in(text):
+            if date.month:
+                self.years.setdefault((date.month, date.day), set()).add(date.year)
+
+    def has(self, fact: Fact) -> bool:
+        """Whether it is said there, in whatever form."""
+        if fact.kind == NUMBER and fact.norm in self.numbers:
+            return True
+        if fact.kind == DATE:
+            month, day, year = (int(part) if part != "?" else None for part in fact.norm.split("/"))
+            years = self.years.get((month, day or 0), set[int | None]())
+            return bool(years) and (year is None or None in years or year in years)
+        words = [word for word, _, _ in words_in(fact.text)]
+        if not words or any(word not in self.places for word in words):
+            return False
+        rarest = min(range(len(words)), key=lambda place: len(self.places[words[place]]))
+        firsts = (place - rarest for place in self.places[words[rarest]][:_MOST_PLACES])
+        return any(first >= 0 and self.row[first : first + len(words)] == words for first in firsts)
+
+
+def facts_in(text: str) -> list[Fact]:
+    """The facts of a text in order; what is part of a larger one is not listed again."""
+    keys: list[tuple[int, str]] = []
+    bare = text
+    if text.lstrip()[:1] in ("{", "["):
+        strings = list(_strings(text))
+        keys = [(end, name) for _, end, name in strings if name is not None]
+        bare = _blanked(text, ((start, end) for start, end, name in strings if name is not None))
+    finding = _Finding(bare)
+    for kind, places in _finders(bare, in_json=bool(keys)):
+        finding.take(kind, places)
+    found = sorted(finding.facts, key=lambda fact: fact.start)
+    return [_labelled(fact, bare, keys) for fact in found]
+
+
+def label_words(label: str) -> set[str]:
+    """What labels are compared by: two that share one call the same thing, as `order` and `orderId`; none for none."""
+    return set(name_words(label)) - _NO_LABELS or ({label} if label else set[str]())
+
+
+class _Finding:
+    """Collects facts, the surest kinds first; a place that is taken is not given again."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.facts: list[Fact] = []
+        self._taken = bytearray(len(text))
+
+    def take(self, kind: str, places: Iterable[tuple[int, int, str]]) -> None:
+        for start, end, norm in places:
+            if start < end and not any(self._taken[start:end]):
+                self._taken[start:end] = b"\1" * (end - start)
+                self.facts.append(Fact(kind, self.text[start:end], norm, start, end))
+
+
+_Places = Iterator[tuple[int, int, str]]
+
+
+def _finders(text: str, *, in_json: bool) -> Iterator[tuple[str, _Places]]:
+    yield URL, _matches(_URL, text)
+    yield IDENTIFIER, _matches(_EMAIL, text)
+    yield PATH, _matches(_PATH, text)
+    yield DATE, ((date.start, date.end, _date_norm(date)) for date in dates_in(text) if date.month)
+    yield IDENTIFIER, _matches(_MIXED, text, _is_identifier)
+    yield IDENTIFIER, _matches(_LONG_NUMBER, text)
+    yield CODE, _matches(_BACKTICKED, text)
+    yield CODE, _matches(_CODE, text)
+    yield NUMBER, _numbers(text)
+    if in_json:
+        yield NAME, _names(text)
+        yield QUOTED, _quoted_in_json(text)
+    else:
+        yield QUOTED, _matches(_PROSE_QUOTED, text, lambda value: _letters(value) >= 2)
+        yield NAME, _names(text)
+
+
+def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = lambda _: True) -> _Places:
+    for found in pattern.finditer(text):
+        group = next((number for number in range(1, pattern.groups + 1) if found[number] is not None), 0)
+        start, end = found.span(group)
+        if text[start] == "#":
+            start += 1
+        if fits(text[start:end]):
+            yield start, end, _spelled(text[start:end])
+
+
+def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
+    """The strings of a JSON text, cut or not: for a key, up to behind its colon, and the key."""
+    for found in _JSON_STRING.finditer(text):
+        colon = _COLON.match(text, found.end()) if found["closed"] else None
+        if colon is not None:
+            yield found.start(), colon.end(), found["inner"]
+        elif found["closed"]:
+            yield found.start(), found.end(), None
+
+
+def _blanked(text: str, places: Iterable[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in places:
+        pieces += (text[at:start], " " * (end - start))
+        at = end
+    return "".join((*pieces, text[at:]))
+
+
+def _quoted_in_json(text: str) -> _Places:
+    for start, end, _ in _strings(text):
+        value = text[start + 1 : end - 1]
+        if 3 <= len(value) <= 40 and _letters(value) >= 3:
+            yield start + 1, end - 1, _spelled(value)
+
+
+def _numbers(text: str) -> _Places:
+    for plain, start, end in numbers_in(text):
+        if "." in plain or abs(int(plain)) >= _LEAST_NUMBER or text[max(0, start - 1) : start] in ("$", "€", "£", "#"):
+            yield start, end, plain
+
+
+def _names(text: str) -> _Places:
+    for found in _CAPITALISED.finditer(text):
+        start, end = found.span()
+        words = list(words_in(found[0]))
+        # `Hello Maria` names Maria.
+        while words and (words[0][0] in _NO_NAMES or len(words[0][0]) == 1):
+            words.pop(0)
+        if not words:
+            continue
+        before = text[max(0, start - 8) : start]
+        alone = len(words) == 1 and words[0][1] == 0 and _SENTENCE_START.search(before) is not None
+        if alone and not found[0].isupper():
+            continue  # any word begins with a capital there
+        yield start + words[0][1], end, " ".join(word for word, _, _ in words)
+
+
+def _labelled(fact: Fact, text: str, keys: Sequence[tuple[int, str]]) -> Fact:
+    """With what it is called: the key that it stands under, else the last word before it that says something."""
+    at = bisect_right(keys, (fact.start, "\U0010ffff")) - 1
+    if at >= 0:
+        label = keys[at][1]
+    else:
+        before = _SENTENCE_END.split(text[max(0, fact.start - _BEFORE) : fact.start])[-1]
+        words = [word for word in map(fold, _LABEL.findall(before)) if word not in _NO_LABELS]
+        label = words[-1] if words else ""
+    return Fact(fact.kind, fact.text, fact.norm, fact.start, fact.end, label)
+
+
+def _date_norm(date: Mention) -> str:
+    return f"{date.month}/{date.day}/{date.year or '?'}"
+
+
+def _is_identifier(word: str) -> bool:
+    if _WITH_UNIT.fullmatch(word):
+        return False
+    return len(word) >= 4 or (len(word) == 3 and word[0].isupper())
+
+
+def _letters(text: str) -> int:
+    return sum(character.isalpha() for character in text)
+
+
+def _spelled(text: str) -> str:
+    """The words of a text, so that `HAT-001`, `hat 001` and `HAT001` are one."""
+    return " ".join(word for word, _, _ in words_in(text))

@@ -1,0 +1,22 @@
+"""What an operator configures that answers depend on."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from playhead_collector.analysis.reasoning.explanation import Explainer
+from playhead_collector.analysis.reasoning.reasoning import TAG
+from playhead_collector.analysis.texts.limits import LONGEST_TEXT
+from playhead_collector.read.prices import Prices, shipped
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """Prices, the tag in which models write down reasoning, the model that explains, and how many characters of a text
+    an analysis reads; `clock` gives ns since 1970."""
+
+    prices: Prices = field(default_factory=shipped)
+    reasoning_tag: str = TAG
+    explainer: Explainer | None = None
+    longest_text: int = LONGEST_TEXT
+    clock: Callable[[], int] = time.time_ns

@@ -1,0 +1,249 @@
+"""Where did the agent choose, what did it choose, and what else was open?
+
+| kind | stands at |
+|---|---|
+| tool_selection, answer | the end of a model call that asked for tools, or that only said something |
+| tool_arguments | the start of a tool call that a model asked for |
+| handoff, branch, approval | the event that tells of it |
+| stop | the end of the run, for the model call that it ended with |
+"""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.canonical import canonical_json
+from playhead.wire.answers import Page
+from playhead.wire.answers.provenance import Attribution, Decision, DecisionDetail, ElsewhereChoice, Option
+from playhead_collector.analysis.decisions.same_context import Choice, choices_elsewhere, chosen_in
+from playhead_collector.analysis.provenance.attribution import attributions
+from playhead_collector.analysis.provenance.attributions import attribution_answer
+from playhead_collector.analysis.provenance.small_values import alternatives
+from playhead_collector.analysis.texts.passages import quote
+from playhead_collector.analysis.transcript.arguments import Asked, Definition, scalars
+from playhead_collector.analysis.transcript.loading import read_page, read_turns
+from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns
+from playhead_collector.errors import Refused
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+from playhead_collector.read.times import rfc3339
+
+SELECTION, ARGUMENTS, ANSWER, STOP = "tool_selection", "tool_arguments", "answer", "stop"
+HANDOFF, BRANCH, APPROVAL = "handoff", "branch", "approval"
+
+# Events of one call; all others (a run's, an agent's, notes) may be part of a decision at any distance.
+_OF_CALLS = (
+    ev.LlmCalled,
+    ev.LlmCompleted,
+    ev.LlmFailed,
+    ev.MessageAdded,
+    ev.ToolCalled,
+    ev.ToolCompleted,
+    ev.ToolFailed,
+)
+_CALLS_BESIDE = 64
+
+
+async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
+    """Decisions behind seq `after`, in order."""
+    # Each end of a model call is a decision, so that so many are enough.
+    story = await read_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
+    found = await asyncio.to_thread(lambda: [each for each, _ in decisions(story) if each["seq"] > after])
+    more = len(found) > limit
+    return {"items": found[:limit], "next_cursor": str(found[limit - 1]["seq"]) if more else None}
+
+
+async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
+    """The decision that this event is, or that it is part of, with all that bears on it.  Raises Refused."""
+    seq = await seq_at(record, at)
+    event = await record.event(seq)
+    if isinstance(event, _OF_CALLS):
+        # What it is part of ends with the next end of a model call or the next, but for calls that run side by side.
+        story = await read_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
+    else:
+        story = await read_turns(record)
+    decision, turn = await asyncio.to_thread(_decision_at, story, seq)
+    elsewhere = await choices_elsewhere(record, turn.begin) if turn else []
+    why = await asyncio.to_thread(_attributions, story, decision)
+    begin = turn.begin if turn else None
+    return {
+        **decision,
+        "run": story.run,
+        "context": {
+            "call": begin and begin.seq,
+            "thread": begin and begin.thread,
+            "messages": begin and begin.messages,
+            "new": [event.seq for event in turn.new] if turn else [],
+        },
+        "reasoning": story.reasoning(turn) or None,
+        "options": options_of(story, decision, turn),
+        "elsewhere": _elsewhere(elsewhere, turn, story),
+        "attributions": why,
+    }
+
+
+def decisions(story: Turns) -> Iterator[tuple[Decision, Turn | None]]:
+    """All decisions of a run in order, each with the model call that it was made in.  Pure."""
+    turns = {turn.end.seq: turn for turn in story.turns if isinstance(turn.end, ev.LlmCompleted)}
+    tools = {tool.begin.seq: tool for tool in story.tools}
+    last: Turn | None = None
+    for event in story.events:
+        if (turn := turns.get(event.seq)) is not None:
+            last = turn
+            kind = SELECTION if turn.requests else ANSWER
+            yield _decision(event, kind, turn, _chosen(story, turn), turn.said if turn.requests else None), turn
+        elif (tool := tools.get(event.seq)) is not None and tool.request is not None:
+            yield _decision(event, ARGUMENTS, tool.turn, _called(tool), tool.request.turn.said), tool.turn
+        else:
+            told = _told(story, event, last)
+            if told is not None:
+                yield told, last if told["call"] is not None else None
+
+
+def options_of(story: Turns, decision: Decision, turn: Turn | None) -> list[Option]:
+    """What could have been chosen.  Pure."""
+    thoughts = "\n".join(filter(None, (story.reasoning(turn), turn.said if turn else "")))
+    match decision["kind"]:
+        case "branch":
+            return _noted(story, decision)
+        case "approval":
+            approved = bool(decision["chosen"].get("approved"))
+            answers = (("approve", approved), ("deny", not approved))
+            return [_option(name, None, "approval", chosen, "") for name, chosen in answers]
+        case "tool_arguments":
+            tool = next(tool for tool in story.tools if tool.begin.seq == decision["seq"])
+            return [*_enums(story, tool), *_others(tool, thoughts)]
+        case "handoff":
+            return []
+        case _:
+            chosen = {request.name for request in turn.requests} if turn else set[str]()
+            offered = story.definitions(turn)
+            unlisted = [Definition(name, "", {}, {}) for name in chosen if name not in offered]
+            return [
+                _option(each.name, each.description or None, "tool_definition", each.name in chosen, thoughts)
+                for each in (*offered.values(), *unlisted)
+            ]
+
+
+def _decision(event: ev.RunEvent, kind: str, turn: Turn | None, chosen: Any, reason: str | None) -> Decision:
+    return {
+        "seq": event.seq,
+        "event": event.id,
+        "kind": kind,
+        "time": rfc3339(event.time_ns),
+        "actor": event.actor,
+        "call": turn.begin.seq if turn else None,
+        "chosen": chosen,
+        "reason": reason or None,
+    }
+
+
+def _told(story: Turns, event: ev.RunEvent, last: Turn | None) -> Decision | None:
+    """Decisions that an event tells of by itself."""
+    match event:
+        case ev.AgentHandoff(to=to, reason=ref):
+            reason = story.shelf.parsed(ref)
+            return _decision(event, HANDOFF, last, {"to": to}, None if reason is None else str(reason))
+        case ev.OrchestrationDecision():
+            noted = _annotation(story, event)
+            if "decision" not in noted:
+                return None  # a note, or a plan
+            return _decision(event, BRANCH, last, noted["decision"], noted.get("reason"))
+        case ev.ApprovalReceived(approval=approval, approved=approved, by=by):
+            chosen = {"approval": approval, "approved": approved, "by": by}
+            return _decision(event, APPROVAL, None, chosen, None)
+        case ev.RunCompleted(outcome=outcome) if last is not None and not last.requests:
+            return _decision(event, STOP, last, {"outcome": outcome or "completed"}, None)
+        case _:
+            return None
+
+
+def _decision_at(story: Turns, seq: int) -> tuple[Decision, Turn | None]:
+    """The decision at this seq, else the one made in the call that the event is part of."""
+    event = story.event(seq)
+    part_of: tuple[Decision, Turn | None] | None = None
+    for decision, turn in decisions(story):
+        if decision["seq"] == seq:
+            return decision, turn
+        if event.span is not None and story.event(decision["seq"]).span == event.span:
+            part_of = part_of or (decision, turn)
+    if part_of is None:
+        raise Refused(
+            404, "no_such_decision", f"event {seq} of run {story.run} is part of no decision: see its decisions"
+        )
+    return part_of
+
+
+def _chosen(story: Turns, turn: Turn) -> Any:
+    if not turn.outputs and isinstance(turn.end, ev.LlmCompleted) and turn.end.output is not None:
+        return {"tools": [], "text": story.shelf.parsed(turn.end.output)}
+    return chosen_in(message for event in turn.outputs if (message := story.message(event.message)))
+
+
+def _called(tool: ToolRun) -> dict[str, Any]:
+    return {"name": tool.begin.name, "arguments": tool.arguments}
+
+
+def _annotation(story: Turns, event: ev.OrchestrationDecision) -> dict[str, Any]:
+    noted = story.shelf.parsed(event.annotation)
+    return {str(key): value for key, value in noted.items()} if isinstance(noted, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _noted(story: Turns, decision: Decision) -> list[Option]:
+    event = story.event(decision["seq"])
+    noted = _annotation(story, event) if isinstance(event, ev.OrchestrationDecision) else {}
+    others: Any = noted.get("alternatives")
+    named = [str(other) for other in others] if isinstance(others, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    chosen = str(noted.get("decision"))
+    return [_option(name, None, "annotation", name == chosen, "") for name in dict.fromkeys((chosen, *named))]
+
+
+def _enums(story: Turns, tool: ToolRun) -> Iterator[Option]:
+    """Values that the tool's definition allows, for arguments that are one of a list."""
+    definition = story.definitions(tool.turn).get(tool.begin.name)
+    asked = Asked(tool.begin.name, tool.arguments, {}, definition)
+    for path, value in scalars(tool.arguments):
+        for other in alternatives(asked, path):
+            yield _option(f"{path} = {other}", None, "enum", other == value, "")
+
+
+def _others(tool: ToolRun, thoughts: str) -> Iterator[Option]:
+    """Other calls that the same response asked for."""
+    for request in tool.request.turn.requests if tool.request else ():
+        if request is not tool.request:
+            call = f"{request.name}({canonical_json(request.arguments).decode('utf-8', 'replace')})"
+            yield _option(call, None, "same_response", True, thoughts)
+
+
+def _option(name: str, description: str | None, origin: str, chosen: bool, thoughts: str) -> Option:
+    place = thoughts.find(name) if name else -1
+    considered = quote(thoughts, place, place + len(name)) if place >= 0 else None
+    return {
+        "name": name, "description": description, "origin": origin, "chosen": chosen, "considered": considered
+    }  # fmt: skip
+
+
+def _elsewhere(choices: list[Choice], turn: Turn | None, story: Turns) -> list[ElsewhereChoice]:
+    here = canonical_json(_chosen(story, turn)) if turn else b""
+    return [
+        {
+            "chosen": choice.chosen,
+            "same": canonical_json(choice.chosen) == here,
+            "calls": [{"run": call.run, "seq": call.seq, "ended_seq": call.ended_seq} for call in choice.calls],
+        }
+        for choice in choices
+    ]
+
+
+def _attributions(story: Turns, decision: Decision) -> list[Attribution]:
+    """Of the tool calls that the decision is about."""
+    if decision["kind"] not in (SELECTION, ARGUMENTS):
+        return []
+    about = [
+        tool
+        for tool in story.tools
+        if tool.begin.seq == decision["seq"]
+        or (tool.request and tool.request.turn.end and tool.request.turn.end.seq == decision["seq"])
+    ]
+    return [attribution_answer(story, each) for each in attributions(story, about)]

@@ -1,0 +1,99 @@
+"""What was chosen elsewhere in exactly this context?
+
+Two model calls had the same context when their threads have the same ref, in whatever runs.  What they answered is
+compared as it stands, call ids apart.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.canonical import canonical_json
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import Shelf, fetch
+
+# Runs that share a context are trials of one task, or continue one another: many more would say no more.
+_MOST_CALLS = 100
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A model call with the same context, and the messages that it answered with."""
+
+    run: str
+    seq: int
+    ended_seq: int | None
+    outputs: Sequence[ContentRef]
+
+
+@dataclass(slots=True)
+class Choice:
+    """One answer, and who gave it."""
+
+    chosen: Any
+    calls: list[Sibling] = field(default_factory=list[Sibling])
+
+
+async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choice]:
+    """The different answers to this call's context, in other calls; the most frequent first."""
+    if begin.thread is None:
+        return []
+    found = await record.store.calls_with_thread(record.project, begin.thread, limit=_MOST_CALLS + 1)
+    siblings = [
+        sibling
+        for run, seq in found
+        if (run, seq) != (begin.run, begin.seq) and (sibling := await _sibling(record, run, seq, begin.thread))
+    ][:_MOST_CALLS]
+    shelf = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
+    return grouped(siblings, shelf)
+
+
+def grouped(siblings: Iterable[Sibling], shelf: Shelf) -> list[Choice]:
+    """The answers, each once.  Pure."""
+    choices: dict[bytes, Choice] = {}
+    for sibling in siblings:
+        chosen = chosen_in(message for ref in sibling.outputs if (message := shelf.parsed_message(ref)))
+        choices.setdefault(canonical_json(chosen), Choice(chosen)).calls.append(sibling)
+    return sorted(choices.values(), key=lambda choice: -len(choice.calls))
+
+
+def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
+    """What a model answered: the tools that it asked for, and its text; without ids, which differ from call to call."""
+    calls: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for part in (part for message in messages for part in message["parts"]):
+        if part.get("type") == "tool_call":
+            calls.append({"name": part.get("name"), "arguments": part.get("arguments")})
+        elif part.get("type") == "text" and part.get("content"):
+            texts.append(str(part["content"]))
+    return {"tools": calls, "text": "\n".join(texts) or None}
+
+
+async def _sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
+    """The call at this seq with its answer; None when its thread is another, or it has not answered."""
+    after = seq - 1
+    begin: ev.LlmCalled | None = None
+    outputs: list[ContentRef] = []
+    ended: int | None = None
+    while events := await record.store.events(record.project, run, after=after, limit=_AT_ONCE):
+        for event in events:
+            if begin is None:
+                if not isinstance(event, ev.LlmCalled) or event.thread != thread:
+                    return None
+                begin = event
+            elif event.span == begin.span:
+                outputs += _output(event)
+                ended = event.seq if isinstance(event, ev.LlmCompleted | ev.LlmFailed) else ended
+            elif ended is not None:
+                return Sibling(run, seq, ended, outputs)
+        after = events[-1].seq
+    return Sibling(run, seq, ended, outputs) if begin is not None and ended is not None else None
+
+
+def _output(event: ev.RunEvent) -> Iterator[ContentRef]:
+    if isinstance(event, ev.MessageAdded) and event.source == "output" and event.message is not None:
+        yield event.message

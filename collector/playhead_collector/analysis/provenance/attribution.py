@@ -1,0 +1,348 @@
+"""Why was a tool called?
+
+The main evidence is provenance: where the values in its arguments are from.  With what the model had just been told,
+these rules decide, in this order; the first that holds answers:
+
+| kind | when |
+|---|---|
+| error_recovery | the model had just been told of an error, and by no user of anything else |
+| plan_step | a plan that was written down before speaks of this tool, or of values in this call |
+| agent_initiative | every value is the model's own wording, and the user's last words speak of no such thing |
+| user_request | a user had just spoken |
+| follow_up | a value is from the results that the model had just been given |
+| user_request | values are from a user's words, and none are from results |
+| follow_up | values are from earlier results |
+| agent_message | values are from what another agent said: its plan, its instruction, what it handed over |
+| agent_initiative | values are from the agent's own earlier words |
+| follow_up | the call whose result was just given had some of the same arguments |
+| agent_initiative | the model said, or thought, why |
+| agent_message | another agent had just spoken |
+| unknown | nothing of this holds |
+
+Pure.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.provenance.contexts import Contexts
+from playhead_collector.analysis.provenance.value_search import Origin, trace
+from playhead_collector.analysis.texts.passages import (
+    ASSISTANT,
+    RESULT,
+    USER,
+    ContextIndex,
+    Hit,
+    Passage,
+    Visible,
+    passages_of,
+    quote,
+)
+from playhead_collector.analysis.texts.words import alike, name_words, words_in
+from playhead_collector.analysis.transcript.arguments import Asked, scalars
+from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns, failure_in
+
+USER_REQUEST, FOLLOW_UP, ERROR_RECOVERY = "user_request", "follow_up", "error_recovery"
+PLAN_STEP, AGENT_MESSAGE, INITIATIVE, UNKNOWN = "plan_step", "agent_message", "agent_initiative", "unknown"
+_MOST_EVIDENCE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Something that speaks for an answer: `what` is message, result, error, plan or reasoning."""
+
+    what: str
+    seq: int | None
+    content: ContentRef | None
+    quote: str
+    part: int = 0
+    offset: int = 0
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """Why a tool was called, what speaks for that, and where its arguments are from."""
+
+    tool: ToolRun
+    kind: str
+    confidence: float
+    reason: str
+    evidence: Sequence[Evidence]
+    origins: Sequence[Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What was new to the model when it chose: passages, and the message that each is in."""
+
+    passages: Sequence[tuple[ev.MessageAdded, Passage]]
+    of_agents: frozenset[ContentRef]
+    """Messages that say in a user's role what another agent had said."""
+
+    def of(self, source: str) -> list[tuple[ev.MessageAdded, Passage]]:
+        """Those of a source; what another agent said is an agent's, in whichever role it is told."""
+        return [each for each in self.passages if self._source(each[1]) == source]
+
+    def _source(self, passage: Passage) -> str:
+        return ASSISTANT if passage.source == USER and passage.content in self.of_agents else passage.source
+
+
+def attributions(story: Turns, tools: Iterable[ToolRun]) -> Iterator[Attributed]:
+    """These tool calls of a run, in its order.  The run is read once, whatever the number of calls."""
+    contexts = Contexts(story)
+    for tool in tools:
+        visible = contexts.at(tool)
+        yield attribute(story, contexts.index, tool, asked_by(story, tool, visible))
+
+
+def asked_by(story: Turns, tool: ToolRun, visible: Visible) -> Asked:
+    """A tool call as its model asked for it."""
+    definition = story.definitions(tool.turn).get(tool.begin.name)
+
+    def asked_for(passage: Passage) -> Any:
+        before = story.results.get((passage.content, passage.part))
+        return None if before is None else before.arguments
+
+    return Asked(tool.begin.name, tool.arguments, visible, definition, asked_for)
+
+
+def attribute(story: Turns, index: ContextIndex, tool: ToolRun, asked: Asked) -> Attributed:
+    """One tool call."""
+    origins = trace(index, asked)
+    deciding = _Deciding(story, tool, asked, origins, _told(story, tool))
+    kind, confidence, reason, evidence = next(answer for answer in deciding.rules() if answer)
+    return Attributed(tool, kind, confidence, reason, evidence[:_MOST_EVIDENCE], origins)
+
+
+def evidence_of(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Evidence:
+    """A place in the context, and the event with which it entered."""
+    what = {USER: "message", RESULT: "result"}.get(hit.passage.source, hit.passage.source)
+    seq = entered_at(story, hit.passage.content, upto, last=last)
+    return Evidence(what, seq, hit.passage.content, hit.quote, hit.passage.part, hit.start, hit.end - hit.start)
+
+
+def entered_at(story: Turns, content: ContentRef | None, upto: int, *, last: bool = False) -> int | None:
+    """The event with which a content entered the run, first or last, before this seq."""
+    seqs = [seq for seq in story.seqs.get(content, ()) if seq < upto] if content is not None else []
+    return None if not seqs else seqs[-1] if last else seqs[0]
+
+
+Answer = tuple[str, float, str, list[Evidence]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    story: Turns
+    tool: ToolRun
+    asked: Asked
+    origins: Sequence[Origin]
+    told: _Told
+
+    def rules(self) -> Iterator[Answer]:
+        """What each rule says, in order."""
+        yield self._error()
+        yield self._plan()
+        yield self._own_wording()
+        yield self._user_spoke()
+        yield self._from_new_results()
+        yield self._from_sources()
+        yield self._from_agents()
+        yield self._goes_on()
+        yield self._said_why()
+        yield self._agent_spoke()
+        yield UNKNOWN, 0.0, "nothing in the context speaks for it", []
+
+    def _error(self) -> Answer:
+        if self.told.of(USER):
+            return None
+        for event, passage in reversed(self.told.of(RESULT)):
+            run = self.story.results.get((passage.content, passage.part))
+            problem = failure_in(run, passage.text)
+            if problem is not None:
+                again = run is not None and run.begin.name == self.tool.begin.name
+                reason = f"{'the same tool' if again else 'another tool'} had just failed: {problem[:120]}"
+                return ERROR_RECOVERY, 0.9 if again else 0.7, reason, [self._whole(event, passage, "error")]
+        return self._raised()
+
+    def _raised(self) -> Answer:
+        """A call that raised, in a run whose model calls were not recorded, or whose model was told nothing of it."""
+        if self.told.passages:
+            return None
+        seq = self.tool.begin.seq
+        here = bisect_left(self.story.tools, seq, key=lambda each: each.begin.seq)
+        before = (self.story.tools[place] for place in range(here - 1, -1, -1))
+        last = next((each for each in before if each.end is not None and each.end.seq < seq), None)
+        if last is None or not isinstance(last.end, ev.ToolFailed):
+            return None
+        told = Evidence("error", last.end.seq, None, last.end.message[:200])
+        return ERROR_RECOVERY, 0.6, f"{last.begin.name} had just failed: {last.end.message[:120]}", [told]
+
+    def _plan(self) -> Answer:
+        names = [word for word in name_words(self.tool.begin.name) if len(word) > 2]
+        telling = [value for _, value in self.asked.telling]
+        for step in reversed(self.story.steps):
+            if step.seq >= self.tool.begin.seq:
+                continue
+            words = {word for word, _, _ in words_in(step.whole)}
+            named = bool(names) and all(any(alike(name, word) for word in words) for name in names)
+            valued = [value for value in telling if value.lower() in step.whole.lower()]
+            if named or valued:
+                reason = "a plan names this tool" if named else f"a plan names {valued[0]!r}"
+                written = Evidence("plan", step.seq, step.plan, step.words[:200])
+                return PLAN_STEP, 0.85 if named else 0.65, reason, [written]
+        return None
+
+    def _own_wording(self) -> Answer:
+        if any(origin.how not in ("composed", "code") for origin in self.origins) or self._is_told_by_an_agent():
+            return None
+        if any(self._speaks_of_it(passage.text) for _, passage in self.told.of(USER)):
+            return None
+        if not self.origins and self.told.of(USER):
+            return None
+        return INITIATIVE, 0.6, "its arguments are the model's own wording", [*self._thoughts(), *self._triggers()]
+
+    def _user_spoke(self) -> Answer:
+        said = self.told.of(USER)
+        if not said:
+            return None
+        event, passage = said[-1]
+        here = [hit for origin in self.origins for hit in origin.evidence if hit.passage.content == passage.content]
+        if here:
+            return USER_REQUEST, 0.95, "the user had just said values of it", self._hits(here)
+        evidence = [self._whole(event, passage, "message"), *self._hits(self._from(USER))]
+        if self._speaks_of_it(passage.text) or self._from(USER):
+            return USER_REQUEST, 0.85, "the user had just spoken of it", evidence
+        return USER_REQUEST, 0.7, "the user had just spoken", [*evidence, *self._hits(self._from(RESULT))]
+
+    def _from_new_results(self) -> Answer:
+        new = {passage.content for _, passage in self.told.of(RESULT)}
+        hits = [hit for hit in self._from(RESULT) if hit.passage.content in new]
+        if not hits:
+            return None
+        return FOLLOW_UP, 0.9, "values of it are from the results just given", self._hits(hits)
+
+    def _from_sources(self) -> Answer:
+        from_user, from_results = self._from(USER), self._from(RESULT)
+        if from_user and len(from_user) >= len(from_results):
+            sure = 0.8 if not from_results else 0.65
+            return USER_REQUEST, sure, "values of it are from the user's words", self._hits(from_user)
+        if from_results:
+            return FOLLOW_UP, 0.7, "values of it are from earlier results", self._hits(from_results)
+        return None
+
+    def _from_agents(self) -> Answer:
+        """Values from what an agent said: another one, or this one before."""
+        hits = self._from(ASSISTANT)
+        others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
+        if others:
+            return (
+                AGENT_MESSAGE,
+                0.75,
+                f"values of it are from what {self._named(others[0].passage)} said",
+                (self._hits(others)),
+            )
+        if hits:
+            return INITIATIVE, 0.55, "values of it are from the agent's own earlier words", self._hits(hits)
+        return None
+
+    def _is_told_by_an_agent(self) -> bool:
+        """Whether another agent had just spoken, or values are from what one said."""
+        new = [passage for _, passage in self.told.of(ASSISTANT)]
+        said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
+        return any(self._author(passage) != self.tool.begin.actor for passage in said)
+
+    def _agent_spoke(self) -> Answer:
+        for event, passage in reversed(self.told.of(ASSISTANT)):
+            if self._author(passage) != self.tool.begin.actor:
+                reason = f"{self._named(passage)} had just spoken"
+                return AGENT_MESSAGE, 0.5, reason, [self._whole(event, passage, "assistant")]
+        return None
+
+    def _author(self, passage: Passage) -> str | None:
+        """The agent whose model call put this out, as far as that is recorded; "" for one that is not."""
+        turn = self.story.said.get(passage.text.strip())
+        if turn is None or turn.begin.seq >= self.tool.begin.seq:
+            return ""
+        return turn.begin.actor
+
+    def _named(self, passage: Passage) -> str:
+        return f"the agent {self._author(passage)!r}" if self._author(passage) else "another agent"
+
+    def _goes_on(self) -> Answer:
+        """The call whose result was just given had some of the same arguments."""
+        mine = {value for _, value in self.asked.telling}
+        for event, passage in self.told.of(RESULT):
+            before = self.story.results.get((passage.content, passage.part))
+            if before is not None and any(value in mine for _, value in scalars(before.arguments)):
+                reason = f"it goes on where {before.begin.name} with the same arguments ended"
+                return FOLLOW_UP, 0.6, reason, [self._whole(event, passage, "result")]
+        return None
+
+    def _said_why(self) -> Answer:
+        thoughts = self._thoughts()
+        if thoughts:
+            return INITIATIVE, 0.5, "the model said why", [*thoughts, *self._triggers()]
+        return None
+
+    # --- evidence -----------------------------------------------------------------------------------------------------
+
+    def _from(self, source: str) -> list[Hit]:
+        """Where values are from this source, small ones and those by chance apart."""
+        telling = [origin for origin in self.origins if origin.confidence >= 0.4]
+        hits = [hit for origin in telling for hit in origin.evidence[:3]]
+        return [hit for hit in hits if self._source(hit.passage) == source]
+
+    def _source(self, passage: Passage) -> str:
+        return ASSISTANT if passage.source == USER and is_of_agent(self.story, self.tool, passage) else passage.source
+
+    def _hits(self, hits: Sequence[Hit]) -> list[Evidence]:
+        return [evidence_of(self.story, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
+
+    def _whole(self, event: ev.MessageAdded, passage: Passage, what: str) -> Evidence:
+        length = min(200, len(passage.text))
+        return Evidence(what, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length)
+
+    def _triggers(self) -> list[Evidence]:
+        what = {USER: "message", RESULT: "result"}
+        told = [(event, each) for event, each in self.told.passages if each.source in what]
+        return [self._whole(event, each, what[each.source]) for event, each in told]
+
+    def _thoughts(self) -> list[Evidence]:
+        turn = self.tool.turn if self.tool.request else None
+        found: list[Evidence] = []
+        reasoning = self.story.reasoning(turn)
+        if turn is not None and reasoning:
+            ref = turn.end.reasoning if isinstance(turn.end, ev.LlmCompleted) else None
+            found.append(Evidence("reasoning", turn.end and turn.end.seq, ref, reasoning[:200], 0, 0, len(reasoning)))
+        if turn is not None and turn.said:
+            output = turn.outputs[0]
+            found.append(Evidence("said", output.seq, output.message, turn.said[:200], 0, 0, len(turn.said)))
+        return found
+
+    def _speaks_of_it(self, text: str) -> bool:
+        names = [word for word in name_words(self.tool.begin.name) if len(word) > 3]
+        words = {word for word, _, _ in words_in(text)}
+        return any(alike(name, word) for name in names for word in words)
+
+
+def _told(story: Turns, tool: ToolRun) -> _Told:
+    turn: Turn | None = tool.turn if tool.request else None
+    found: list[tuple[ev.MessageAdded, Passage]] = []
+    for event in turn.new if turn else ():
+        message = story.message(event.message)
+        if message is not None and event.message is not None:
+            found += [(event, passage) for passage in passages_of(event.message, message)]
+    of_agents = (passage.content for _, passage in found if is_of_agent(story, tool, passage))
+    return _Told(found, frozenset(of_agents))
+
+
+def is_of_agent(story: Turns, tool: ToolRun, passage: Passage) -> bool:
+    """Whether a text is, word for word, what another agent had said before this call: agents are told what others said
+    in a user's role."""
+    turn = story.said.get(passage.text.strip())
+    return turn is not None and turn.begin.seq < tool.begin.seq and turn.begin.actor != tool.begin.actor

@@ -1,0 +1,142 @@
+"""Why was each tool called: attributions as answers, for one call or all of a run."""
+
+import asyncio
+from collections.abc import Sequence
+
+from playhead.model.event import (
+    LlmCalled,
+    LlmCompleted,
+    LlmFailed,
+    MessageAdded,
+    RunEvent,
+    StepCompleted,
+    StepStarted,
+    ToolCalled,
+)
+from playhead.wire.answers import Page
+from playhead.wire.answers.provenance import Attribution, Place, ValueOrigin
+from playhead.wire.answers.provenance import Evidence as EvidenceAnswer
+from playhead_collector.analysis.provenance.attribution import Attributed, Evidence, attributions, entered_at
+from playhead_collector.analysis.provenance.value_search import INVENTED, Origin
+from playhead_collector.analysis.texts.passages import Hit
+from playhead_collector.analysis.transcript.loading import read_page
+from playhead_collector.analysis.transcript.transcript import ToolRun, Turns
+from playhead_collector.errors import Refused
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+
+_OF_OTHER_CALLS = (LlmCalled, LlmCompleted, LlmFailed, MessageAdded, StepStarted, StepCompleted)
+
+
+async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
+    """Tool calls that began behind seq `after`, each with why."""
+    story = await read_page(record, after, limit, ToolCalled, with_contexts=True)
+    tools = [tool for tool in story.tools if tool.begin.seq > after]
+    found = await asyncio.to_thread(_answers, story, tools[:limit])
+    return {"items": found, "next_cursor": str(found[-1]["seq"]) if len(tools) > limit else None}
+
+
+async def answer_attribution(record: RunRecord, at: str) -> Attribution:
+    """Why the tool was called that the event is part of.  Raises Refused."""
+    seq = await seq_at(record, at)
+    event = await record.event(seq)
+    called = await _call_of(record, event)
+    story = await read_page(record, called.seq - 1, 0, ToolCalled, with_contexts=True) if called else None
+    tool = next((each for each in story.tools if called and each.begin.seq == called.seq), None) if story else None
+    if story is None or tool is None:
+        raise Refused(
+            404, "no_such_tool_call", f"event {seq} of run {record.run} is part of no tool call: see its tool-calls"
+        )
+    (found,) = await asyncio.to_thread(_answers, story, [tool])
+    return found
+
+
+async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
+    """The beginning of the tool call that the event is part of."""
+    if event.span is None or isinstance(event, _OF_OTHER_CALLS):
+        return None
+    async for block in record.around(event.seq):
+        for other in block:
+            if isinstance(other, ToolCalled) and other.span == event.span:
+                return other
+    return None
+
+
+def attribution_answer(story: Turns, found: Attributed) -> Attribution:
+    """An attribution as an answer."""
+    begin: ToolCalled = found.tool.begin
+    turn = found.tool.turn if found.tool.request else None
+    values = [value_answer(story, origin, begin.seq) for origin in found.origins]
+    return {
+        "run": story.run,
+        "seq": begin.seq,
+        "event": begin.id,
+        "name": begin.name,
+        "call_id": begin.call_id or (found.tool.request and found.tool.request.call_id),
+        "actor": begin.actor,
+        "decided_at": turn.end.seq if turn and turn.end else None,
+        "arguments": found.tool.arguments,
+        "kind": found.kind,
+        "confidence": found.confidence,
+        "reason": found.reason,
+        "evidence": [evidence_answer(each) for each in found.evidence],
+        "values": values,
+        "suspects": [value["path"] for value in values if value["suspect"]],
+    }
+
+
+def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
+    """A value's origin as an answer."""
+    another = origin.another
+    return {
+        "path": origin.path,
+        "value": origin.value,
+        "source": origin.source,
+        "how": origin.how,
+        "confidence": origin.confidence,
+        "note": origin.note,
+        "suspect": is_suspect(origin),
+        "evidence": [place_answer(story, hit, upto) for hit in origin.evidence],
+        "first": origin.first and place_answer(story, origin.first, upto),
+        "last": origin.last and place_answer(story, origin.last, upto, last=True),
+        "unfounded": list(origin.unfounded),
+        "literals": [{"text": each.text, "source": each.source} for each in origin.literals],
+        "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
+    }
+
+
+def is_suspect(origin: Origin) -> bool:
+    """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do; or it is
+    that of something else than what the call names."""
+    return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.another is not None
+
+
+def place_answer(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Place:
+    """A place in the context as an answer."""
+    passage = hit.passage
+    return {
+        "seq": entered_at(story, passage.content, upto, last=last),
+        "content": passage.content or None,
+        "source": passage.source,
+        "part": passage.part,
+        "offset": hit.start,
+        "length": hit.end - hit.start,
+        "quote": hit.quote,
+    }
+
+
+def evidence_answer(evidence: Evidence) -> EvidenceAnswer:
+    """Evidence as an answer."""
+    return {
+        "what": evidence.what,
+        "seq": evidence.seq,
+        "content": evidence.content,
+        "part": evidence.part,
+        "offset": evidence.offset,
+        "length": evidence.length,
+        "quote": evidence.quote,
+    }
+
+
+def _answers(story: Turns, tools: Sequence[ToolRun]) -> list[Attribution]:
+    return [attribution_answer(story, each) for each in attributions(story, tools)]

@@ -1,0 +1,182 @@
+"""[analysis]: texts that the model wrote itself (summaries, queries, formulas): each fact in them is traced.
+
+Facts are numbers, dates, identifiers, addresses, quotations and names.  A text is `derived` when its facts are known,
+whatever its wording; facts that stand nowhere are its `unfounded`.  A text without any basis is invented.  Pure.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+
+from playhead_collector.analysis.provenance import computed_numbers, derived_dates
+from playhead_collector.analysis.provenance.derived_values import Derivation
+from playhead_collector.analysis.provenance.value_forms import other_forms
+from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
+from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_number, read_date, words_in
+from playhead_collector.analysis.transcript.arguments import Asked, is_telling
+
+_LEAST_WORDS = 4
+# Of a longer text so many facts are traced: a file that a model wrote has tens of thousands, and each is looked for.
+_MOST_FACTS = 1_000
+_FACT = re.compile(
+    r"(?P<address>\b[\w.+-]{1,64}+@[\w-]{1,64}+\.\w{1,64}|\bhttps?://\S{1,2000}|(?<!\w)(?:/[\w.-]{1,255}+){2,32}+)"
+    r"|(?P<quote>\"[^\"\n]{3,120}\"|“[^”\n]{3,120}”)"
+    r"|(?P<date>\b\d{4}-\d\d-\d\d\b)"
+    r"|(?P<identifier>\b(?=\w{0,127}\d)(?=\w{0,127}[^\W\d])\w{3,128}+\b)"
+    r"|(?P<name>(?<=[\w,] )[A-Z][\w'-]{2,64})"
+)
+_OF_A_FORMULA = frozenset("0123456789 \t\r\n.,+*/()%^-")
+_OPERATION = re.compile(r"\d[\s.,]{0,16}+[+*/%^-]")
+_ORDINAL = re.compile(r"\d{1,9}+(?:st|nd|rd|th)", re.IGNORECASE)
+# Content words: shorter ones stand in every text.
+_LONG, _LEAST_KNOWN = 5, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What a text's facts rest on."""
+
+    hits: tuple[Hit, ...]
+    unfounded: list[str]
+    founded: int
+    known_words: float
+    formula: bool = False
+
+    @property
+    def is_baseless(self) -> bool:
+        """Most of its facts stand nowhere; or it has none, and speaks of nothing that the context does."""
+        if self.founded or self.unfounded:
+            return len(self.unfounded) > self.founded
+        return not self.formula and self.known_words < _LEAST_KNOWN
+
+    @property
+    def confidence(self) -> float:
+        """The share of facts that decide it, or of known words when there are no facts; never sure."""
+        facts = self.founded + len(self.unfounded)
+        if self.is_baseless:
+            return round(0.5 + 0.4 * (len(self.unfounded) / facts if facts else 1 - self.known_words), 2)
+        return round(0.9 * (self.founded / facts if facts else min(0.6, self.known_words)), 2)
+
+    @property
+    def note(self) -> str:
+        """In words."""
+        facts = self.founded + len(self.unfounded)
+        if not facts:
+            return f"the model's wording, without facts; {self.known_words:.0%} of its longer words are in the context"
+        return f"the model's wording; {self.founded} of its {facts} facts are in the context"
+
+
+def is_composed(text: str) -> bool:
+    """Whether a model wrote it, rather than copied it: several words, or a formula."""
+    if read_date(text) is not None:
+        return False
+    worded = len(list(words_in(text))) >= _LEAST_WORDS and " " in text.strip()
+    return worded or _is_formula(text)
+
+
+def _is_formula(text: str) -> bool:
+    """Whether it is numbers with something to compute between them, and nothing else; `555-123-4567` is a number."""
+    if text.count("-") > 1 and text.replace("-", "").isdecimal():
+        return False
+    return _OF_A_FORMULA.issuperset(text) and _OPERATION.search(text) is not None
+
+
+def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed:
+    """Traces what it says."""
+    hits: list[Hit] = []
+    unfounded: list[str] = []
+    founded = 0
+    numbers: dict[Decimal, Hit] = {}
+    facts = list(islice(dict.fromkeys(facts_in(text)), _MOST_FACTS))
+    for fact in facts:
+        found = basis(index, asked, path, fact)
+        if found is None:
+            unfounded.append(fact)
+        else:
+            hits += found
+            founded += 1
+            if (plain := _number(fact)) is not None:
+                numbers[Decimal(plain)] = found[0]
+    worked_out = [fact for fact in unfounded if (plain := _number(fact)) and _follows(plain, numbers)]
+    unfounded = [fact for fact in unfounded if fact not in worked_out]
+    founded += len(worked_out)
+    longer = {word for word, _, _ in words_in(text) if len(word) >= _LONG}
+    known = sum(index.has(word, asked.visible) for word in longer) / len(longer) if longer else 0.0
+    return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known, _is_formula(text))
+
+
+def facts_in(text: str) -> Iterator[str]:
+    """What can be true or false in it, as it is written."""
+    covered: list[tuple[int, int]] = []
+    for found in _FACT.finditer(text):
+        if found.lastgroup == "identifier" and _ORDINAL.fullmatch(found[0]):
+            continue
+        covered.append(found.span())
+        yield found[0].strip('"“”').rstrip(".,;")
+    for plain, start, end in numbers_in(text):
+        before = bisect_right(covered, (start, len(text) + 1)) - 1
+        if plain.lstrip("-") not in SMALL and not (before >= 0 and start < covered[before][1]):
+            yield text[start:end].lstrip("-")
+
+
+def basis(index: ContextIndex, asked: Asked, path: str, fact: str) -> tuple[Hit, ...] | None:
+    """Where a fact is from; None when nobody said it, and it follows from nothing."""
+    words = [word for word, _, _ in words_in(fact)]
+    hits = _preferred(index.find(words, asked.visible))
+    plain = _number(fact)
+    if plain is not None:
+        hits = _preferred(index.number(plain, asked.visible)) or hits
+    hits = hits or _preferred(other_forms(index, asked, fact).hits)
+    if hits:
+        return (hits[0],)
+    date = read_date(fact)
+    follows = (
+        derived_dates.date_from(index, asked, date, ("user", "tool_result", "assistant", "system")) if date else None
+    )
+    if follows is None and plain is not None:
+        follows = computed_numbers.computed(index, asked, path, plain) or _hour(index, asked, plain)
+    return follows and follows.hits
+
+
+def _number(fact: str) -> str | None:
+    return plain_number(fact.replace(",", ""))
+
+
+def _follows(plain: str, numbers: Mapping[Decimal, Hit]) -> bool:
+    """Whether the text works it out itself, from other numbers in it."""
+    total = sum(numbers, Decimal(0))
+    return (
+        Decimal(plain) == total
+        or computed_numbers.best_way(plain, computed_numbers.ways_to(Decimal(plain), numbers)) is not None
+    )
+
+
+def _hour(index: ContextIndex, asked: Asked, plain: str) -> Derivation | None:
+    """The hours or minutes of a time of day: 13 of `13:00`."""
+    if not (plain.isdigit() and len(plain) <= 2):
+        return None
+    times = [
+        hit
+        for hit in index.find([plain.zfill(2)], asked.visible)
+        if ":" in (hit.passage.text[hit.end : hit.end + 1], hit.passage.text[hit.start - 1 : hit.start])
+    ]
+    return Derivation("part", "part of a time of day", (times[-1],), 0.5) if times else None
+
+
+def _preferred(hits: list[Hit]) -> list[Hit]:
+    """Users' words and results before the agent's own."""
+    return sorted(hits, key=lambda hit: hit.passage.source not in (USER, RESULT))
+
+
+def cited(index: ContextIndex, visible: Visible, text: str) -> Iterator[tuple[str, Hit]]:
+    """The facts of a text that stand in users' words or in results, and where they did first."""
+    for fact in islice(dict.fromkeys(facts_in(text)), _MOST_FACTS):
+        plain = _number(fact)
+        words = [word for word, _, _ in words_in(fact)]
+        hits = index.number(plain, visible) if plain is not None else index.find(words, visible)
+        said = [hit for hit in hits if hit.whole and hit.passage.source in (USER, RESULT)]
+        if said and is_telling(fact):
+            yield fact, said[0]

@@ -1,0 +1,124 @@
+"""[analysis]: numbers that follow from numbers: sums, differences, products, other units.  Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from itertools import islice
+
+from playhead_collector.analysis.provenance.derived_values import Derivation
+from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, ContextIndex, Hit
+from playhead_collector.analysis.texts.words import plain_number
+from playhead_collector.analysis.transcript.arguments import Asked
+
+# Every further number makes it likelier that two of them give any value by chance.
+_MOST_NUMBERS, _LARGEST_FACTOR = 60, 5
+
+Way = tuple[int, str, tuple[Hit, ...]]
+"""How plain it is (0: the plainest), what is computed, and from which places."""
+
+
+def computed(index: ContextIndex, asked: Asked, path: str, plain: str) -> Derivation | None:
+    """A sum, difference or product of numbers that were said, or that stand beside other values of this call.
+
+    The more ways there are to compute it, the less each of them says.
+    """
+    target = Decimal(plain)
+    pool = _pool(index, asked, path)
+    return best_way(plain, ways_to(target, pool))
+
+
+def best_way(plain: str, ways: Iterable[Way]) -> Derivation | None:
+    """The plainest way, and of those the one that rests least on the agent's own words."""
+    ranked = sorted(ways, key=lambda way: (way[0], sum(hit.passage.source == ASSISTANT for hit in way[2]), len(way[2])))
+    if not ranked:
+        return None
+    rank, note, hits = ranked[0]
+    rivals = sum(way[0] == rank for way in ranked) - 1
+    return Derivation("computed", f"{note} = {plain}", hits, round((0.8, 0.7, 0.55, 0.45)[rank] / (1 + rivals / 2), 2))
+
+
+def _pool(index: ContextIndex, asked: Asked, path: str) -> dict[Decimal, Hit]:
+    """Numbers that are spoken of: in users' and the agent's own words, beside what this call names in a result, and
+    where the system message speaks of this tool."""
+    pool: dict[Decimal, Hit] = {}
+    for plain, hit in index.latest_numbers(asked.visible):
+        number = Decimal(plain)
+        if abs(number) > 12 and number not in pool and _is_spoken_of(asked, path, hit):
+            pool[number] = hit
+            if len(pool) == _MOST_NUMBERS:
+                break
+    return pool
+
+
+def _is_spoken_of(asked: Asked, path: str, hit: Hit) -> bool:
+    if hit.passage.source == RESULT:
+        # Not a number within a longer text, such as an address.
+        before = hit.passage.text[max(0, hit.start - 2) : hit.start]
+        bare = before.endswith((": ", ":", "$", "[", ", ")) or (not before and hit.text == hit.passage.text)
+        return bare and asked.related(hit, path) > 0
+    return hit.passage.source != SYSTEM or asked.affinity(hit, path) > 0
+
+
+def ways_to(target: Decimal, given: Mapping[Decimal, Hit]) -> Iterator[Way]:
+    """Ways to compute it, each with its rank: the plainer, the lower."""
+    pool = dict(islice(((number, hit) for number, hit in given.items() if number != target), _MOST_NUMBERS))
+    for number, hit in pool.items():
+        yield from (
+            (0, f"{factor} * {_shown(number)}", (hit,))
+            for factor in range(2, _LARGEST_FACTOR + 1)
+            if number * factor == target
+        )
+        if any(number * scale == target or target * scale == number for scale in (100, 1000)):
+            yield 0, f"{_shown(number)} in another unit", (hit,)
+    for one, other in _pairs(target, pool):
+        yield from ((rank, note, (pool[one], pool[other])) for rank, note in _ways_of_two(target, one, other))
+    yield from _sums_of_three(target, pool)
+
+
+def _pairs(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[tuple[Decimal, Decimal]]:
+    """The pairs that may give the target: to each number those that are missing for it, instead of all there are."""
+    order = {number: place for place, number in enumerate(pool)}
+    shares = [target / factor for factor in range(1, _LARGEST_FACTOR + 1)]
+    for one, place in order.items():
+        missing = {target / one} if one else set[Decimal]()
+        for share in shares:
+            missing |= {share - one, one - share, one + share}
+        later = sorted(at for other in missing if (at := order.get(other, -1)) > place)
+        numbers = list(order) if later else []
+        yield from ((one, numbers[at]) for at in later)
+
+
+def _ways_of_two(target: Decimal, one: Decimal, other: Decimal) -> Iterator[tuple[int, str]]:
+    added = f"{_shown(one)} + {_shown(other)}"
+    taken, rest = f"{_shown(max(one, other))} - {_shown(min(one, other))}", abs(one - other)
+    if one + other == target:
+        yield 1, added
+    if rest == target and target > 0:
+        yield 1, taken
+    if one * other == target:
+        yield 1, f"{_shown(one)} * {_shown(other)}"
+    for factor in range(2, _LARGEST_FACTOR + 1):
+        if (one + other) * factor == target:
+            yield 2, f"{factor} * ({added})"
+        if rest * factor == target and target > 0:
+            yield 2, f"{factor} * ({taken})"
+
+
+def _sums_of_three(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[Way]:
+    order = {number: place for place, number in enumerate(pool)}
+    rising = sorted(pool)
+    found: list[tuple[int, int, Decimal, Decimal, Decimal]] = []
+    for least, one in enumerate(rising):
+        if one * 3 >= target:
+            break  # two that are larger would be too much
+        for other in rising[least + 1 :]:
+            third = target - one - other
+            if third <= other:
+                break
+            if third in pool and order[one] < order[other]:
+                found.append((order[one], order[other], one, other, third))
+    for _, _, *three in sorted(found):
+        yield 3, " + ".join(map(_shown, three)), tuple(pool[number] for number in three)
+
+
+def _shown(number: Decimal) -> str:
+    return plain_number(number) or str(number)

@@ -1,0 +1,95 @@
+"""[analysis]: what each model call of a run saw, in one index that is read on as the run goes on.  Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
+from playhead_collector.analysis.texts.passages import (
+    ASSISTANT,
+    RESULT,
+    SYSTEM,
+    USER,
+    ContextIndex,
+    Source,
+    passage_of,
+    passages_of,
+)
+from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns
+
+Beside = tuple[ContentRef | None, Source]
+"""A content that is no message, and who said it."""
+
+
+class Contexts:
+    """What each turn saw, read into one index as the run goes on.  Ask in the order of the run."""
+
+    def __init__(self, story: Turns) -> None:
+        self.index = ContextIndex()
+        self._story = story
+        self._tip: ContentRef | None = None
+        self._at: dict[ContentRef, int] = {}
+        self._depth = 0
+
+    def at(self, tool: ToolRun) -> dict[ContentRef, int]:
+        """What was known when this tool was called; valid until the next question."""
+        self._go_to(tool.turn.begin.thread if tool.turn else None)
+        beside = self._beside(tool) if not self._at or tool.request is None else ()
+        return self._with(tool.turn, beside)
+
+    def of_turn(self, turn: Turn) -> dict[ContentRef, int]:
+        """What this model call saw; valid until the next question."""
+        self._go_to(turn.begin.thread)
+        return self._with(turn, ())
+
+    def _with(self, turn: Turn | None, beside: Iterable[Beside]) -> dict[ContentRef, int]:
+        extra: list[Beside] = [(turn.begin.system, SYSTEM), (turn.begin.input, USER)] if turn else []
+        extra += beside
+        visible = self._at if not any(ref for ref, _ in extra) else dict(self._at)
+        for ref, source in extra:
+            if ref is not None and ref not in visible:
+                self._read_value(ref, source)
+                visible[ref] = -1 if source == SYSTEM else len(visible)
+        return visible
+
+    def _beside(self, tool: ToolRun) -> Iterator[Beside]:
+        """What code knew that called a tool by itself: the run's input, earlier results, and what the model put out."""
+        turn = tool.turn
+        for event in self._story.events[: self._story.place(tool.begin.seq)]:
+            if isinstance(event, ev.RunStarted):
+                yield event.input, USER
+            elif isinstance(event, ev.ToolCompleted):
+                yield event.result, RESULT
+        for output in turn.outputs if turn else ():
+            yield output.message, ASSISTANT
+        if turn is not None and isinstance(turn.end, ev.LlmCompleted):
+            yield turn.end.output, ASSISTANT
+
+    def _go_to(self, thread: ContentRef | None) -> None:
+        nodes = self._story.nodes
+        new: list[ThreadNode] = []
+        node = nodes.get(thread) if thread else None
+        while node is not None and node.ref != self._tip:
+            new.append(node)
+            node = nodes.get(node.parent) if node.parent else None
+        if node is None:  # not a continuation: begin anew
+            self._at, self._depth = {}, 0
+        for each in reversed(new):
+            self._read_message(each.message)
+            self._at.setdefault(each.message, self._depth)
+            self._depth += 1
+        self._tip = thread if thread in nodes else None
+
+    def _read_message(self, ref: ContentRef) -> None:
+        if not self.index.knows(ref) and (message := self._story.message(ref)) is not None:
+            self.index.add(passages_of(ref, message))
+
+    def _read_value(self, ref: ContentRef, source: Source) -> None:
+        if self.index.knows(ref):
+            return
+        message = self._story.message(ref)
+        value = None if message else self._story.shelf.parsed(ref)
+        if message is not None:
+            self.index.add(passages_of(ref, message))
+        elif value is not None:
+            self.index.add([passage_of(ref, 0, source, value)])

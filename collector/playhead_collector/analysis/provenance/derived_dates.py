@@ -1,0 +1,134 @@
+"""[analysis]: dates that follow from dates, days and words for days that somebody wrote.  Pure."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from playhead_collector.analysis.provenance.derived_values import Derivation, of_sources
+from playhead_collector.analysis.texts.passages import SYSTEM, USER, ContextIndex, Hit, Passage
+from playhead_collector.analysis.texts.words import Mention
+from playhead_collector.analysis.transcript.arguments import Asked
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_SAID = {0: ("today", "tonight"), 1: ("tomorrow",), -1: ("yesterday",)}
+_BY_A_DAY = (("by", "one", "day"), ("by", "a", "day"))
+_SHIFTS = {
+    1: (("next", "day"), ("following", "day"), ("day", "after"), ("day", "later"), *_BY_A_DAY),
+    -1: (("day", "before"), ("previous", "day"), ("day", "earlier"), *_BY_A_DAY),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Today:
+    """What the context says that the date is."""
+
+    date: datetime.date
+    hit: Hit
+
+
+def today_in(index: ContextIndex, asked: Asked) -> Today | None:
+    """The first full date that a system message has."""
+    dates = [
+        (hit, date)
+        for hit, mention in index.all_dates(asked.visible)
+        if hit.passage.source == SYSTEM and (date := _date(mention, mention.year))
+    ]
+    first = min(dates, key=lambda each: (asked.visible[each[0].passage.content], each[0].start), default=None)
+    return first and Today(first[1], first[0])
+
+
+def date_from(index: ContextIndex, asked: Asked, value: Mention, sources: Sequence[str]) -> Derivation | None:
+    """A date that these sources wrote in another form, without its year, or in words."""
+    if value.month is None:
+        return None
+    today = today_in(index, asked)
+    written = [each for each in index.dates(value.day, asked.visible) if each[0].passage.source in sources]
+    fitting = [_written(hit, mention, value, today) for hit, mention in written]
+    best = max((each for each in fitting if each), key=lambda each: each.confidence, default=None)
+    rules = (_relative, _between, _shifted)
+    return best or next((found for rule in rules if (found := rule(index, asked, value, today, sources))), None)
+
+
+def _written(hit: Hit, mention: Mention, value: Mention, today: Today | None) -> Derivation | None:
+    if mention.month not in (value.month, None):
+        return None
+    if mention.month is None:
+        same = today is not None and (today.date.year, today.date.month) == (value.year, value.month)
+        note = "a day of the current month"
+        return Derivation("date_format", note, (hit, today.hit), 0.5) if same and today else None
+    if mention.year is not None or value.year is None:
+        known = mention.year == value.year or value.year is None
+        return Derivation("date_format", "the same date in another form", (hit,), 0.95) if known else None
+    if today is None:
+        return Derivation("date_format", "its year was not said", (hit,), 0.5)
+    if today.date.year == value.year:
+        return Derivation("date_format", "with the year of the current date", (hit, today.hit), 0.9)
+    later = today.date.year + 1 == value.year
+    return Derivation("date_format", "with the next year", (hit, today.hit), 0.6) if later else None
+
+
+def _relative(
+    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+) -> Derivation | None:
+    date = _date(value, value.year or (today.date.year if today else None))
+    if date is None or today is None:
+        return None
+    away = (date - today.date).days
+    words = [*_SAID.get(away, ()), *([_DAYS[date.weekday()]] if 0 <= away <= 13 else [])]
+    hits = [hit for word in words for hit in index.find([word], asked.visible) if hit.passage.source in sources]
+    if not hits:
+        return None
+    return Derivation("date_format", f"{away:+d} days from the current date", (hits[-1], today.hit), 0.7)
+
+
+def _between(
+    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+) -> Derivation | None:
+    """A day within two dates that a user names in one message."""
+    year = value.year or (today.date.year if today else None)
+    date = _date(value, year)
+    if date is None:
+        return None
+    by_passage: dict[Passage, list[tuple[datetime.date, Hit]]] = {}
+    for hit, mention in index.all_dates(asked.visible):
+        other = _date(mention, mention.year or year) if hit.passage.source in sources else None
+        if other is not None:
+            by_passage.setdefault(hit.passage, []).append((other, hit))
+    for passage, dates in reversed(by_passage.items()):
+        (low, low_hit), (high, high_hit) = min(dates, key=_first), max(dates, key=_first)
+        if passage.source == USER and low < date < high and (high - low).days <= 31:
+            return Derivation("date_range", "a day between two that were named", (low_hit, high_hit), 0.5)
+    return None
+
+
+def _shifted(
+    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+) -> Derivation | None:
+    """The day after or before a date, when a user speaks of such a day."""
+    year = value.year or (today.date.year if today else None)
+    date = _date(value, year)
+    for away, phrases in _SHIFTS.items() if date else ():
+        spoken = [hit for words in phrases for hit in of_sources(index.find(words, asked.visible), USER)]
+        dates = [
+            hit
+            for hit, mention in index.all_dates(asked.visible)
+            if date and hit.passage.source in sources
+            and _date(mention, mention.year or year) == date - datetime.timedelta(days=away)
+        ]  # fmt: skip
+        if spoken and dates:
+            nearest = max(dates, key=lambda hit: asked.related(hit, ""))
+            return Derivation("date_shift", f"{away:+d} day", (spoken[-1], nearest), 0.6)
+    return None
+
+
+def _first(pair: tuple[datetime.date, Hit]) -> datetime.date:
+    return pair[0]
+
+
+def _date(mention: Mention, year: int | None) -> datetime.date | None:
+    if year is None or mention.month is None:
+        return None
+    try:
+        return datetime.date(year, mention.month, mention.day)
+    except ValueError:
+        return None

@@ -1,0 +1,84 @@
+"""[analysis]: values that nobody said as they stand, and that follow from what was said.  Pure.
+
+Each rule is one function: it answers with what it rests on and how sure that is, or with None.  Here are the rules for
+texts; `dated` has those for dates, `computed` those for numbers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit
+from playhead_collector.analysis.texts.words import words_in
+from playhead_collector.analysis.transcript.arguments import Asked
+
+_LEAST_PIECE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a value follows, from which places, and how sure that is."""
+
+    how: str
+    note: str
+    hits: tuple[Hit, ...]
+    confidence: float
+
+
+def piece(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+    """A part of a longer word or identifier."""
+    words = [word for word, _, _ in words_in(value)]
+    hits = [hit for hit in index.find(words, asked.visible) if not hit.whole]
+    if not hits and len(words) == 1 and len(words[0]) > _LEAST_PIECE:
+        hits = index.containing(words[0], asked.visible)
+    said = of_sources(hits, USER, RESULT, ASSISTANT, SYSTEM)
+    return Derivation("part", "part of a longer text", (said[0],), 0.6) if said else None
+
+
+def joined(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+    """Put together from words that were said apart from each other.
+
+    An identifier has to be put together from one message of a user: pieces of several identifiers make none.
+    """
+    words = [word for word, _, _ in words_in(value)]
+    if not 2 <= len(words) <= 8:
+        return None
+    found: list[Hit] = []
+    for word in words:
+        hits = of_sources(index.find([word], asked.visible), USER, RESULT)
+        if not hits:
+            return None
+        found.append(hits[0])
+    together = len({hit.passage for hit in found}) == 1
+    if " " not in value.strip() and not (together and found[0].passage.source == USER):
+        return None
+    telling = any(len(word) >= _LEAST_PIECE for word in words)
+    sure = 0.7 if together else 0.5
+    return Derivation("joined", "its words were said apart", tuple(found), sure) if telling else None
+
+
+def abbreviation(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+    """The beginning, or the initials, of something with a capital: `SEA` of Seattle, `NYC` of New York City."""
+    if not (value.isalpha() and value.isupper() and 2 <= len(value) <= 5):
+        return None
+    low = value.lower()
+    longer = index.like(("longer", low), lambda word: len(word) > len(low) and word.startswith(low), asked.visible)
+    hits = [hit for hit in of_sources(longer, USER, RESULT) if hit.text[0].isupper()]
+    hits += [hit for hit in _initials(index, asked, low) if hit not in hits]
+    return Derivation("abbreviation", "short for what was said", (hits[0],), 0.4) if hits else None
+
+
+def _initials(index: ContextIndex, asked: Asked, low: str) -> list[Hit]:
+    found: list[Hit] = []
+    for hit in of_sources(index.like(("first", low[0]), lambda word: word.startswith(low[0]), asked.visible), USER):
+        rest = list(words_in(hit.passage.text[hit.start : hit.start + 60]))[: len(low)]
+        spelled = "".join(word[0] for word, _, _ in rest)
+        starts = [hit.passage.text[hit.start + start] for _, start, _ in rest]
+        if spelled == low and all(map(str.isupper, starts)):
+            found.append(Hit(hit.passage, hit.start, hit.start + rest[-1][2]))
+    return found
+
+
+def of_sources(hits: Iterable[Hit], *sources: str) -> list[Hit]:
+    """Those of these sources, in the order of the sources."""
+    kept = list(hits)
+    return [hit for source in sources for hit in kept if hit.passage.source == source]

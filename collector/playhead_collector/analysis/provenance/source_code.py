@@ -1,0 +1,92 @@
+"""[analysis]: code and commands that a model wrote into an argument: each literal in them is traced, and so are names.
+
+The text is read in one pass without a parser of its language: strings, numbers, paths, addresses, dates and identifiers
+look alike in all of them, and a parser takes neither what was cut nor what is of another language.  A literal that
+stands nowhere is `unfounded` when it is data (a number, a date, an identifier, a path, an address); any other text, and
+any name, is the model's own unless it is found.  Pure.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+
+from playhead_collector.analysis.provenance.composed_texts import basis, facts_in
+from playhead_collector.analysis.texts.passages import ContextIndex, Hit
+from playhead_collector.analysis.texts.words import name_words, plain_number
+from playhead_collector.analysis.transcript.arguments import Asked, is_identifier, is_telling
+
+_CALLED = {"bash", "cmd", "code", "command", "commands", "program", "python", "script", "shell", "snippet", "sql"}
+_LINE = re.compile(
+    r"^[ \t]{0,64}+(?:import |from \w{1,64}+[\w.]{0,64}+ import |def |class |return |print\(|for \w{1,64}+ in |while |"
+    r"const |let |var |function |#!|sudo |cd |pip |python3? |SELECT |INSERT |UPDATE |echo |cat |grep |\w{1,64}+ = )",
+    re.MULTILINE,
+)
+# A string that is not closed ends with its line.
+_LITERAL = re.compile(
+    r'"(?P<double>(?:[^"\\\n]++|\\.)*+)(?:"|\\?(?=\n|\Z))|'
+    r"'(?P<single>(?:[^'\\\n]++|\\.)*+)(?:'|\\?(?=\n|\Z))|(?P<name>(?<![\w./@-])[A-Za-z_]\w{3,64}+(?![\w/@]))"
+)
+_LONGEST, _MOST = 200, 1_000
+_LEAST_LINES = 2
+# Sizes and waiting times are the model's own.
+_LEAST_NUMBER = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal or name of the code, and where it is from: None for one that stands nowhere."""
+
+    text: str
+    hit: Hit | None
+
+    @property
+    def source(self) -> str:
+        """Who said it."""
+        return "invented" if self.hit is None else self.hit.passage.source
+
+
+def is_code(path: str, text: str) -> bool:
+    """Whether a text is code or a command, by its argument's name or by how its lines begin."""
+    words = name_words(path)
+    if words and words[-1] in _CALLED and not text.isalnum():
+        return any(not character.isalnum() and character not in "_-." for character in text.strip())
+    return len(list(islice(_LINE.finditer(text), _LEAST_LINES))) == _LEAST_LINES
+
+
+def literals_of(index: ContextIndex, asked: Asked, path: str, text: str) -> list[Literal]:
+    """What of the code is known, and what of its data is not."""
+    found: list[Literal] = []
+    data: dict[str, bool] = {}
+    for literal, is_data in islice(_parts(text), _MOST):
+        data[literal] = data.get(literal, False) or is_data
+    for literal, is_data in data.items():
+        hits = basis(index, asked, path, literal)
+        if hits or is_data:
+            found.append(Literal(literal, hits[0] if hits else None))
+    return found
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Each literal or name as it stands, and whether it is data."""
+    rest: list[str] = []
+    at = 0
+    for found in _LITERAL.finditer(text):
+        name, literal = found["name"], found["double"] or found["single"] or ""
+        if name is not None:
+            taken = "_" in name or is_identifier(name)
+            if taken:
+                yield name, False
+        else:
+            facts = list(islice(facts_in(literal), 2))
+            taken = is_telling(literal) and len(literal) <= _LONGEST and (not facts or facts == [literal])
+            if taken:
+                yield literal, bool(facts)
+        if taken:
+            rest += (text[at : found.start()], " ; ")
+            at = found.end()
+    for fact in facts_in("".join((*rest, text[at:]))):
+        plain = plain_number(fact.replace(",", ""))
+        names = is_identifier(fact) and plain is None and fact.isalnum()
+        yield fact, not names and (plain is None or abs(Decimal(plain)) >= _LEAST_NUMBER)

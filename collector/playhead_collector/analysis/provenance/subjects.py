@@ -1,0 +1,154 @@
+"""[analysis]: whose is a value?  A call names one order, and gives a card that only the record of another order has.
+
+What a call names are the identifiers among its outermost arguments (`order_id`).  In the context, a value belongs to
+the JSON objects around it, and to what the call was asked for whose result it stands in.  It is another one's when at
+each of its places one of these has another value than the call's under the name that the call's stands under (the
+argument's own, or the one in other records), none has the call's, and no user or system message says it.  A place that
+says nothing about whose it is, such as a user's list of cards for an order, clears it.  Pure.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from playhead_collector.analysis.texts.json_records import JsonRecord
+from playhead_collector.analysis.texts.passages import MOST_HITS, RESULT, SYSTEM, USER, ContextIndex, Hit
+from playhead_collector.analysis.texts.words import fold, name_words, read_date, words_in
+from playhead_collector.analysis.transcript.arguments import Asked, Scalar, is_identifier, is_telling, scalars
+
+# Names that say what something is called only together with what they stand in.
+_GENERIC = {"id", "key", "code", "name", "number", "no", "ref", "uuid", "value", "type", "status"}
+_MOST_SUBJECTS, _MOST_ARGUMENTS = 8, 64
+# No longer text names a thing; and Python writes no integers of more than 4,300 digits.
+_LONGEST_NAME, _LARGEST = 128, 10**64
+
+Name = tuple[str, str]
+"""What an identifier is called: the key that it stands under and, for a general one, what that stands in; or, for the
+key of an object (`orders: {"W1": {...}}`), nothing and what the object stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnotherSubject:
+    """A value that stands only in records of `others`, where the call names `value` at `path`."""
+
+    path: str
+    value: str
+    others: tuple[str, ...]
+
+    @property
+    def note(self) -> str:
+        """In words."""
+        return f"stands in the context only with {', '.join(self.others[:3])}, and the call names {self.value}"
+
+
+@dataclass(slots=True)
+class Subjects:
+    """What one call names, and how the context calls that."""
+
+    index: ContextIndex
+    asked: Asked
+    _named: list[tuple[str, str]] | None = None
+    _names: dict[str, set[Name]] = field(default_factory=dict[str, set[Name]])
+
+    def another(self, path: str, value: Scalar, hits: Sequence[Hit]) -> AnotherSubject | None:
+        """The subject that it stands with only, if that is another one than the call names.  `hits`: all its places."""
+        given = [hit for hit in hits if hit.passage.source == RESULT]
+        if isinstance(value, int) and abs(value) >= _LARGEST:
+            return None
+        if not given or len(hits) >= MOST_HITS or any(hit.passage.source in (USER, SYSTEM) for hit in hits):
+            return None
+        around = [list(self._around(hit)) for hit in given]
+        subjects = [(other, named) for other, named in self._subjects() if other != path and named != str(value)]
+        if any(_has(record, named) for records in around for record in records for _, named in subjects):
+            return None
+        for other, named in subjects:
+            owners = [self._owner(records, other, named, str(value)) for records in around]
+            if all(owners):
+                return AnotherSubject(other, named, tuple(dict.fromkeys(owner for owner in owners if owner)))
+        return None
+
+    def _subjects(self) -> list[tuple[str, str]]:
+        """The identifiers among the outermost arguments."""
+        if self._named is None:
+            found = [(path, str(value)) for path, value in self.asked.values if _names_one(_leaf(path), value)]
+            depths = [_depth(path) for path, _ in found]
+            least = min(depths, default=0)
+            outer = [each for each, depth in zip(found, depths, strict=True) if depth == least]
+            self._named = outer[:_MOST_SUBJECTS]
+        return self._named
+
+    def _around(self, hit: Hit) -> Iterator[JsonRecord]:
+        """The objects around a place, and the arguments of the call that gave it."""
+        record = self.index.records(hit.passage).at(hit.start)
+        if record is not None:
+            yield from record.chain()
+        arguments = self.asked.asked_for(hit.passage)
+        if isinstance(arguments, dict):
+            given = JsonRecord(0, "", None, in_list=False)
+            for path, value in islice(scalars(arguments), _MOST_ARGUMENTS):
+                if isinstance(value, str) or _names_one(path, value):
+                    given.members.setdefault(path, str(value))
+            yield given
+
+    def _owner(self, records: Sequence[JsonRecord], path: str, named: str, value: str) -> str | None:
+        """The other subject that one of these objects is about."""
+        for record in records:
+            for name in self._names_of(path, named):
+                owner = _called(record, name)
+                if owner is not None and fold(owner) != fold(value) and _names_one(name[0] or _leaf(path), owner):
+                    return owner
+        return None
+
+    def _names_of(self, path: str, named: str) -> set[Name]:
+        """What this identifier is called, as an argument and in results."""
+        if path not in self._names:
+            names = {(_leaf(path), "")} if _is_specific(_leaf(path)) else set[Name]()
+            words = [word for word, _, _ in words_in(named)]
+            for hit in self.index.find(words, self.asked.visible):
+                record = self.index.records(hit.passage).at(hit.start) if hit.passage.source == RESULT else None
+                for name in _names_in(record, named) if record is not None else ():
+                    names.add(name)
+            self._names[path] = names
+        return self._names[path]
+
+
+def _names_in(record: JsonRecord, named: str) -> Iterator[Name]:
+    for key, value in record.members.items():
+        if value == named and (_is_specific(key) or record.key):
+            yield (key, "" if _is_specific(key) else record.key)
+    if named in record.inner and record.key:
+        yield ("", record.key)
+
+
+def _called(record: JsonRecord, name: Name) -> str | None:
+    """What the object has under this name."""
+    key, within = name
+    if key:
+        return record.members.get(key) if not within or record.key == within else None
+    around = record.around
+    return record.key if around is not None and around.key == within and not record.in_list else None
+
+
+def _has(record: JsonRecord, named: str) -> bool:
+    return (record.key == named and not record.in_list) or named in record.members.values()
+
+
+def _is_specific(key: str) -> bool:
+    return bool(key) and not set(name_words(key)) <= _GENERIC
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition(".")[2].partition("[")[0]
+
+
+def _depth(path: str) -> int:
+    return path.count(".") + path.count("[")
+
+
+def _names_one(key: str, value: Scalar) -> bool:
+    """Whether it is an identifier, or has an identifier's name, and is no date."""
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST else value
+    if not isinstance(text, str) or len(text) > _LONGEST_NAME or read_date(text) is not None:
+        return False
+    called = name_words(key)[-1:]
+    return is_identifier(text) or (called in (["id"], ["uuid"]) and is_telling(text) and " " not in text)

@@ -1,0 +1,282 @@
+"""Where is every value in a tool call's arguments from?
+
+Rules, in this order; the first that holds answers, and `confidence` says how much it proves:
+
+| the value | stands | source, how |
+|---|---|---|
+| small (under 13, yes/no, true/false) | see `smallness.py`: only beside a word like the argument's own name | any |
+| code or a command | see `source_code.py`: its literals and names are traced | derived, code |
+| a long text or a formula | see `composed.py`: each fact in it is traced | derived, composed |
+| any | in a user's words | user, exact or normalised |
+| a date | in a user's words in another form | derived, date_format, date_range, date_shift |
+| any | in a tool's result, beside what else the call names, or under the argument's name | tool_result |
+| a number | follows from numbers that are spoken of | derived, computed |
+| any | in a tool's result, by itself | tool_result |
+| one of those that the definition allows, or its default | nowhere else | derived, enum or default |
+| any | in the agent's own earlier words; in a system message | assistant; system |
+| a text | in pieces, as a part of something longer, or longer | derived, joined, part, abbreviation |
+| any | in the tool's definition only (its examples, often) | definition |
+| any | nowhere | invented |
+
+Case, accents, white space, quotes, separators and a short prefix of a number (see `forms.py`) make no difference, and
+are told as `normalised`.  Pure.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from playhead_collector.analysis.provenance import (
+    composed_texts,
+    computed_numbers,
+    derived_dates,
+    derived_values,
+    small_values,
+    source_code,
+)
+from playhead_collector.analysis.provenance.derived_values import Derivation
+from playhead_collector.analysis.provenance.source_code import Literal
+from playhead_collector.analysis.provenance.subjects import AnotherSubject, Subjects
+from playhead_collector.analysis.provenance.value_forms import Form, other_forms
+from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.passages import (
+    ASSISTANT,
+    DEFINITION,
+    RESULT,
+    SYSTEM,
+    USER,
+    ContextIndex,
+    Hit,
+    in_order,
+)
+from playhead_collector.analysis.texts.words import fold, plain_number, read_date, read_number, words_in
+from playhead_collector.analysis.transcript.arguments import (
+    Asked,
+    Scalar,
+    definition_passage,
+    is_identifier,
+    is_telling,
+)
+
+DERIVED, INVENTED = "derived", "invented"
+EXACT, NORMALISED = "exact", "normalised"
+_SURE = {USER: 0.95, RESULT: 0.9, ASSISTANT: 0.6, SYSTEM: 0.6, DEFINITION: 0.3}
+_ALONE, _NAMED, _CLEAR, _CHANCE = 0.6, 0.85, 0.85, 0.2
+_LONG_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value is from.  `first` and `last` are where it stands in the context, whatever it is from."""
+
+    path: str
+    value: Scalar
+    source: str
+    how: str
+    confidence: float
+    note: str = ""
+    evidence: tuple[Hit, ...] = ()
+    first: Hit | None = None
+    last: Hit | None = None
+    unfounded: tuple[str, ...] = ()
+    another: AnotherSubject | None = None
+    literals: tuple[Literal, ...] = ()
+
+    @property
+    def sources(self) -> list[str]:
+        """Who said what it rests on."""
+        return list(dict.fromkeys(hit.passage.source for hit in self.evidence))
+
+
+def trace(index: ContextIndex, asked: Asked) -> list[Origin]:
+    """The origin of each value of a call."""
+    origins: list[Origin] = []
+    subjects = Subjects(index, asked)
+    for number, (path, value) in enumerate(asked.values):
+        read = readable(value, None, number) if isinstance(value, str) else value
+        origin = _Tracing(index, asked, path, read, subjects).origin()
+        origins.append(origin if read is value else replace(origin, value=value))
+    return origins
+
+
+@dataclass(frozen=True, slots=True)
+class _Tracing:
+    index: ContextIndex
+    asked: Asked
+    path: str
+    value: Scalar
+    subjects: Subjects
+
+    def origin(self) -> Origin:
+        if isinstance(self.value, str) and source_code.is_code(self.path, self.value):
+            return self._code(self.value)
+        if isinstance(self.value, str) and composed_texts.is_composed(self.value):
+            return self._text(self.value)
+        if small_values.is_small(self.value):
+            return self._small()
+        hits = self._hits()
+        form = Form([]) if any(hit.whole for hit in hits) else other_forms(self.index, self.asked, self.value)
+        hits = in_order([*hits, *form.hits], self.asked.visible)
+        for rule in self._rules(hits):
+            origin = rule()
+            if origin is not None:
+                return self._with_subject(origin, hits, form.note if origin.how == NORMALISED else origin.note)
+        return self._as(INVENTED, "nowhere", 0.8, "stands nowhere in the context, and follows from nothing there", hits)
+
+    def _with_subject(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
+        """With whose the value is, where that is told by where it stands."""
+        another = None
+        if origin.source in (RESULT, ASSISTANT):
+            another = self.subjects.another(self.path, self.value, [hit for hit in hits if hit.whole])
+        return replace(origin, note=another.note if another else note, another=another)
+
+    def _rules(self, hits: list[Hit]) -> Iterable[Callable[[], Origin | None]]:
+        whole = [hit for hit in hits if hit.whole]
+        results = [hit for hit in whole if hit.passage.source == RESULT]
+        related = sorted(
+            (hit for hit in results if self.asked.related(hit, self.path)),
+            key=lambda hit: -self.asked.related(hit, self.path),
+        )
+        computation = cache(self._computed)  # two rules ask for it
+        listed = self.value in small_values.alternatives(self.asked, self.path)
+        return (
+            lambda: self._stands(whole, USER),
+            lambda: self._follows(self._date((USER,)), hits, least=_CLEAR),
+            lambda: self._stands(related, RESULT, hits, _ALONE if listed else None),
+            lambda: self._follows(self._date((USER,)), hits),
+            lambda: self._follows(computation(), hits, least=0.3),
+            lambda: self._stands(results, RESULT, hits, _NAMED if is_identifier(self.value) else _ALONE),
+            lambda: self._follows(small_values.allowed(self.asked, self.path, self.value), hits),
+            lambda: self._follows(self._date((USER, RESULT, ASSISTANT, SYSTEM)), hits),
+            lambda: self._follows(computation(), hits, least=_CHANCE),
+            lambda: self._stands(whole, ASSISTANT),
+            lambda: self._stands(whole, SYSTEM),
+            lambda: self._follows(self._piecewise(), hits),
+            self._defined,
+        )
+
+    # --- as it stands -------------------------------------------------------------------------------------------------
+
+    def _hits(self) -> list[Hit]:
+        """Where it stands, as a number or as words."""
+        text = self.value if isinstance(self.value, str) else str(self.value)
+        words = [word for word, _, _ in words_in(text)]
+        found = self.index.find(words, self.asked.visible) if isinstance(self.value, str) else []
+        plain = self._plain()
+        numbers = self.index.number(plain, self.asked.visible) if plain is not None else []
+        hits = in_order({(hit.passage, hit.start): hit for hit in (*numbers, *found)}.values(), self.asked.visible)
+        longer = [
+            fold(other) for other in small_values.alternatives(self.asked, self.path) if fold(text) in fold(other)
+        ]
+        return [hit for hit in hits if not _within_other(hit, [each for each in longer if each != fold(text)])]
+
+    def _stands(
+        self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), sure: float | None = None
+    ) -> Origin | None:
+        said = [hit for hit in hits if hit.passage.source == source]
+        if not said:
+            return None
+        how = EXACT if any(map(self._is_exact, said)) else NORMALISED
+        confidence = (_SURE[source] if sure is None else sure) - (0 if how == EXACT else 0.05)
+        if source in (ASSISTANT, SYSTEM):
+            said.sort(key=lambda hit: -self.asked.affinity(hit, self.path))
+        return self._as(source, how, round(confidence, 2), "", all_hits or hits, (said[0],))
+
+    def _is_exact(self, hit: Hit) -> bool:
+        text = self.value if isinstance(self.value, str) else str(self.value)
+        places = list(words_in(text)) or [("", 0, len(text))]
+        start, end = hit.start - places[0][1], hit.end + len(text) - places[-1][2]
+        return hit.passage.text[max(0, start) : end] == text or hit.text == text
+
+    def _plain(self) -> str | None:
+        if isinstance(self.value, str):
+            return read_number(self.value)
+        return None if isinstance(self.value, bool | None) else plain_number(self.value)
+
+    # --- as it follows ------------------------------------------------------------------------------------------------
+
+    def _date(self, sources: Sequence[str]) -> Derivation | None:
+        date = read_date(self.value) if isinstance(self.value, str) else None
+        return derived_dates.date_from(self.index, self.asked, date, sources) if date else None
+
+    def _computed(self) -> Derivation | None:
+        plain = self._plain()
+        return computed_numbers.computed(self.index, self.asked, self.path, plain) if plain else None
+
+    def _piecewise(self) -> Derivation | None:
+        if not isinstance(self.value, str) or not is_telling(self.value):
+            return None
+        rules = (derived_values.piece, derived_values.joined, derived_values.abbreviation)
+        return next((found for rule in rules if (found := rule(self.index, self.asked, self.value))), None)
+
+    def _defined(self) -> Origin | None:
+        definition = self.asked.definition
+        if definition is None or not isinstance(self.value, str):
+            return None
+        passage = definition_passage(definition, None)
+        place = passage.text.find(self.value)
+        if place < 0 or not is_telling(self.value):
+            return None
+        hit = Hit(passage, place, place + len(self.value))
+        return self._as(DEFINITION, EXACT, _SURE[DEFINITION], "stands in the tool's definition only", (), (hit,))
+
+    def _small(self) -> Origin:
+        found = small_values.trace_small(self.index, self.asked, self.path, self.value)
+        if found is None:
+            return self._as(INVENTED, "nowhere", 0.4, "a small value that nobody spoke of", ())
+        source, derivation = found
+        return self._as(source, derivation.how, derivation.confidence, derivation.note, (), derivation.hits)
+
+    def _text(self, text: str) -> Origin:
+        copied = self._copied()
+        if copied is not None:
+            return copied
+        found = composed_texts.compose(self.index, self.asked, self.path, text)
+        source = INVENTED if found.is_baseless else DERIVED
+        return self._as(source, "composed", found.confidence, found.note, (), found.hits, tuple(found.unfounded))
+
+    def _code(self, text: str) -> Origin:
+        """Code that somebody else wrote as it stands, or that the model put together from known literals and names."""
+        copied = self._copied()
+        if copied is not None:
+            return copied
+        literals = source_code.literals_of(self.index, self.asked, self.path, text)
+        hits = tuple(dict.fromkeys(each.hit for each in literals if each.hit is not None))
+        nowhere = tuple(each.text for each in literals if each.hit is None)
+        known = len(literals) - len(nowhere)
+        note = f"code that the model wrote; {known} of its {len(literals)} literals and names are in the context"
+        sure = round(0.9 * known / len(literals), 2) if literals else 0.4
+        return replace(self._as(DERIVED, "code", sure, note, (), hits, nowhere), literals=tuple(literals))
+
+    def _copied(self) -> Origin | None:
+        """A long text that somebody else wrote as it stands."""
+        hits = self._hits() if len(list(words_in(str(self.value)))) >= _LONG_WORDS else []
+        origins = (self._stands(hits, source) for source in (USER, RESULT, ASSISTANT, SYSTEM))
+        return next((origin for origin in origins if origin), None)
+
+    def _follows(self, derivation: Derivation | None, hits: Sequence[Hit], least: float = 0.0) -> Origin | None:
+        if derivation is None or derivation.confidence < least:
+            return None
+        return self._as(DERIVED, derivation.how, derivation.confidence, derivation.note, hits, derivation.hits)
+
+    def _as(
+        self,
+        source: str,
+        how: str,
+        confidence: float,
+        note: str,
+        hits: Sequence[Hit],
+        evidence: tuple[Hit, ...] = (),
+        unfounded: tuple[str, ...] = (),
+    ) -> Origin:
+        stands = hits or (() if source == DERIVED else evidence)
+        places = in_order([hit for hit in stands if hit.passage.source != DEFINITION], self.asked.visible)
+        first, last = (places[0], places[-1]) if places else (None, None)
+        return Origin(self.path, self.value, source, how, confidence, note, evidence, first, last, unfounded)
+
+
+def _within_other(hit: Hit, longer: Sequence[str]) -> bool:
+    """Whether what stands here is one of the longer texts: `economy` in `basic economy`."""
+    low, high = hit.around(max(map(len, longer), default=0))
+    near = " ".join(word for word, _, _ in words_in(hit.passage.text[low:high]))
+    return any(" ".join(word for word, _, _ in words_in(other)) in near for other in longer)

@@ -1,0 +1,1 @@
+"""What was the model thinking at a call: as its provider captured it, as it wrote it down, or as it can be inferred?"""

@@ -1,0 +1,115 @@
+"""What was the model thinking at a call?  As it was captured, as it wrote it down, and as it can be inferred."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from playhead.model.event import LlmCompleted
+from playhead.wire.answers import Quoted, ReasonedOption, Reasoning, StructuredReasoning
+from playhead_collector.analysis.reasoning.explanation import brief_of, known_explanation
+from playhead_collector.analysis.reasoning.inferred import infer
+from playhead_collector.analysis.reasoning.written_down import Piece, Structured, read_structured, take_apart
+from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.passages import ASSISTANT, Passage, passages_of
+from playhead_collector.analysis.transcript.loading import read_turns
+from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.errors import Refused
+from playhead_collector.read.calls import llm_call
+from playhead_collector.read.owning_call import call_at
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+from playhead_collector.read.values import text_of
+
+ANSWER, THINKING = "answer", "thinking"
+TAG = "reasoning"
+
+
+async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: str | None = None) -> Reasoning:
+    """The call that the event belongs to; with the explanation by this model, or any, if there is one.
+
+    Raises Refused.
+    """
+    call = await call_at(record, await seq_at(record, at))
+    story = await read_turns(record)
+    turn = next((turn for turn in story.turns if turn.begin.seq == call.begin.seq), None)
+    if turn is None:
+        raise Refused(404, "no_such_call", f"run {record.run} has no model call at event {at}: ask for another one")
+    ref = call.end.reasoning if isinstance(call.end, LlmCompleted) else None
+    inferred = await asyncio.to_thread(infer, story, turn)
+    brief = await asyncio.to_thread(brief_of, story, turn, record.last)
+    return {
+        "run": record.run,
+        "call": llm_call(call),
+        "ref": ref,
+        "captured": story.shelf.value(ref),
+        "structured": list(written_down(story, turn, tag)),
+        "inferred": inferred,
+        "explanation": await known_explanation(record, brief, model),
+    }
+
+
+def written_down(story: Turns, turn: Turn, tag: str) -> Iterator[StructuredReasoning]:
+    """What the model wrote in a form, in its answers and in its thinking.  Pure."""
+    for event in turn.outputs:
+        message = story.message(event.message)
+        for passage in passages_of(event.message, message) if message and event.message else ():
+            if passage.source == ASSISTANT:
+                for block in read_structured(passage.text, tag):
+                    yield _answer(passage, event.seq, block, ANSWER, tag)
+    ref = turn.end.reasoning if isinstance(turn.end, LlmCompleted) else None
+    text = _thinking(story.shelf.parsed(ref))
+    if ref is not None and turn.end is not None and text:
+        text = readable(text, ref)
+        passage = Passage(ref, 0, ASSISTANT, text)
+        for block in read_structured(text, tag) or [take_apart(text)]:
+            if block.is_structured:
+                yield _answer(passage, turn.end.seq, block, THINKING, tag)
+
+
+def _thinking(value: Any) -> str:
+    """Captured thinking as a text; providers give a text, or something around one."""
+    if isinstance(value, dict | list):
+        return "\n".join(_texts(value)) or text_of(cast(object, value))
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in cast(list[Any], value):
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        inner = cast(dict[str, Any], value)
+        for key in ("content", "thinking", "text", "summary"):
+            yield from _texts(inner.get(key))
+
+
+def _answer(passage: Passage, seq: int, found: Structured, source: str, tag: str) -> StructuredReasoning:
+    def quote(piece: Piece) -> Quoted:
+        start, end = piece.start, piece.end
+        text = passage.text[start:end]
+        return {"seq": seq, "ref": passage.content, "part": passage.part, "start": start, "end": end, "text": text}
+
+    def quotes(pieces: Sequence[Piece]) -> list[Quoted]:
+        return [quote(piece) for piece in pieces]
+
+    options: list[ReasonedOption] = [
+        {
+            "name": quote(option.name),
+            "about": quotes(option.about),
+            "pros": quotes(option.pros),
+            "cons": quotes(option.cons),
+        }
+        for option in found.options
+    ]
+    return {
+        "source": source,
+        "tag": tag,
+        "whole": quote(Piece(found.start, found.end)),
+        "goal": quotes(found.goal),
+        "observation": quotes(found.observation),
+        "options": options,
+        "decision": quotes(found.decision),
+        "rest": quotes(found.rest),
+    }

@@ -1,0 +1,260 @@
+"""[analysis]: reasoning that a model wrote down in a form: `<reasoning>` in its answer or in its thinking, taken apart.
+
+Models keep to a form more or less: fields are tags (`<goal>`), labels (`Goal: ...`, `**Goal**`, `## Goal`) or keys of a
+JSON object; options are tags, or lines with a bullet or a number.  What belongs to no field is kept as `rest`: every
+character that is no markup stands in exactly one piece.  Pure; never fails.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+GOAL, OBSERVATION, OPTIONS, OPTION, PRO, CON = "goal", "observation", "options", "option", "pro", "con"
+DECISION, REST = "decision", "rest"
+_NAMES = {
+    GOAL: "goals?|objective|task|intent(?:ion)?",
+    OBSERVATION: "observations?|context|situation|facts|analysis|findings?",
+    OPTIONS: "options|alternatives|choices|approaches",
+    OPTION: "option|alternative|approach",
+    PRO: "pros?|advantages?|benefits?|for",
+    CON: "cons?|disadvantages?|drawbacks?|risks?|against",
+    DECISION: "decision|conclusion|choice|chosen|verdict|next[ _-](?:step|action)|action",
+}
+# The three lengths in which people write a dash.
+_DASHES = "-\u2013\u2014"
+_FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in _NAMES.items())
+_TAG = re.compile(rf"<(?P<close>/?)(?:{_FIELD.format('t_')})(?P<attributes>(?:\s[^<>]*)?)/?>", re.IGNORECASE)
+_LABEL = re.compile(
+    rf"(?:^|(?<=>))(?P<lead>[ \t>#]{{0,32}}+(?:[-*•+][ \t]{{1,8}}|\d{{1,4}}+[.)][ \t]{{1,8}})?[*_`\"]{{0,8}})"
+    rf"(?:{_FIELD.format('l_')})(?P<number>[ \t]{{1,8}}[\w.]{{1,3}})?"
+    rf"(?P<tail>[*_`\"]{{0,8}}[ \t]{{0,8}}(?::[*_`\"]{{0,8}}|[{_DASHES}](?=[ \t])|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADED = re.compile(
+    r"^[ \t]{0,32}+#{1,16}+[ \t]{0,16}+(?=(?:option|alternative|approach)\b)", re.IGNORECASE | re.MULTILINE
+)
+_KEY = re.compile(
+    rf"(?<=[{{\[,])\s{{0,64}}+\"(?:{_FIELD.format('k_')}|(?P<k_name>name|title))\"\s{{0,16}}+:\s{{0,64}}+(?=[\"\[{{])",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(
+    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•+✓✗]|\d{1,4}+[.)]|\([a-z\d]\)|[A-Z][.)])[ \t]{1,16}+",
+    re.MULTILINE,
+)
+_INLINE = re.compile(r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)[ \t]{0,8}:[ \t]{0,8}", re.IGNORECASE)
+_BETWEEN_ITEMS = re.compile(r";|\"\s{0,64}+,\s{0,64}+(?=\")")
+_NAMED = re.compile(r"name\s{0,8}+=\s{0,8}+[\"']([^\"']{0,200}+)[\"']", re.IGNORECASE)
+_NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters from `start` to `end` of the text that was taken apart."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Option:
+    """A way that was considered."""
+
+    name: Piece
+    about: list[Piece] = field(default_factory=list[Piece])
+    pros: list[Piece] = field(default_factory=list[Piece])
+    cons: list[Piece] = field(default_factory=list[Piece])
+
+
+@dataclass(slots=True)
+class Structured:
+    """What stands in one block, from `start` to `end` (its own tags aside)."""
+
+    start: int
+    end: int
+    goal: list[Piece] = field(default_factory=list[Piece])
+    observation: list[Piece] = field(default_factory=list[Piece])
+    options: list[Option] = field(default_factory=list[Option])
+    decision: list[Piece] = field(default_factory=list[Piece])
+    rest: list[Piece] = field(default_factory=list[Piece])
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether any field was found."""
+        return bool(self.goal or self.observation or self.options or self.decision)
+
+
+def read_structured(text: str, tag: str) -> list[Structured]:
+    """All blocks in this tag, in order; one that is not closed goes to the end."""
+    return [_read(text, *block.span(1)) for block in block_pattern(tag).finditer(text)]
+
+
+@cache
+def block_pattern(tag: str) -> re.Pattern[str]:
+    """Finds blocks in this tag: group 1 is what stands in one."""
+    name = re.escape(tag)
+    return re.compile(rf"<{name}(?:\s[^<>]{{0,500}}+)?>(.*?)(?:</{name}\s{{0,16}}+>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def take_apart(text: str) -> Structured:
+    """The same for a text that is a block as a whole: captured thinking."""
+    return _read(text, 0, len(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Where a field begins (or, in a closing tag, ends), and its markup."""
+
+    kind: str
+    start: int
+    end: int
+    closes: bool = False
+    name: Piece | None = None
+
+
+def _read(text: str, start: int, end: int) -> Structured:
+    found = Structured(start, end)
+    marks = sorted(_marks(text, start, end), key=lambda mark: (mark.start, -mark.end))
+    reading = _Reading(text, found)
+    at = start
+    for mark in marks:
+        if mark.start < at:
+            continue  # within the markup before
+        reading.take(at, mark.start)
+        reading.turn(mark)
+        at = mark.end
+    reading.take(at, end)
+    return found
+
+
+def _marks(text: str, start: int, end: int) -> Iterator[_Mark]:
+    for shape in _TAG.finditer(text, start, end):
+        named = _NAMED.search(text, shape.start("attributes"), shape.end("attributes"))
+        name = Piece(*named.span(1)) if named and named[1].strip() else None
+        yield _Mark(_kind(shape, "t_"), shape.start(), shape.end(), bool(shape["close"]), name)
+    yield from (_Mark(OPTION, shape.start(), shape.end()) for shape in _HEADED.finditer(text, start, end))
+    for shape in _LABEL.finditer(text, start, end):
+        kind = _kind(shape, "l_")
+        word = next(name for name in _NAMES if shape[f"l_{name}"])
+        if kind == OPTION:  # `Option A: wait`: the name is the whole line
+            kind_start = shape.start(f"l_{word}")
+            yield _Mark(OPTION, shape.start(), kind_start)
+        else:
+            yield _Mark(kind, shape.start(), shape.end())
+
+    if text[start:end].lstrip(" \t\r\n`json").startswith("{"):
+        for shape in _KEY.finditer(text, start, end):
+            yield _Mark(OPTION if shape["k_name"] else _kind(shape, "k_"), shape.start(), shape.end())
+
+
+def _kind(shape: re.Match[str], prefix: str) -> str:
+    return next(name for name in _NAMES if shape[f"{prefix}{name}"])
+
+
+class _Reading:
+    """Where the text that comes next belongs."""
+
+    def __init__(self, text: str, found: Structured) -> None:
+        self._text, self._found = text, found
+        self._field = REST
+        self._in_option = False
+        self._bullet: str | None = None  # what options are told by
+
+    def turn(self, mark: _Mark) -> None:
+        """A field begins or ends here."""
+        if mark.closes:
+            self._field = {PRO: OPTION, CON: OPTION, OPTION: OPTIONS}.get(mark.kind, REST)
+            self._in_option = mark.kind in (PRO, CON)
+            return
+        self._field = mark.kind
+        if mark.kind in (OPTION, OPTIONS):
+            self._in_option = False
+        if mark.kind == OPTION and mark.name is not None:
+            self._found.options.append(Option(mark.name))
+            self._in_option = True
+
+    def take(self, start: int, end: int) -> None:
+        """Text that belongs to the field that was begun last."""
+        match self._field:
+            case "goal" | "observation" | "decision" | "rest":
+                self._keep(getattr(self._found, self._field), start, end)
+            case "options":
+                for bullet, first, last in _items(self._text, start, end):
+                    self._bullet = self._bullet or bullet
+                    self._in_option = self._in_option and bullet is None
+                    self._option(first, last)
+            case "option":
+                self._option(start, end)
+            case _:
+                self._arguments(self._field, start, end)
+
+    def _option(self, start: int, end: int) -> None:
+        """An option's own text: its name, what is said about it, then perhaps pros and cons on the same lines."""
+        inline = _INLINE.search(self._text, start, end)
+        own = inline.start() if inline else end
+        first, last = _trimmed(self._text, start, own)
+        if not self._in_option and first < last:
+            name_ends = _NAME_ENDS.search(self._text, first, last)
+            cut = name_ends.start() if name_ends else last
+            name_first, name_last = _trimmed(self._text, first, cut)
+            while name_last > name_first + 1 and self._text[name_last - 1] in f" :{_DASHES}":
+                name_last -= 1
+            self._found.options.append(Option(Piece(name_first, name_last)))
+            first, self._in_option = (name_ends.end() if name_ends else last), True
+        self._keep(self._found.options[-1].about if self._found.options else self._found.rest, first, last)
+        if inline:
+            self._inline(inline, end)
+
+    def _inline(self, first: re.Match[str], end: int) -> None:
+        shapes = list(_INLINE.finditer(self._text, first.start(), end))
+        ends = [shape.start() for shape in shapes[1:]] + [end]
+        for shape, until in zip(shapes, ends, strict=True):
+            self._arguments(PRO if shape["kind"][0] in "pPaA" else CON, shape.end(), until)
+
+    def _arguments(self, kind: str, start: int, end: int) -> None:
+        """For or against the option that was named last; a bullet like the options' own begins the next one."""
+        inline = bool(self._text[start:end].partition("\n")[0].strip())
+        for bullet, first, last in _items(self._text, start, end):
+            if bullet is not None and bullet == self._bullet and (inline or bullet[-1] in "1a"):
+                self._in_option = False
+                self._option(first, last)
+                continue
+            option = self._found.options[-1] if self._found.options else None
+            pieces = self._found.rest if option is None else option.pros if kind == PRO else option.cons
+            self._keep(pieces, first, last)
+
+    def _keep(self, pieces: list[Piece], start: int, end: int) -> None:
+        first, last = _trimmed(self._text, start, end)
+        if first < last:
+            pieces.append(Piece(first, last))
+
+
+def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, int]]:
+    """The items of a list, and what their bullets look like; a text without bullets has one per `;` or JSON string."""
+    bullets = list(_BULLET.finditer(text, start, end))
+    if bullets:
+        yield None, start, bullets[0].start()
+        ends = [bullet.start() for bullet in bullets[1:]] + [end]
+        for bullet, until in zip(bullets, ends, strict=True):
+            sign = bullet["sign"].strip("().")
+            yield bullet["indent"] + ("1" if sign.isdecimal() else "a" if sign.isalpha() else sign), bullet.end(), until
+        return
+    at = start
+    for between in _BETWEEN_ITEMS.finditer(text[start:end]):
+        yield None, at, start + between.start()
+        at = start + between.end()
+    yield None, at, end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without white space and, where it is the whole of a JSON string, without what stands around that."""
+    while start < end and text[start] in " \t\r\n":
+        start += 1
+    while end > start and text[end - 1] in " \t\r\n":
+        end -= 1
+    first, last = start, end
+    while first < last and text[first] in '"[{ ,':
+        first += 1
+    while last > first and text[last - 1] in '"[]{}, \n\t`':
+        last -= 1
+    return (first, last) if '"' in text[start:first] or not text[first:last] else (start, end)

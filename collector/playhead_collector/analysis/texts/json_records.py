@@ -1,0 +1,119 @@
+"""[analysis]: the objects of a JSON text with their places, read in one pass; also of a text that was cut.  Pure."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(r'"(?P<string>(?:[^"\\]++|\\.)*+)"?|(?P<mark>[{}\[\]:,])|(?P<bare>[\w.+-]{1,64})', re.DOTALL)
+# A record's name or key is short, and so is what tells one record from another.
+_LONGEST, _DEEPEST = 128, 64
+
+
+@dataclass(slots=True, eq=False)
+class JsonRecord:
+    """An object: its place, the object around it, the key that it (or the list that it is in) stands under, its
+    its scalar members as texts, and the keys of its members that are objects."""
+
+    start: int
+    key: str
+    around: "JsonRecord | None"
+    in_list: bool
+    members: dict[str, str] = field(default_factory=dict[str, str])
+    inner: set[str] = field(default_factory=set[str])
+
+    def chain(self) -> Iterator["JsonRecord"]:
+        """It, and those around it, from the inside out."""
+        here: JsonRecord | None = self
+        while here is not None:
+            yield here
+            here = here.around
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRecords:
+    """The objects of one text."""
+
+    _starts: list[int]
+    _innermost: list[JsonRecord | None]
+
+    def at(self, place: int) -> JsonRecord | None:
+        """The innermost object around this place."""
+        before = bisect_right(self._starts, place) - 1
+        return self._innermost[before] if before >= 0 else None
+
+
+def json_records(text: str) -> JsonRecords:
+    """Reads a text; one that does not begin like JSON has no records."""
+    reader = _Reader()
+    if text.lstrip()[:1] in ("{", "["):
+        for token in _TOKEN.finditer(text):
+            reader.take(token)
+    return JsonRecords(reader.starts, reader.innermost)
+
+
+class _Reader:
+    """Which object is open, token by token."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.innermost: list[JsonRecord | None] = []
+        # What is open: an object, or for a list the object around it; and the key that what comes next stands under.
+        self._open: list[tuple[JsonRecord | None, bool, str]] = []
+        self._key = ""
+        self._text: str | None = None
+
+    def take(self, token: re.Match[str]) -> None:
+        mark = token["mark"]
+        match mark:
+            case "{":
+                self._open_object(token.start())
+            case "[":
+                self._open.append((self._here(), True, self._under()))
+            case "}" | "]":
+                self._keep_member()
+                self._close(token.end())
+            case ":":
+                self._key, self._text = self._text or "", None
+            case ",":
+                self._keep_member()
+            case _:
+                value = token["string"] if token["string"] is not None else token["bare"]
+                self._text = value if len(value) <= _LONGEST else None
+
+    def _here(self) -> JsonRecord | None:
+        return self._open[-1][0] if self._open else None
+
+    def _in_list(self) -> bool:
+        return bool(self._open) and self._open[-1][1]
+
+    def _under(self) -> str:
+        return self._open[-1][2] if self._in_list() else self._key
+
+    def _open_object(self, start: int) -> None:
+        around = self._here() if len(self._open) < _DEEPEST else None
+        key = self._under()
+        if around is not None and not self._in_list():
+            around.inner.add(key)
+        record = JsonRecord(start, key, around, self._in_list())
+        self._open.append((record, False, key))
+        self._key, self._text = "", None
+        self._mark(start)
+
+    def _close(self, end: int) -> None:
+        if self._open:
+            self._open.pop()
+            self._mark(end)
+        self._key, self._text = "", None
+
+    def _keep_member(self) -> None:
+        here = self._here()
+        if here is not None and not self._in_list() and self._key and self._text is not None:
+            here.members.setdefault(self._key, self._text)
+        if not self._in_list():
+            self._key = ""
+        self._text = None
+
+    def _mark(self, place: int) -> None:
+        self.starts.append(place)
+        self.innermost.append(self._here())

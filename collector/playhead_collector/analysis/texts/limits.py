@@ -1,0 +1,61 @@
+"""[analysis]: how much of each text an analysis reads.
+
+An analysis takes time in proportion to the texts that it reads, and texts may be as long as content may be.  So of each
+only the beginning is read, up to a limit that an operator sets; what was cut is noted, and the answer says so.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.page import CutText
+
+# 256 Ki characters: longer than any model reads as one message today; read in about half a second.
+LONGEST_TEXT = 256 * 1024
+
+
+@dataclass(slots=True)
+class Reading:
+    """One question's limit in characters, and the texts that were longer than that."""
+
+    longest: int = LONGEST_TEXT
+    cut: dict[tuple[ContentRef | None, int], int] = field(default_factory=dict[tuple[ContentRef | None, int], int])
+
+
+_now: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+def begin_reading(longest: int = LONGEST_TEXT) -> Reading:
+    """From here on, in this task and the threads that it starts, at most so many characters of a text are read."""
+    reading = Reading(longest)
+    _now.set(reading)
+    return reading
+
+
+def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
+    """The beginning of the text, as much as is read of it; `content` and `part` say whose text it is."""
+    reading = _now.get()
+    longest = LONGEST_TEXT if reading is None else reading.longest
+    if len(text) <= longest:
+        return text
+    if reading is not None:
+        reading.cut[content, part] = len(text)
+    return text[:longest]
+
+
+def texts_cut() -> list[CutText]:
+    """The texts of which this question read the beginning only."""
+    reading = _now.get()
+    if reading is None:
+        return []
+    return [
+        {"content": None if content is None else str(content), "part": part, "read": reading.longest, "length": length}
+        for (content, part), length in reading.cut.items()
+    ]
+
+
+def with_cuts(answer: Any) -> Any:
+    """The answer, saying which texts were too long to be read whole, if any were."""
+    cut = texts_cut()
+    return {**cast(dict[str, Any], answer), "cut": cut} if cut and isinstance(answer, dict) else answer

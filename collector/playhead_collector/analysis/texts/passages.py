@@ -1,0 +1,300 @@
+"""[analysis]: a model's context as passages, and an index of its words that grows with a run's thread.  Pure.
+
+Every message is read once, however many calls had it in their context; a question about one call is answered from the
+index, and sees only what that call saw (`visible`).
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any, Final, Literal
+
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.texts.json_records import JsonRecords, json_records
+from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.words import Mention, dates_in, numbers_in, words_in
+from playhead_collector.read.values import text_of
+
+Source = Literal["user", "tool_result", "assistant", "system", "definition"]
+USER: Final = "user"
+RESULT: Final = "tool_result"
+ASSISTANT: Final = "assistant"
+SYSTEM: Final = "system"
+DEFINITION: Final = "definition"
+_OF_ROLE: Mapping[str, Source] = {"user": USER, "tool": RESULT, "assistant": ASSISTANT, "system": SYSTEM}
+Visible = Mapping[ContentRef, int]
+"""What a call saw: messages, and how many stand before each."""
+# So many places of a value are looked at from each end of the context: enough to tell first, last and those related.
+_EACH_END = 12
+MOST_HITS = 2 * _EACH_END
+# So many words are looked for in a row, and of the places of their rarest one so many are tried from each end: more
+# would make the time for a value grow with the length of the context.
+_LONGEST_ROW, _MOST_PLACES = 32, 1_024
+# A value whose words are written together, or apart, is looked for from so many places of each of its beginnings.
+_LONGEST_SQUASHED, _FEW_PLACES = 64, 128
+_SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
+_QUOTE_AROUND = 60
+# Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
+_LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
+# Of the dates with one day of the month so many are looked at from each end; and of all words, so many.
+_MOST_DATES, _MOST_WORDS = 32, 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """A part of a message, as its reader saw it."""
+
+    content: ContentRef
+    part: int
+    source: Source
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place in a passage.  `whole`: it is not part of a longer identifier or number."""
+
+    passage: Passage
+    start: int
+    end: int
+    whole: bool = True
+
+    @property
+    def text(self) -> str:
+        """What stands there."""
+        return self.passage.text[self.start : self.end]
+
+    @property
+    def quote(self) -> str:
+        """What stands there and around it, cut at white space."""
+        return quote(self.passage.text, self.start, self.end)
+
+    def around(self, characters: int) -> tuple[int, int]:
+        """The bounds of its neighbourhood."""
+        return max(0, self.start - characters), min(len(self.passage.text), self.end + characters)
+
+
+def quote(text: str, start: int, end: int) -> str:
+    """The text from start to end with some words around it, on one line."""
+    first, last = max(0, start - _QUOTE_AROUND), min(len(text), end + _QUOTE_AROUND)
+    before, after = text[first:start], text[end:last]
+    if first > 0:
+        before = "…" + (before.partition(" ")[2] or before)
+    if last < len(text):
+        after = (after.rpartition(" ")[0] or after) + "…"
+    return " ".join((before + text[start:end] + after).split())
+
+
+def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
+    """What a message says, part by part.  The calls that it asks for are no source of anything: they are traced."""
+    for number, part in enumerate(message["parts"]):
+        kind = part.get("type")
+        if kind in ("tool_call", "blob"):
+            continue
+        source = RESULT if kind == "tool_call_response" else _OF_ROLE.get(message["role"], USER)
+        value = part.get("response") if kind == "tool_call_response" else part.get("content", part.get("uri"))
+        if value is not None:
+            yield passage_of(ref, number, source, value)
+
+
+def passage_of(ref: ContentRef, part: int, source: Source, value: Any) -> Passage:
+    """A value as a passage; of a very long one the beginning (see `reading`)."""
+    return Passage(ref, part, source, readable(text_of(value), ref, part))
+
+
+class ContextIndex:
+    """Finds words, numbers and dates in all the passages that were added."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[ContentRef, Source]] = set()
+        self._passages: list[Passage] = []
+        self._first: list[int] = []  # the number of each passage's first word
+        self._words: list[str] = []
+        self._spans: list[tuple[int, int]] = []
+        self._at: defaultdict[str, list[int]] = defaultdict(list)
+        self._like: dict[Hashable, tuple[int, list[str]]] = {}
+        self._numbers: defaultdict[str, list[Hit]] = defaultdict(list)
+        self._in_turn: list[tuple[str, Hit]] = []
+        self._of_system: list[tuple[str, Hit]] = []
+        self._dates: defaultdict[int, list[tuple[Hit, Mention]]] = defaultdict(list)
+        self._records: dict[Passage, JsonRecords] = {}
+
+    def knows(self, ref: ContentRef) -> bool:
+        """Whether this content was added."""
+        return any((ref, source) in self._known for source in (*_OF_ROLE.values(), DEFINITION))
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Reads these; a passage that is known is not read again."""
+        fresh = [each for each in passages if (each.content, each.source) not in self._known]
+        self._known.update((each.content, each.source) for each in fresh)
+        for passage in fresh:
+            self._passages.append(passage)
+            self._first.append(len(self._words))
+            for word, start, end in words_in(passage.text):
+                self._at[word].append(len(self._words))
+                self._words.append(word)
+                self._spans.append((start, end))
+            self._words.append("")  # so that no row of words goes from one passage into the next
+            self._spans.append((0, 0))
+            for number, start, end in numbers_in(passage.text):
+                hit = Hit(passage, start, end)
+                self._numbers[number].append(hit)
+                (self._of_system if passage.source == SYSTEM else self._in_turn).append((number, hit))
+            for mention in dates_in(passage.text):
+                self._dates[mention.day].append((Hit(passage, mention.start, mention.end), mention))
+
+    def find(self, words: Sequence[str], visible: Visible) -> list[Hit]:
+        """Where these words stand in a row: the first places and the last ones, in the order of the context."""
+        words = list(words)
+        if not words:
+            return []
+        # Of a long text its beginning is looked for, and the rest compared where that stands: a text that repeats
+        # itself would else be compared with itself at each of its words.
+        begin = words[:_LONGEST_ROW]
+        rarest = min(range(len(begin)), key=lambda place: len(self._at.get(begin[place], ())))
+        at = self._at.get(begin[rarest], [])
+        hits: dict[int, Hit] = {}
+        for numbers in (at[:_MOST_PLACES], at[: -_MOST_PLACES - 1 : -1]):
+            begun = 0
+            for number in numbers:
+                first = number - rarest
+                if not self._stands(first, begin):
+                    continue
+                hit = hits.get(number) or self._hit(first, words, visible)
+                if hit is not None:
+                    hits[number] = hit
+                begun += hit is not None or len(words) > len(begin)
+                if begun == _EACH_END:
+                    break
+        return in_order(hits.values(), visible)
+
+    def written_apart(self, squashed: str, visible: Visible) -> list[Hit]:
+        """Where words in a row, with at most a separator between them, make up this text: `555-123 4567` of
+        `5551234567`, `round trip` of `roundtrip`.  `squashed` is a text's words without anything between them."""
+        hits: dict[int, Hit] = {}
+        for length in range(1, min(len(squashed), _LONGEST_SQUASHED) + 1):
+            at = self._at.get(squashed[:length], [])
+            for first in (*at[:_FEW_PLACES], *at[-_FEW_PLACES:]):
+                end = self._spelled_from(first, squashed)
+                hit = self._hit(first, self._words[first:end], visible) if end else None
+                if hit is not None and not _far_apart_in(hit, self._spans[first:end]):
+                    hits[first] = hit
+        return _ends(list(hits.values()), visible)
+
+    def _spelled_from(self, first: int, squashed: str) -> int:
+        """The number behind the last of the words that make it up from here on; 0 when they do not."""
+        at, here = 0, first
+        while at < len(squashed):
+            word = self._words[here]
+            if not word or not squashed.startswith(word, at):
+                return 0
+            at += len(word)
+            here += 1
+        return here
+
+    def _stands(self, first: int, words: list[str]) -> bool:
+        return first >= 0 and self._words[first : first + len(words)] == words
+
+    def number(self, plain: str, visible: Visible) -> list[Hit]:
+        """Where a number stands, however it is written."""
+        written = self._numbers.get(plain, [])
+        if len(written) > 2 * _MOST_PLACES:
+            written = [*written[:_MOST_PLACES], *written[-_MOST_PLACES:]]
+        return _ends([hit for hit in written if hit.passage.content in visible], visible)
+
+    def records(self, passage: Passage) -> JsonRecords:
+        """The objects of a passage that is JSON."""
+        if passage not in self._records:
+            self._records[passage] = json_records(passage.text)
+        return self._records[passage]
+
+    def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
+        """The last few hundred numbers of the context, the latest first, and the first of system messages."""
+        said = (each for each in reversed(self._in_turn) if each[1].passage.content in visible)
+        yield from islice(said, _LATEST_NUMBERS)
+        of_system = (each for each in self._of_system if each[1].passage.content in visible)
+        yield from islice(of_system, _SYSTEM_NUMBERS)
+
+    def dates(self, day: int, visible: Visible) -> list[tuple[Hit, Mention]]:
+        """Where a date with this day of the month is written: the first and the last such places."""
+        written = self._dates.get(day, [])
+        if len(written) > 2 * _MOST_DATES:
+            written = [*written[:_MOST_DATES], *written[-_MOST_DATES:]]
+        return [(hit, mention) for hit, mention in written if hit.passage.content in visible]
+
+    def all_dates(self, visible: Visible) -> Iterator[tuple[Hit, Mention]]:
+        """Where dates are written: some of the first and the last ones of each day of the month."""
+        for day in self._dates:
+            yield from self.dates(day, visible)
+
+    def has(self, word: str, visible: Visible) -> bool:
+        """Whether the word stands anywhere."""
+        return bool(self.find([word], visible))
+
+    def containing(self, piece: str, visible: Visible) -> list[Hit]:
+        """Where a piece of a longer word stands.  Looks through the vocabulary, not through the texts."""
+        longer = [word for word in islice(self._at, _MOST_WORDS) if piece in word]
+        return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
+
+    def like(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
+        """Where words stand that fit; `named` says what fits, so that the same is not looked for again."""
+        known = self._like.get(named)
+        if known is None or known[0] != len(self._at):
+            found = islice((word for word in islice(self._at, _MOST_WORDS) if fits(word)), 2 * _EACH_END)
+            known = self._like[named] = (len(self._at), list(found))
+        words = known[1]
+        return in_order([hit for word in words for hit in self.find([word], visible)], visible)
+
+    def _hit(self, first: int, words: list[str], visible: Visible) -> Hit | None:
+        if not self._stands(first, words):
+            return None
+        passage = self._passages[bisect_right(self._first, first) - 1]
+        if passage.content not in visible:
+            return None
+        spans = self._spans[first : first + len(words)]
+        if any(_far_apart(passage.text[one[1] : other[0]]) for one, other in pairwise(spans)):
+            return None
+        start, end = spans[0][0], spans[-1][1]
+        return hit_at(passage, start, end)
+
+
+def hit_at(passage: Passage, start: int, end: int) -> Hit:
+    """This place of a passage, and whether it stands alone there."""
+    return Hit(passage, start, end, _stands_alone(passage.text, start, end))
+
+
+def in_order(hits: Iterable[Hit], visible: Visible) -> list[Hit]:
+    """In the order in which the call saw them."""
+    return sorted(hits, key=lambda hit: (visible[hit.passage.content], hit.passage.part, hit.start))
+
+
+def _ends(hits: Sequence[Hit], visible: Visible) -> list[Hit]:
+    ordered = in_order(hits, visible)
+    return ordered if len(ordered) <= MOST_HITS else [*ordered[:_EACH_END], *ordered[-_EACH_END:]]
+
+
+def _far_apart(between: str) -> bool:
+    return len(between) > 4 or "\n\n" in between
+
+
+def _far_apart_in(hit: Hit, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether more than a separator, as in `(555) 123`, stands between any two of these words."""
+    gaps = [hit.passage.text[one[1] : other[0]] for one, other in pairwise(spans)]
+    return any(len(gap) > 2 or not _SEPARATORS.issuperset(gap) for gap in gaps)
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether neither neighbour joins it to more letters or digits."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return not (_joins(before[::-1]) or _joins(after))
+
+
+def _joins(outwards: str) -> bool:
+    """Whether what follows outwards goes on with the same word: `e`, `_4`, `-4`, `@e`, but not `. ` or `"`."""
+    if not outwards:
+        return False
+    first, second = outwards[0], outwards[1:2]
+    return first.isalnum() or (first in "_-@." and second.isalnum())

@@ -1,0 +1,103 @@
+"""[analysis]: the tokens of a run's messages and contexts: as reported, else estimated, scaled by what was reported."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.read.context.token_estimates import REPORTED, Scale, estimate_message, estimate_value
+from playhead_collector.read.context.token_scales import Measure, said_tokens
+
+
+class Measures:
+    """Numbers of tokens in one run.  Pure."""
+
+    def __init__(self, story: Turns, scales: Mapping[str | None, Scale]) -> None:
+        self._story = story
+        self._scales = scales
+        self._estimates = Estimates(story)
+
+    def scale(self, turn: Turn | None) -> Scale:
+        """How estimates are scaled for the model of this call."""
+        return self._scales.get(model_of(turn), Scale()) if turn else Scale()
+
+    def message(self, event: ev.MessageAdded, turn: Turn | None) -> Measure:
+        """What a message has."""
+        if event.tokens is not None:
+            return event.tokens, REPORTED
+        if turn is not None and turn.outputs == [event]:
+            said = said_tokens(usage_of(turn))
+            if said is not None:
+                return said, REPORTED
+        return self.refs([event.message], self.scale(turn))
+
+    def refs(self, refs: Iterable[ContentRef | None], scale: Scale) -> Measure:
+        """What these messages have together; nothing is said when one of them is not stored."""
+        found = [self._estimates.message(ref) for ref in refs]
+        known = [each for each in found if each is not None]
+        return (scale.tokens(sum(known)), scale.basis) if len(known) == len(found) else (None, None)
+
+    def context(self, turn: Turn) -> Measure:
+        """What the model was given at a call."""
+        usage = usage_of(turn)
+        if usage.input_tokens is not None:
+            return usage.input_tokens, REPORTED
+        estimate = self._estimates.context(turn)
+        scale = self.scale(turn)
+        return (None, None) if estimate is None else (scale.tokens(estimate), scale.basis)
+
+
+class Estimates:
+    """Plain estimates of a run's messages and contexts, each made once."""
+
+    def __init__(self, story: Turns) -> None:
+        self._story = story
+        self._messages: dict[ContentRef, float | None] = {}
+        self._threads: dict[ContentRef, float | None] = {}
+
+    def message(self, ref: ContentRef | None) -> float | None:
+        """Of one message; None when it is not stored."""
+        if ref is None:
+            return None
+        if ref not in self._messages:
+            message = self._story.message(ref)
+            self._messages[ref] = None if message is None else estimate_message(message)
+        return self._messages[ref]
+
+    def context(self, turn: Turn) -> float | None:
+        """Of everything that a call was given; None when a part of it is not stored."""
+        begin, shelf = turn.begin, self._story.shelf
+        others = sum(estimate_value(shelf.parsed(ref)) for ref in (begin.system, begin.tools, begin.input) if ref)
+        if begin.thread is None:
+            return others or None
+        thread = self._thread(begin.thread)
+        return None if thread is None else thread + others
+
+    def _thread(self, ref: ContentRef) -> float | None:
+        path: list[ContentRef] = []
+        here: ContentRef | None = ref
+        while here is not None and here not in self._threads and here in self._story.nodes:
+            path.append(here)
+            here = self._story.nodes[here].parent
+        total = 0.0 if here is None else self._threads.get(here)
+        for each in reversed(path):
+            message = self.message(self._story.nodes[each].message)
+            total = None if total is None or message is None else total + message
+            self._threads[each] = total
+        return self._threads.get(ref)
+
+
+def model_of(turn: Turn | None) -> str | None:
+    """The model that was asked for, else the one that answered."""
+    return None if turn is None else turn.begin.model or (turn.end.model if turn.end else None)
+
+
+def usage_of(turn: Turn) -> ev.Usage:
+    """What the provider reported."""
+    return turn.end.usage if isinstance(turn.end, ev.LlmCompleted) else ev.Usage()
+
+
+def known_sum(numbers: Sequence[int | None]) -> int | None:
+    """The sum of those that are known; None when none is."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None

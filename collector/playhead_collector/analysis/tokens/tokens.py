@@ -1,0 +1,300 @@
+"""How did a run's contexts grow, how near did they come to their models' limits, and what did that cost?
+
+A call's context is what its provider counted, else an estimate.  The messages before a call are placed so that they end
+at that figure, those that it answered follow it; so every number is anchored at the call that it belongs to.
+"""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from operator import itemgetter
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead.wire.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
+from playhead_collector.analysis.tokens.measures import Measures, known_sum, model_of, usage_of
+from playhead_collector.analysis.transcript.loading import read_outline, read_threads
+from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED
+from playhead_collector.read.context.token_scales import Measure, read_scales
+from playhead_collector.read.prices import Price, Prices
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import fetch
+
+WARN_AT = 0.8
+OK, WARNING = "ok", "warning"
+_NOTHING: Measure = (None, None)
+_TOLD = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
+
+
+async def answer_tokens(record: RunRecord, prices: Prices, limit: int, after: int) -> TokenTimeline:
+    """The timeline behind seq `after`, and what the whole run amounts to."""
+    story = await read_outline(record)
+    scales = await read_scales(record, (model_of(turn) for turn in story.turns))
+    await _read_measured(record, story, limit, after)
+    return await asyncio.to_thread(timeline, story, Measures(story, scales), prices, limit, after)
+
+
+async def _read_measured(record: RunRecord, story: Turns, limit: int, after: int) -> None:
+    """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported."""
+    later = (event for event in story.events if event.seq > after and isinstance(event, _TOLD))
+    page = list(islice(later, limit))
+    spans = {event.span for event in page}
+    unreported = [turn for turn in story.turns if usage_of(turn).input_tokens is None]
+    story.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
+    refs: list[ContentRef | None] = [node.message for node in story.nodes.values()]
+    for turn in unreported:
+        refs += (turn.begin.system, turn.begin.tools, turn.begin.input)
+    for turn in (turn for turn in story.turns if turn.begin.span in spans):
+        refs += [event.message for event in (*turn.new, *turn.outputs)]
+    for event in page:
+        if isinstance(event, ev.MessageAdded):
+            refs.append(event.message)
+        elif isinstance(event, ev.ContextCompressed):
+            refs += (*event.summarised, *event.dropped)
+    story.shelf = await fetch(record.store, record.project, refs)
+
+
+def timeline(story: Turns, measures: Measures, prices: Prices, limit: int, after: int) -> TokenTimeline:
+    """The answer, from what was gathered.  Pure."""
+    metered = [_Metered(turn, measures, prices) for turn in story.turns]
+    points = list(islice(_points(story, metered, measures, after), limit + 1))
+    shown = points[:limit]
+    return {
+        "run": story.run,
+        "warn_at": WARN_AT,
+        "prices": {"date": prices.date, "source": prices.source, "currency": prices.currency},
+        "models": _models(metered, measures),
+        "totals": _totals(story, metered),
+        "items": shown,
+        "next_cursor": str(shown[-1]["seq"]) if len(points) > limit else None,
+    }
+
+
+@dataclass
+class _Metered:
+    """A model call, its context, and the messages around it, each with what it has when that is asked for."""
+
+    turn: Turn
+    measures: Measures
+    prices: Prices
+    context: Measure = _NOTHING
+    usage: ev.Usage = ev.Usage()
+    price: Price | None = None
+    cost: float | None = None
+
+    def __post_init__(self) -> None:
+        turn = self.turn
+        self.context, self.usage = self.measures.context(turn), usage_of(turn)
+        answered_by = turn.end.model if turn.end else None
+        self.price = self.prices.of(answered_by) or self.prices.of(turn.begin.model)
+        self.cost = self.price.cost(self.usage) if self.price else None
+
+    @cached_property
+    def tokens(self) -> dict[int, Measure]:
+        turn = self.turn
+        return {event.seq: self.measures.message(event, turn) for event in (*turn.new, *turn.outputs)}
+
+    @cached_property
+    def _rising(self) -> list[tuple[int, Measure]]:
+        return list(self._rise())
+
+    def _rise(self) -> Iterator[tuple[int, Measure]]:
+        """The context from each seq on."""
+        begin, falling, rising = self.turn.begin.seq, self.context, self.context
+        before = sorted((seq for seq in self.tokens if seq < begin), reverse=True)
+        steps = [(begin, self.context)]
+        for seq in before:
+            steps.append((seq, falling))
+            falling = _moved(falling, self.tokens[seq], -1)
+        yield (0, falling)
+        yield from reversed(steps)
+        for seq in sorted(seq for seq in self.tokens if seq > begin):
+            rising = _moved(rising, self.tokens[seq], 1)
+            yield (seq, rising)
+
+    @property
+    def limit(self) -> int | None:
+        return self.price.limit if self.price else None
+
+    @property
+    def ratio(self) -> float | None:
+        return _ratio(self.context[0], self.limit)
+
+    def after(self, seq: int) -> Measure:
+        """The context right after this event of the call."""
+        return self._rising[bisect_right(self._rising, seq, key=itemgetter(0)) - 1][1]
+
+
+def _moved(context: Measure, by: Measure, sign: int) -> Measure:
+    """The context with or without these tokens; it rests on the weaker of the two."""
+    if context[0] is None or by[0] is None:
+        return _NOTHING
+    return max(0, context[0] + sign * by[0]), max(context[1], by[1], key=_weakness)
+
+
+def _weakness(basis: str | None) -> int:
+    return (REPORTED, CALIBRATED, ESTIMATED).index(basis or ESTIMATED)
+
+
+# --- points ----------------------------------------------------------------------------------------------------------
+
+
+def _points(story: Turns, metered: Sequence[_Metered], measures: Measures, after: int) -> Iterator[TokenPoint]:
+    by_span = {each.turn.begin.span: each for each in metered}
+    for event in story.events:
+        if event.seq <= after:
+            continue
+        call = by_span.get(event.span)
+        match event:
+            case ev.MessageAdded():
+                added = call.tokens.get(event.seq, _NOTHING) if call else measures.message(event, None)
+                yield _point(event, call, added, call.after(event.seq) if call else _NOTHING)
+            case ev.LlmCalled() | ev.LlmFailed():
+                yield _point(event, call, _NOTHING, call.context if call else _NOTHING)
+            case ev.LlmCompleted():
+                yield _ended(event, call)
+            case ev.ContextCompressed():
+                added = _compressed(event, call, measures)
+                context = call.after(event.seq) if call else (event.tokens_after, _basis_of(event.tokens_after))
+                yield _point(event, call, added, context)
+            case _:
+                pass
+
+
+def _point(event: ev.RunEvent, call: _Metered | None, added: Measure, context: Measure) -> TokenPoint:
+    limit = call.limit if call else None
+    ratio = _ratio(context[0], limit)
+    return {
+        "seq": event.seq,
+        "event": event.id,
+        "time": rfc3339(event.time_ns),
+        "kind": event.kind,
+        "actor": event.actor,
+        "call": call.turn.begin.seq if call else None,
+        "model": model_of(call.turn) if call else None,
+        "role": event.role if isinstance(event, ev.MessageAdded) else None,
+        "added": added[0],
+        "added_basis": added[1],
+        "context": context[0],
+        "context_basis": context[1],
+        "limit": limit,
+        "ratio": ratio,
+        "level": _level(ratio),
+        "usage": {},
+        "cache_hit_share": None,
+        "cost": None,
+    }
+
+
+def _ended(event: ev.LlmCompleted, call: _Metered | None) -> TokenPoint:
+    point = _point(event, call, _NOTHING, call.context if call else _NOTHING)
+    return {
+        **point,
+        "usage": ev.usage_to_json(event.usage),
+        "cache_hit_share": _share([event.usage]),
+        "cost": call.cost if call else None,
+    }
+
+
+def _compressed(event: ev.ContextCompressed, call: _Metered | None, measures: Measures) -> Measure:
+    """What a compression took away, its summary aside when that is a message of its own."""
+    if event.origin == "declared" and event.tokens_before is not None and event.tokens_after is not None:
+        return event.tokens_after - event.tokens_before, REPORTED
+    gone, basis = measures.refs((*event.summarised, *event.dropped), measures.scale(call.turn if call else None))
+    return (None, None) if gone is None else (-gone, basis)
+
+
+def _basis_of(tokens: int | None) -> str | None:
+    return None if tokens is None else REPORTED
+
+
+def _ratio(context: int | None, limit: int | None) -> float | None:
+    return None if context is None or not limit else round(context / limit, 4)
+
+
+def _level(ratio: float | None) -> str | None:
+    return None if ratio is None else WARNING if ratio >= WARN_AT else OK
+
+
+# --- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _totals(story: Turns, metered: Sequence[_Metered]) -> TokenTotals:
+    usages = [each.usage for each in metered]
+    ratios = [each.ratio for each in metered if each.ratio is not None]
+    return {
+        "calls": len(metered),
+        "unreported_calls": sum(each.usage.input_tokens is None for each in _completed(metered)),
+        "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
+        "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        "cache_read_tokens": known_sum([usage.cache_read_tokens for usage in usages]),
+        "cache_write_tokens": known_sum([usage.cache_write_tokens for usage in usages]),
+        "reasoning_tokens": known_sum([usage.reasoning_tokens for usage in usages]),
+        "cache_hit_share": _share(usages),
+        "cost": _cost(metered),
+        "unpriced_calls": _unpriced(metered),
+        "context_peak": max((each.context[0] for each in metered if each.context[0] is not None), default=None),
+        "peak_ratio": max(ratios, default=None),
+        "warnings": sum(ratio >= WARN_AT for ratio in ratios),
+        "compressions": [event.seq for event in story.events if isinstance(event, ev.ContextCompressed)],
+    }
+
+
+def _models(metered: Sequence[_Metered], measures: Measures) -> list[ModelTokens]:
+    by_model: dict[str | None, list[_Metered]] = {}
+    for each in metered:
+        by_model.setdefault(model_of(each.turn), []).append(each)
+    return [_model(model, calls, measures) for model, calls in by_model.items()]
+
+
+def _model(model: str | None, calls: Sequence[_Metered], measures: Measures) -> ModelTokens:
+    usages = [each.usage for each in calls]
+    scale = measures.scale(calls[0].turn)
+    price = next((each.price for each in reversed(calls) if each.price), None)
+    return {
+        "model": model,
+        "calls": len(calls),
+        "limit": price.limit if price else None,
+        "price": {
+            "matched": price.name,
+            "input": price.input,
+            "output": price.output,
+            "cache_read": price.cache_read,
+            "cache_write": price.cache_write,
+            "source": price.source,
+        }
+        if price and price.input is not None and price.output is not None
+        else None,
+        "calibration": {"factor": scale.factor, "calls": scale.calls, "scope": scale.scope} if scale.calls else None,
+        "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
+        "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        "cache_read_tokens": known_sum([usage.cache_read_tokens for usage in usages]),
+        "cache_hit_share": _share(usages),
+        "cost": _cost(calls),
+        "unpriced_calls": _unpriced(calls),
+    }
+
+
+def _completed(metered: Iterable[_Metered]) -> list[_Metered]:
+    return [each for each in metered if isinstance(each.turn.end, ev.LlmCompleted)]
+
+
+def _cost(metered: Iterable[_Metered]) -> float | None:
+    known = [each.cost for each in metered if each.cost is not None]
+    return round(sum(known), 10) if known else None
+
+
+def _unpriced(metered: Iterable[_Metered]) -> int:
+    return sum(each.cost is None for each in _completed(metered))
+
+
+def _share(usages: Iterable[ev.Usage]) -> float | None:
+    """The part of the input that came from a cache, among calls that say so."""
+    told = [(usage.cache_read_tokens, usage.input_tokens) for usage in usages if usage.cache_read_tokens is not None]
+    read, given = sum(read or 0 for read, _ in told), sum(given or 0 for _, given in told)
+    return round(read / given, 4) if given else None

@@ -1,0 +1,182 @@
+"""[analysis]: a call whose arguments are to be traced: its values by path, and what its tool's definition says of each.
+
+Definitions are read in the forms that providers have them: `{"function": {"name", "parameters"}}`, `{"name",
+"parameters"}` and `{"name", "input_schema"}`.  Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.passages import Hit, Passage, Visible
+from playhead_collector.analysis.texts.words import alike, name_words, words_in
+from playhead_collector.read.values import text_of
+
+Json = Any
+Scalar = str | int | float | bool | None
+# Says nothing about this call in particular.
+_EVERYDAY = {"yes", "no", "true", "false", "none", "null", "on", "off", "n/a", "ok", "default"}
+_STEP = re.compile(r"\[\d{1,9}+\]|[^.\[\]]{1,200}+")
+# So many values tell which of several places is meant; with each further one, all others would take longer.
+_MOST_TELLING = 64
+# White space and quotes around a result that is one value.
+_AROUND_A_VALUE = 64
+_MOST_SCALARS, _DEEPEST = 5_000, 64
+_NEAR = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A tool as the model was offered it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    whole: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A tool call as its model asked for it, and what that model saw."""
+
+    name: str
+    arguments: Json
+    visible: Visible
+    definition: Definition | None = None
+    asked_for: Callable[[Passage], Json] = lambda _: None
+    """The arguments of the call that a result answers; None where that is not known."""
+    values: Sequence[tuple[str, Scalar]] = field(init=False)
+    telling: Sequence[tuple[str, str]] = field(init=False)
+    """Those values that are rare enough to tell places apart."""
+    _affinities: dict[tuple[Passage, int, frozenset[str]], int] = field(
+        init=False, default_factory=dict[tuple[Passage, int, frozenset[str]], int], repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        values = list(scalars(self.arguments))
+        telling = [(path, value) for path, value in values if isinstance(value, str) and is_telling(value)]
+        del telling[_MOST_TELLING:]
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "telling", telling)
+
+    def schema(self, path: str) -> Mapping[str, Any]:
+        """What the definition says of the value at this path."""
+        return {} if self.definition is None else schema_at(self.definition.schema, path)
+
+    def related(self, hit: Hit, path: str) -> int:
+        """How much speaks for this place: it is all that is said, it stands under the argument's own name, and other
+        values of the call stand close by, those of the same object above all."""
+        text = hit.passage.text
+        longer = len(text) - (hit.end - hit.start)
+        alone = longer <= _AROUND_A_VALUE and text.strip().strip('"') == hit.text
+        own = path.rpartition(".")[0]
+        beside = {
+            value: 5 if own and other.rpartition(".")[0] == own else 1
+            for other, value in self.telling
+            if other != path and value != hit.text
+        }
+        weights = (min(weight, _closeness(hit, value)) for value, weight in beside.items())
+        return 4 * alone + 2 * _under_name(hit, path) + sum(weights)
+
+    def affinity(self, hit: Hit, path: str) -> int:
+        """How many words of the tool's and the argument's names stand close by."""
+        names = frozenset(word for word in (*name_words(self.name), *name_words(path)) if len(word) > 3)
+        key = (hit.passage, hit.start, names)
+        if key not in self._affinities:
+            low, high = hit.around(_NEAR)
+            near = {word for word, _, _ in words_in(hit.passage.text[low:high])}
+            self._affinities[key] = sum(any(alike(name, word) for word in near) for name in names)
+        return self._affinities[key]
+
+
+def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:
+    """Every value within a value, with its path (`flights[0].date`); at most a few thousand."""
+    stack: list[tuple[str, Json, int]] = [(path, value, 0)]
+    given = 0
+    while stack and given < _MOST_SCALARS:
+        here, each, depth = stack.pop()
+        if isinstance(each, dict) and depth < _DEEPEST:
+            items = cast(dict[str, Any], each).items()
+            stack += reversed([(f"{here}.{key}" if here else str(key), item, depth + 1) for key, item in items])
+        elif isinstance(each, list) and depth < _DEEPEST:
+            stack += reversed(
+                [(f"{here}[{place}]", item, depth + 1) for place, item in enumerate(cast(list[Any], each))]
+            )
+        elif not isinstance(each, dict | list):
+            given += 1
+            yield here, each
+
+
+def is_telling(value: str) -> bool:
+    """Whether a text is rare enough that finding it says where it is from."""
+    bare = value.strip().lower()
+    letters = sum(character.isalnum() for character in bare)
+    return letters >= 3 and bare not in _EVERYDAY
+
+
+def is_identifier(value: Scalar) -> bool:
+    """Whether a text is made to name one thing: it has letters and digits, or several words joined by `_` or `-`."""
+    if not isinstance(value, str) or len(value) < 5 or " " in value:
+        return False
+    digits = sum(character.isdigit() for character in value)
+    return digits >= 7 or (digits > 0 and any(map(str.isalpha, value)))
+
+
+def definitions_of(tools: Json) -> dict[str, Definition]:
+    """Tools by name; what is no definition is passed over."""
+    found: dict[str, Definition] = {}
+    for tool in cast(list[Any], tools) if isinstance(tools, list) else []:
+        whole = cast(dict[str, Any], tool) if isinstance(tool, dict) else {}
+        inner = whole.get("function")
+        one = cast(dict[str, Any], inner) if isinstance(inner, dict) else whole
+        name = one.get("name")
+        if isinstance(name, str):
+            schemas = [one[key] for key in ("parameters", "input_schema") if isinstance(one.get(key), dict)]
+            schema = cast(dict[str, Any], schemas[0]) if schemas else {}
+            found.setdefault(name, Definition(name, str(one.get("description") or ""), schema, whole))
+    return found
+
+
+def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    """The schema of the value at a path; empty when there is none."""
+    here: Any = schema
+    for step in _STEP.findall(path):
+        properties: Any = here.get("properties") if not step.startswith("[") else None
+        here = here.get("items") if step.startswith("[") else properties and properties.get(step)
+        if not isinstance(here, dict):
+            return {}
+        here = cast(dict[str, Any], here)
+    return here
+
+
+def definition_passage(definition: Definition, ref: Any) -> Passage:
+    """The definition as a text that a value may have been copied from."""
+    return Passage(ref, 0, "definition", readable(text_of(dict(definition.whole)), ref))
+
+
+def _closeness(hit: Hit, value: str) -> int:
+    """5 when the value stands close by in the same object, 1 when in another, 0 when it does not stand close by."""
+    low, high = hit.around(_NEAR)
+    text = hit.passage.text
+    after = text.find(value, hit.end, high)
+    before = text.rfind(value, low, hit.start)
+    between = [text[hit.end : after]] if after >= 0 else []
+    between += [text[before : hit.start]] if before >= 0 else []
+    return 0 if not between else 5 if any("}" not in each for each in between) else 1
+
+
+def _under_name(hit: Hit, path: str) -> bool:
+    """Whether it is what a JSON object, or a line like `Name: value`, has under the argument's own name."""
+    name = path.rpartition("[")[0] if path.endswith("]") else path
+    name = name.rpartition(".")[2]
+    before = hit.passage.text[max(0, hit.start - len(name) - 6) : hit.start]
+    if before.endswith(('"', "'", "$")):
+        before = before[:-1]
+    before = before.rstrip()
+    if not name or not before.endswith((":", "=")):
+        return False
+    before = before[:-1].rstrip().removesuffix('"').lower()
+    alone = len(before) <= len(name) or not (before[-len(name) - 1].isalnum() or before[-len(name) - 1] == "_")
+    return before.endswith(name.lower()) and alone

@@ -1,0 +1,55 @@
+"""[analysis]: the steps of plans that an agent wrote down: as plans, as state under `plan`, in annotations.  Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.read.values import Shelf, text_of
+
+_LISTS = ("steps", "plan", "todo", "tasks")
+_WORDS = ("text", "step", "content", "task", "title", "description", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a plan: the event that the plan was written down with, the step's words, and all that it says."""
+
+    seq: int
+    plan: ContentRef | None
+    words: str
+    whole: str
+
+
+def steps_told(event: ev.RunEvent, shelf: Shelf) -> Iterator[Step]:
+    """The steps of the plan that this event tells of, if it tells of one."""
+    match event:
+        case ev.PlanCreated(plan=ref) | ev.StateChanged(key="plan", value=ref):
+            value = shelf.parsed(ref)
+        case ev.OrchestrationDecision(annotation=ref):
+            noted = shelf.parsed(ref)
+            value = cast(dict[str, Any], noted).get("plan") if isinstance(noted, dict) else None
+        case _:
+            return
+    for step in _steps(value):
+        whole = readable(text_of(step), ref)
+        yield Step(event.seq, ref, _words(step) or whole, whole)
+
+
+def _steps(plan: Any) -> list[Any]:
+    if isinstance(plan, list):
+        return cast(list[Any], plan)
+    if isinstance(plan, dict):
+        fields = cast(dict[str, Any], plan)
+        listed = [fields[key] for key in _LISTS if isinstance(fields.get(key), list)]
+        return listed[0] if listed else [fields]
+    return [line for line in plan.splitlines() if line.strip()] if isinstance(plan, str) else []
+
+
+def _words(step: Any) -> str:
+    """What an object says of a step, as people call that."""
+    fields = cast(dict[str, Any], step) if isinstance(step, dict) else {}
+    said = [fields[key] for key in _WORDS if isinstance(fields.get(key), str)]
+    return said[0] if said else ""

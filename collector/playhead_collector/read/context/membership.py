@@ -1,0 +1,70 @@
+"""[read]: which messages were in an agent's context at a moment, and what took out those that no longer were."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded
+from playhead.model.ref import ContentRef
+from playhead.wire.answers import Removal
+from playhead_collector.errors import ContentMissing
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import state_at
+from playhead_collector.read.values import messages_of
+
+SUMMARISED, DROPPED = "summarised", "dropped"
+
+
+@dataclass(slots=True)
+class Held:
+    """What agents had in their contexts: for each, its last context, and the seq from which it stood."""
+
+    contexts: dict[str | None, tuple[int, frozenset[ContentRef]]] = field(
+        default_factory=dict[str | None, tuple[int, frozenset[ContentRef]]]
+    )
+    removed: Mapping[ContentRef, Removal] = field(default_factory=dict[ContentRef, Removal])
+
+    def has(self, event: MessageAdded) -> bool:
+        """Whether the message was in its agent's context; what came after the last call is there for the next one."""
+        since, messages = self.contexts.get(event.actor, (0, frozenset[ContentRef]()))
+        return event.seq > since or event.message in messages
+
+    def removal(self, event: MessageAdded) -> Removal | None:
+        """What took it out."""
+        removal = self.removed.get(event.message) if event.message is not None else None
+        return None if removal is None or self.has(event) or removal["seq"] < event.seq else removal
+
+
+async def held_at(record: RunRecord, at: int, added: Iterable[MessageAdded]) -> Held:
+    """What the agents of these messages had in their contexts right after `at`."""
+    wanted = {event.actor for event in added}
+    held = Held()
+    async for block in record.backwards(at):
+        for event in reversed(block):
+            if event.actor not in wanted or event.actor in held.contexts:
+                continue
+            thread = event.after if isinstance(event, ContextCompressed) else None
+            thread = event.thread if isinstance(event, LlmCalled) else thread
+            if thread is not None:
+                held.contexts[event.actor] = (event.seq, await _messages(record, thread))
+        if wanted <= held.contexts.keys():
+            break
+    held.removed = await _removals(record, at)
+    return held
+
+
+async def _messages(record: RunRecord, thread: ContentRef) -> frozenset[ContentRef]:
+    try:
+        return frozenset(await messages_of(record.store, record.project, thread))
+    except ContentMissing:
+        return frozenset()
+
+
+async def _removals(record: RunRecord, at: int) -> dict[ContentRef, Removal]:
+    """The last compression that took each message out."""
+    removed: dict[ContentRef, Removal] = {}
+    for seq in (await state_at(record, at)).compressions:
+        event = await record.event(seq)
+        if isinstance(event, ContextCompressed):
+            removed |= {ref: {"seq": seq, "how": SUMMARISED} for ref in event.summarised}
+            removed |= {ref: {"seq": seq, "how": DROPPED} for ref in event.dropped}
+    return removed

@@ -1,0 +1,130 @@
+"""Who said what, in a whole run, also what was taken out of the context later?"""
+
+from dataclasses import dataclass, field
+
+from playhead.model import event as ev
+from playhead.model.message import Message
+from playhead.wire.answers import HistoryEntry, Page
+from playhead_collector.read.calls import LLM_END, TOOL_END, LlmEnd, ToolEnd
+from playhead_collector.read.context.membership import Held, held_at
+from playhead_collector.read.context.token_estimates import REPORTED, Scale, estimate_message
+from playhead_collector.read.context.token_scales import Measure, read_scales, said_tokens
+from playhead_collector.read.owning_call import begins_of
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import fetch
+
+
+@dataclass(slots=True)
+class _Around:
+    """Events near the messages of a page: the calls that they belong to, and the tools that made them."""
+
+    begins: dict[str | None, ev.LlmCalled] = field(default_factory=dict[str | None, ev.LlmCalled])
+    ends: dict[str | None, LlmEnd] = field(default_factory=dict[str | None, LlmEnd])
+    outputs: dict[str | None, int] = field(default_factory=dict[str | None, int])
+    tools: dict[str | None, ev.ToolCalled] = field(default_factory=dict[str | None, ev.ToolCalled])
+    made: dict[str, ToolEnd] = field(default_factory=dict[str, ToolEnd])
+
+    def take(self, event: ev.RunEvent) -> None:
+        """One more event."""
+        if isinstance(event, ev.LlmCalled):
+            self.begins[event.span] = event
+        elif isinstance(event, LLM_END):
+            self.ends[event.span] = event
+        elif isinstance(event, ev.ToolCalled):
+            self.tools[event.span] = event
+        elif isinstance(event, TOOL_END):
+            called = self.tools.get(event.span)
+            call_id = event.call_id or (called.call_id if called else None)
+            if call_id is not None:
+                self.made[call_id] = event
+        elif isinstance(event, ev.MessageAdded) and event.source == "output":
+            self.outputs[event.span] = self.outputs.get(event.span, 0) + 1
+
+    def tool_of(self, message: Message | None) -> ToolEnd | None:
+        """The tool call whose result a message is, when its id says so."""
+        parts = message["parts"] if message else []
+        ids = [part.get("id") for part in parts if part.get("type") == "tool_call_response"]
+        return next((self.made[each] for each in ids if isinstance(each, str) and each in self.made), None)
+
+
+async def list_history(
+    record: RunRecord, limit: int, after: int, hydrate: bool, at: str | None = None
+) -> Page[HistoryEntry]:
+    """Messages that entered the run behind seq `after`, up to the moment `at`, in order.  Raises Refused."""
+    upto = record.last if at is None and record.last == 0 else await seq_at(record, at)
+    added, around = await _read(record, limit, after, upto)
+    shown = added[:limit]
+    held = await held_at(record, upto, shown)
+    # Their values tell how long they are, and which tool made them, also when nobody wants to see them.
+    shelf = await fetch(record.store, record.project, (event.message for event in shown))
+    models = (around.begins[event.span].model for event in shown if event.span in around.begins)
+    scales = await read_scales(record, models)
+    items: list[HistoryEntry] = []
+    for event in shown:
+        message = shelf.parsed_message(event.message)
+        item = history_entry(event, message, around, held, scales)
+        items.append({**item, "value": shelf.message(event.message)} if hydrate else item)
+    return {"items": items, "next_cursor": str(shown[-1].seq) if len(added) > limit else None}
+
+
+async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _Around]:
+    added: list[ev.MessageAdded] = []
+    around = _Around()
+    read_from = max(0, after - limit)  # the tools that made the first messages of a page stand before it
+    async for block in record.onwards(read_from):
+        for event in block:
+            around.take(event)
+            if isinstance(event, ev.MessageAdded) and after < event.seq <= upto:
+                added.append(event)
+        if len(added) > limit or block[-1].seq >= upto:
+            break
+    # What is not among the events that were read anyway is near an end of the page.
+    for event in added[:limit]:
+        if event.span is not None and event.span not in around.begins:
+            around.begins |= await begins_of(record, {event.span}, event.seq)
+    return added, around
+
+
+def history_entry(
+    event: ev.MessageAdded,
+    message: Message | None,
+    around: _Around,
+    held: Held,
+    scales: dict[str | None, Scale],
+) -> HistoryEntry:
+    """A message's entrance as an answer.  Pure."""
+    call = around.begins.get(event.span)
+    end = around.ends.get(event.span) if event.source == "output" else around.tool_of(message)
+    begin = call if event.source == "output" else around.tools.get(end.span) if end else None
+    tokens, basis = _tokens(event, message, around, scales.get(call.model if call else None, Scale()))
+    return {
+        "seq": event.seq,
+        "event": event.id,
+        "time": rfc3339(event.time_ns),
+        "role": event.role,
+        "source": event.source,
+        "actor": event.actor,
+        "model": call.model if call else None,
+        "span": event.span,
+        "call": call and call.seq,
+        "maker": begin.seq if begin else None,
+        "elapsed_ms": end.elapsed_ms if end else None,
+        "tokens": tokens,
+        "tokens_basis": basis,
+        "in_context": held.has(event),
+        "removed": held.removal(event),
+        "message": event.message,
+    }
+
+
+def _tokens(event: ev.MessageAdded, message: Message | None, around: _Around, scale: Scale) -> Measure:
+    if event.tokens is not None:
+        return event.tokens, REPORTED
+    end = around.ends.get(event.span)
+    if event.source == "output" and around.outputs.get(event.span) == 1 and isinstance(end, ev.LlmCompleted):
+        said = said_tokens(end.usage)
+        if said is not None:
+            return said, REPORTED
+    return (None, None) if message is None else (scale.tokens(estimate_message(message)), scale.basis)

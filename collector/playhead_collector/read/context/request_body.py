@@ -1,0 +1,98 @@
+"""[read]: a model call's request body as it went over the wire, from its canonical messages and what they leave out.
+
+The SDK records how a request differs from what its canonical messages restore (attribute `playhead.exact_ref`):
+
+    {"parent": ref | null, "place": n, "patch": [...]}     message n as a JSON Patch (RFC 6902) of its restored form,
+                                                           and a link to the patches of messages before it
+    {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: where the messages
+                                                           stand, how many of the first are not in the request, and
+                                                           the patches
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from playhead.dialect import openai, openai_responses
+from playhead.model.event import LlmCalled
+from playhead.model.json_patch import patched
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef, is_ref
+from playhead_collector.errors import Refused
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import Shelf, fetch
+
+_DIALECTS = {openai.NAME: openai.from_message, openai_responses.NAME: openai_responses.from_message}
+_CHAT: Mapping[str, Any] = {"dialect": openai.NAME}
+_TEXT, _ABSENT = "text", "absent"
+
+
+async def exact_request(
+    record: RunRecord, begin: LlmCalled, thread: Sequence[ContentRef], shelf: Shelf
+) -> dict[str, Any]:
+    """The request's body as JSON values.  Raises Refused (404): the record does not say it, or a part is not stored."""
+    if begin.request is None:
+        raise _unknown(begin, "was recorded without its request, as other instrumentation does")
+    shape, patches = await _read(record, begin)
+    restore = _DIALECTS.get(str(shape.get("dialect")))
+    if restore is None:
+        raise _unknown(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")
+    messages = [_message(shelf, ref, restore, patches.get(place), begin) for place, ref in enumerate(thread)]
+    body: dict[str, Any] = _messages_in(shape, messages)
+    if begin.system is not None:
+        body["instructions"] = _stored(shelf.parsed(begin.system), begin)
+    if begin.tools is not None:
+        body["tools"] = _stored(shelf.parsed(begin.tools), begin)
+    settings = _stored(shelf.parsed(begin.request), begin)
+    if not isinstance(settings, dict):
+        raise _unknown(begin, "has a request that was not recorded whole")
+    return body | cast("dict[str, Any]", settings)
+
+
+def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
+    if shape.get("dialect") == openai.NAME:
+        return {"messages": messages}
+    sent = messages[int(shape.get("before") or 0) :]
+    match shape.get("input"):
+        case "absent":
+            return {}
+        case "text":
+            return {"input": sent[0].get("content") if sent else ""}
+        case _:
+            return {"input": sent}
+
+
+async def _read(record: RunRecord, begin: LlmCalled) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
+    """The request's shape, and the patches by the places of their messages."""
+    shape, at = _CHAT, begin.exact
+    patches: dict[int, Any] = {}
+    while at is not None:
+        value: Any = _stored((await fetch(record.store, record.project, [at])).parsed(at), begin)
+        if not isinstance(value, dict):
+            raise _unknown(begin, "has content that cannot be read where its exact form should be")
+        node = cast("dict[str, Any]", value)
+        if "patch" in node:
+            patches.setdefault(node.get("place", -1), node["patch"])
+            above = node.get("parent")
+        else:
+            shape, above = node, node.get("messages")
+        at = ContentRef(above) if is_ref(above) else None
+    return shape, patches
+
+
+def _message(shelf: Shelf, ref: ContentRef, restore: Any, patch: Any, begin: LlmCalled) -> Any:
+    message = cast("Message", _stored(shelf.parsed_message(ref), begin))
+    try:
+        return patched(restore(message), patch or ())
+    except ValueError as error:
+        raise _unknown(begin, f"was recorded by a version whose messages are restored otherwise ({error})") from None
+
+
+def _stored(value: Any, begin: LlmCalled) -> Any:
+    if value is None:
+        raise _unknown(begin, "has content that is not stored (yet)")
+    return value
+
+
+def _unknown(begin: LlmCalled, why: str) -> Refused:
+    message = f"the exact request of the call at {begin.seq} is not known: it {why}; ask without exact=true"
+    return Refused(404, "not_exact", message)

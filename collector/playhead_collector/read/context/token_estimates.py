@@ -1,0 +1,83 @@
+"""[read]: how many tokens a text has, when no provider said so.
+
+The plain estimate goes by length; what a model really counts is proportional to it, by a factor that recorded calls
+tell: what they reported, over the estimate of what they were given.  Pure.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.model.message import Message
+from playhead_collector.read.values import text_of
+
+REPORTED, CALIBRATED, ESTIMATED = "reported", "calibrated", "estimated"
+RUN, PROJECT = "run", "project"
+# English text has four bytes to a token; each message is framed by about four tokens.
+_BYTES_PER_TOKEN, _FRAME = 4, 4
+# An image is paid for by its size in pixels, not in bytes: a common one of 1,024 x 1,024.
+_IMAGE = 765
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call that reported its input, and the plain estimate of that input."""
+
+    reported: int
+    estimate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a plain estimate is multiplied with.  Without samples it is 1, and says so."""
+
+    factor: float = 1.0
+    calls: int = 0
+    scope: str = PROJECT
+
+    @property
+    def basis(self) -> str:
+        """What a number of tokens that was scaled by this rests on."""
+        return CALIBRATED if self.calls else ESTIMATED
+
+    def tokens(self, estimate: float) -> int:
+        """The number of tokens."""
+        return round(self.factor * estimate)
+
+
+def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
+    """The factor that fits all samples together."""
+    usable = [sample for sample in samples if sample.reported > 0 and sample.estimate > 0]
+    if not usable:
+        return Scale()
+    factor = sum(sample.reported for sample in usable) / sum(sample.estimate for sample in usable)
+    return Scale(round(factor, 4), len(usable), scope)
+
+
+def estimate_message(message: Message | None) -> float:
+    """Of a message with its frame; nothing for one that is not stored."""
+    return 0.0 if message is None else _FRAME + sum(map(_part, message["parts"]))
+
+
+def estimate_value(value: Any) -> float:
+    """Of system instructions or tool definitions."""
+    return 0.0 if value is None else _text(text_of(value))
+
+
+def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
+    """Of a whole context."""
+    return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
+
+
+def _part(part: dict[str, Any]) -> float:
+    kind = part.get("type")
+    if kind in ("blob", "file", "uri"):
+        return _IMAGE
+    if kind == "tool_call":
+        return _text(f"{part.get('name')}{text_of(part.get('arguments') or '')}")
+    value = part.get("response", part.get("content"))
+    return 0.0 if value is None else _text(text_of(value))
+
+
+def _text(text: str) -> float:
+    return len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN

@@ -1,0 +1,80 @@
+"""[read]: how estimates of tokens are scaled, by what providers reported for the same model."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from itertools import islice
+
+from playhead.model import event as ev
+from playhead_collector.read.context.token_estimates import (
+    PROJECT,
+    RUN,
+    Sample,
+    Scale,
+    calibrate,
+    estimate_all,
+)
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import fetch_thread
+from playhead_collector.store.ports import RunFilter
+
+Measure = tuple[int | None, str | None]
+"""A number of tokens, and what it rests on."""
+# The latest runs tell how a model counts today; one call of each is enough, since tokens and bytes are proportional.
+_OTHER_RUNS = 8
+_MOST_READ = 2_000
+
+
+async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[str | None, Scale]:
+    """How estimates are scaled for these models: by the run's last call of each, else by those of other runs."""
+    wanted = dict.fromkeys(models)
+    own = await _last_reported(record, set(wanted))
+    scales: dict[str | None, Scale] = {}
+    for model in wanted:
+        scale = calibrate([own[model]], RUN) if model in own else Scale()
+        if not scale.calls and model is not None:
+            scale = calibrate([sample async for sample in _others(record, model)], PROJECT)
+        scales[model] = scale
+    return scales
+
+
+async def _others(record: RunRecord, model: str) -> AsyncIterator[Sample]:
+    rows = await record.store.runs(record.project, RunFilter(model=model), limit=_OTHER_RUNS + 1)
+    for row in islice((row for row in rows if row.run != record.run and row.events), _OTHER_RUNS):
+        found = await _last_reported(RunRecord(record.store, record.project, row), {model})
+        if model in found:
+            yield found[model]
+
+
+async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str | None, Sample]:
+    """Of each model, the last call that reported its input and whose whole context is stored.
+
+    Contexts grow, so the last call has most of what the ones before it had.
+    """
+    found: dict[str | None, Sample] = {}
+    reported: dict[str | None, int] = {}
+    read = 0
+    async for block in record.backwards(record.last):
+        for event in reversed(block):
+            if isinstance(event, ev.LlmCompleted) and event.usage.input_tokens is not None:
+                reported[event.span] = event.usage.input_tokens
+            elif isinstance(event, ev.LlmCalled) and event.span in reported and event.model in models - found.keys():
+                sample = await _sample(record, event, reported[event.span])
+                found |= {} if sample is None else {event.model: sample}
+        read += len(block)
+        if found.keys() >= models or read >= _MOST_READ:
+            break
+    return found
+
+
+async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
+    others = (begin.system, begin.tools, begin.input)
+    messages, shelf = await fetch_thread(record.store, record.project, begin.thread, *others)
+    estimate = await asyncio.to_thread(
+        lambda: estimate_all(map(shelf.parsed_message, messages), *map(shelf.parsed, others))
+    )
+    return None if shelf.missing or not estimate else Sample(tokens, estimate)
+
+
+def said_tokens(usage: ev.Usage) -> int | None:
+    """The tokens of a call's only answer: what was thought is not kept in the context."""
+    return None if usage.output_tokens is None else max(0, usage.output_tokens - (usage.reasoning_tokens or 0))

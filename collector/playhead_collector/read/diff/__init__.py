@@ -1,0 +1,1 @@
+"""What is different between two moments of a run: its state, and what the model saw?"""

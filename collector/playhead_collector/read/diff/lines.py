@@ -1,0 +1,61 @@
+"""[read]: two values as lines, and the lines that differ, for a person.  Pure."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from playhead.model.canonical import canonical_json
+from playhead.model.message import Message, message_text
+from playhead.model.ref import ContentRef
+from playhead_collector.read.values import Shelf
+
+# What a person reads; and what difflib, whose time grows with the square of it, is given.
+_MOST_SHOWN, _WIDEST = 40, 300
+_MOST_COMPARED = 1_000
+
+
+def lines_of(ref: ContentRef, shelf: Shelf) -> list[str]:
+    """A content: a message as who said what, JSON as one `path: value` a line, so that a difference names its place."""
+    message = shelf.parsed_message(ref)
+    if message is not None:
+        return _spoken(message)
+    value = shelf.parsed(ref)
+    if value is None:
+        return [f"({ref} is not stored, or not to be read)"]
+    return value.splitlines() if isinstance(value, str) else list(_flat("", value))
+
+
+def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Lines that went, with `-`, and that came, with `+`; empty when there are none."""
+    compared = (list(before[:_MOST_COMPARED]), list(after[:_MOST_COMPARED]))
+    found = [
+        line[:_WIDEST]
+        for line in difflib.unified_diff(*compared, lineterm="", n=0)
+        if not line.startswith(("--- ", "+++ ", "@@ "))
+    ]
+    more = len(found) - _MOST_SHOWN
+    shown = found[:_MOST_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
+    uncompared = max(len(before), len(after)) - _MOST_COMPARED
+    return shown + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
+
+
+def _spoken(message: Message) -> list[str]:
+    said = message_text(message).splitlines() or [""]
+    calls = [
+        f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
+        for part in message["parts"]
+        if part.get("type") == "tool_call"
+    ]
+    return [f"{message['role']}: {said[0]}", *said[1:], *calls]
+
+
+def _flat(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, item in cast(dict[str, Any], value).items():
+            yield from _flat(f"{path}.{key}" if path else key, item)
+    elif isinstance(value, list) and value:
+        for at, item in enumerate(cast(list[Any], value)):
+            yield from _flat(f"{path}[{at}]", item)
+    else:
+        text = canonical_json(value).decode("utf-8", "replace")
+        yield f"{path}: {text}" if path else text

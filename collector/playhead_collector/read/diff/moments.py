@@ -1,0 +1,107 @@
+"""What is different between two moments of a run: its state, and what the model saw?"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from playhead.model.event import LlmCalled
+from playhead.model.ref import ContentRef
+from playhead.model.state import RunState
+from playhead.project.context.known_messages import Known
+from playhead.wire.answers.compression import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
+from playhead_collector.errors import ContentMissing
+from playhead_collector.read.diff.states import (
+    ADDED,
+    DROPPED,
+    KEPT,
+    REPLACED,
+    comparable,
+    diff_contexts,
+    diff_states,
+    values_in,
+)
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.state import seq_at, state_at
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import Shelf, fetch, messages_of
+
+# What the API calls it, and what the event does.
+_SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
+
+
+async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool) -> Diff:
+    """What is different at `after` compared to `before`; default: the last event and the first.  Raises Refused."""
+    seqs = await seq_at(record, before or "1"), await seq_at(record, after)
+    old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
+    calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
+    (had, lost), (has, also_lost) = await _messages(record, old.thread), await _messages(record, new.thread)
+    changed = await asyncio.to_thread(lambda: diff_states(comparable(old), comparable(new)))
+    named = list(values_in(changed)) if hydrate else []
+    shelf = await fetch(
+        record.store, record.project, [*(had if had != has else ()), *(has if had != has else ()), *named]
+    )
+    said = [*had, *has] if had != has else []
+    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(shelf, said)))
+    answer: Diff = {
+        "run": record.run,
+        "from": await _moment(record, old, calls[0]),
+        "to": await _moment(record, new, calls[1]),
+        "state": changed,
+        "context": _context(entries, *calls),
+        "missing": [],
+    }
+    if hydrate:
+        await asyncio.to_thread(_hydrate, entries, shelf)
+        answer["values"] = {str(ref): shelf.parsed(ref) for ref in named}
+    answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *shelf.missing])]
+    return answer
+
+
+async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:
+    """A thread's messages; and the thread, if it is not stored."""
+    try:
+        return await messages_of(record.store, record.project, thread), []
+    except ContentMissing:
+        return [], [thread] if thread else []
+
+
+async def _call_before(record: RunRecord, seq: int) -> LlmCalled | None:
+    """The last model call that had begun."""
+    async for block in record.backwards(seq):
+        for event in reversed(block):
+            if isinstance(event, LlmCalled):
+                return event
+    return None
+
+
+async def _moment(record: RunRecord, state: RunState, call: LlmCalled | None) -> DiffMoment:
+    event = await record.event(state.seq)
+    time = rfc3339(event.time_ns)
+    return {"seq": event.seq, "event": event.id, "time": time, "thread": state.thread, "call": call and call.seq}
+
+
+def _known(shelf: Shelf, refs: Iterable[ContentRef]) -> Known:
+    messages = {ref: message for ref in dict.fromkeys(refs) if (message := shelf.parsed_message(ref)) is not None}
+    return Known({ref: message["role"] for ref, message in messages.items()}, messages)
+
+
+def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCalled | None) -> ContextDiff:
+    ops = [entry["op"] for entry in entries]
+    sides = ((name, before and getattr(before, field), after and getattr(after, field)) for name, field in _SETTINGS)
+    changed: dict[str, Moved] = {name: {"from": old, "to": new} for name, old, new in sides if old != new}
+    return {
+        "kept": ops.count(KEPT),
+        "added": ops.count(ADDED),
+        "dropped": ops.count(DROPPED),
+        "replaced": ops.count(REPLACED),
+        "entries": entries,
+        "changed": changed,
+    }
+
+
+def _hydrate(entries: Iterable[ContextEntry], shelf: Shelf) -> None:
+    """Puts in what was said where it differs: kept messages are what both contexts have."""
+    for entry in entries:
+        if entry["op"] != KEPT:
+            entry["value"] = shelf.parsed_message(ContentRef(entry["message"]))
+        if entry["was"] is not None:
+            entry["was_value"] = shelf.parsed_message(ContentRef(entry["was"]))

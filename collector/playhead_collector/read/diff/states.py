@@ -1,0 +1,133 @@
+"""[read]: the difference of two states, and of two contexts; and how to apply one.  Pure.
+
+`apply_state(a, diff_states(a, b)) == b`, and `apply_context(a, diff_contexts(a, b)) == b`, in either direction.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from playhead.model.ref import ContentRef
+from playhead.model.state import RunState, state_to_json
+from playhead.project.context.cut_kinds import replaced
+from playhead.project.context.known_messages import Known
+from playhead.project.context.list_change import compare
+from playhead.wire.answers.compression import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
+
+KEYED = ("user_state", "open_calls")
+LISTS = ("history", "pending_approvals", "compressions", "errors")
+KEPT, ADDED, DROPPED, REPLACED = "kept", "added", "dropped", "replaced"
+# Where it is, is not what it is.
+_NOT_STATE = ("seq", "time_ns")
+
+
+def comparable(state: RunState) -> dict[str, Any]:
+    """The state as plain values; open calls by their span."""
+    value = state_to_json(state)
+    value["open_calls"] = {call["span"]: call for call in value["open_calls"]}
+    for name in LISTS:
+        value[name] = list(value[name])
+    return {name: value[name] for name in value if name not in _NOT_STATE}
+
+
+def diff_states(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff:
+    """What is different in the second, both made by `comparable`."""
+    plain = [name for name in after if name not in KEYED and name not in LISTS]
+    return {
+        "changed": {name: _moved(before[name], after[name]) for name in plain if before[name] != after[name]},
+        "keyed": {name: diff_keyed(before[name], after[name]) for name in KEYED if before[name] != after[name]},
+        "lists": {name: _diff_lists(before[name], after[name]) for name in LISTS if before[name] != after[name]},
+    }
+
+
+def apply_state(before: Mapping[str, Any], diff: StateDiff) -> dict[str, Any]:
+    """The second state, from the first and the difference."""
+    after = dict(before)
+    after |= {name: moved["to"] for name, moved in diff["changed"].items()}
+    for name, keyed in diff["keyed"].items():
+        stayed = {key: value for key, value in before[name].items() if key not in keyed["removed"]}
+        after[name] = stayed | keyed["added"] | {key: moved["to"] for key, moved in keyed["changed"].items()}
+    for name, listed in diff["lists"].items():
+        after[name] = [*before[name][: listed["same"]], *listed["added"]]
+    return after
+
+
+def diff_keyed(before: Mapping[str, Any], after: Mapping[str, Any]) -> KeyedChange:
+    """How values under keys differ."""
+    both = [key for key in before if key in after and before[key] != after[key]]
+    return {
+        "added": {key: after[key] for key in after if key not in before},
+        "removed": {key: before[key] for key in before if key not in after},
+        "changed": {key: _moved(before[key], after[key]) for key in both},
+    }
+
+
+def values_in(diff: StateDiff) -> Iterator[ContentRef]:
+    """Refs of the user's values, plans and checkpoints that the difference names."""
+    keyed = diff["keyed"].get("user_state")
+    found: list[Any] = []
+    if keyed is not None:
+        found = [*keyed["added"].values(), *keyed["removed"].values()]
+        found += [side for moved in keyed["changed"].values() for side in moved.values()]
+    if (plan := diff["changed"].get("plan")) is not None:
+        found += plan.values()
+    if (point := diff["changed"].get("checkpoint")) is not None:
+        found += [side["state"] for side in (point["from"], point["to"]) if side]
+    yield from (ContentRef(ref) for ref in found if ref is not None)
+
+
+def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], known: Known) -> list[ContextEntry]:
+    """Every message of either context: in the new order, and those that went before what came in their places."""
+    change = compare(before, after)
+    new_of = dict(replaced(change, known))
+    old_of = {new: old for old, new in new_of.items()} | {new: old for old, new in change.stayed.items()}
+    dropped = deque(place for place in change.went if place not in new_of)
+    entries: list[ContextEntry] = []
+    for place, upto in enumerate(_next_old(len(before), len(after), old_of)):
+        while dropped and dropped[0] < upto:
+            entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known))
+        old = old_of.get(place)
+        op = ADDED if old is None else KEPT if old in change.stayed else REPLACED
+        entries.append(_entry(op, before, after, old, place, known))
+    return entries + [_entry(DROPPED, before, after, place, None, known) for place in dropped]
+
+
+def _next_old(count: int, places: int, old_of: Mapping[int, int]) -> list[int]:
+    """For each new place, the old one of the next message that was there before."""
+    found, upto = [0] * places, count
+    for place in range(places - 1, -1, -1):
+        upto = old_of.get(place, upto)
+        found[place] = upto
+    return found
+
+
+def apply_context(before: Sequence[ContentRef], entries: Sequence[ContextEntry]) -> list[ContentRef]:
+    """The second context, from the first and the difference."""
+    after: list[ContentRef] = []
+    for entry in entries:
+        old = entry["from"]
+        if entry["op"] == KEPT and old is not None:
+            after.append(before[old])
+        elif entry["op"] != DROPPED:
+            after.append(ContentRef(entry["message"]))
+    return after
+
+
+def _entry(
+    op: str, before: Sequence[ContentRef], after: Sequence[ContentRef], old: int | None, new: int | None, known: Known
+) -> ContextEntry:
+    ref = after[new] if new is not None else before[old or 0]
+    was = before[old] if op == REPLACED and old is not None else None
+    role = known.roles.get(ref)
+    return {"op": op, "from": old, "to": new, "role": role, "message": ref, "was": was}
+
+
+def _diff_lists(before: Sequence[Any], after: Sequence[Any]) -> ListChange:
+    same = 0
+    while same < min(len(before), len(after)) and before[same] == after[same]:
+        same += 1
+    return {"same": same, "removed": list(before[same:]), "added": list(after[same:])}
+
+
+def _moved(before: Any, after: Any) -> Moved:
+    return {"from": before, "to": after}

@@ -1,0 +1,76 @@
+"""What happened in a run, in order."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from playhead.model.event import NORMAL, RunEvent, UnknownEvent, event_to_json
+from playhead.wire.answers import Page, RecordedEvent
+from playhead_collector.read.previews import event_previews, previews_of
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import rfc3339
+
+# A filter that fits nothing must not hold a connection for a whole long run: the page ends early, with a cursor.
+_MOST_READ = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """All conditions must hold; an empty one holds for every event."""
+
+    kinds: Collection[str] = ()
+    priority: str | None = None
+    since_ns: int | None = None
+
+    def fits(self, event: RunEvent) -> bool:
+        """Whether this event is asked for."""
+        unknown = isinstance(event, UnknownEvent)
+        kind = event.original_kind if unknown else event.kind
+        priority = event.original.get("priority", NORMAL) if unknown else event.priority
+        return (
+            (not self.kinds or kind in self.kinds)
+            and (self.priority is None or priority == self.priority)
+            and (self.since_ns is None or event.time_ns >= self.since_ns)
+        )
+
+
+async def list_events(
+    record: RunRecord, where: EventFilter, limit: int, after: int, preview: int = 0
+) -> Page[RecordedEvent]:
+    """Events behind seq `after`.  A page may hold fewer than `limit` although more follow: `next_cursor` says so.
+
+    `preview`: how many characters of each value that an event names are answered with it; 0: none.
+    """
+    found: list[RunEvent] = []
+    read_upto = after
+    async for block in record.onwards(after):
+        fitting = [event for event in block if where.fits(event)]
+        room = limit - len(found)
+        found += fitting[:room]
+        read_upto = found[-1].seq if len(fitting) > room else block[-1].seq
+        if len(found) == limit or read_upto - after >= _MOST_READ:
+            break
+    more = read_upto < record.last
+    items = [recorded_event(event) for event in found]
+    if preview:
+        known = await previews_of(record.store, record.project, found, preview)
+        for item in items:
+            item["previews"] = event_previews(item["refs"], known)
+    return {"items": items, "next_cursor": str(read_upto) if more else None}
+
+
+def recorded_event(event: RunEvent) -> RecordedEvent:
+    """The event as an answer: all header fields present, its time as text."""
+    value = event_to_json(event)
+    return {
+        "id": event.id,
+        "run": event.run,
+        "seq": event.seq,
+        "time": rfc3339(event.time_ns),
+        "kind": value["kind"],
+        "priority": value.get("priority", NORMAL),
+        "span": event.span,
+        "actor": event.actor,
+        "late": event.late,
+        "data": value.get("data", {}),
+        "refs": value.get("refs", {}),
+    }

@@ -1,0 +1,150 @@
+"""Which model call does an event belong to?
+
+An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool:
+the one whose output names the call's id, else the only one that asked for this tool with these arguments; where no
+output tells, the last model call below the nearest span around the tool, then the last one of the same agent, then the
+last one.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from playhead.model.canonical import canonical_json
+from playhead.model.event import (
+    ContextCompressed,
+    LlmCalled,
+    LlmCompleted,
+    LlmFailed,
+    MessageAdded,
+    RunEvent,
+    ToolCalled,
+    ToolCompleted,
+    ToolFailed,
+)
+from playhead_collector.errors import Refused
+from playhead_collector.read.calls import Call, LlmEnd
+from playhead_collector.read.record import BLOCK, RunRecord
+from playhead_collector.read.values import fetch
+
+_OF_A_CALL = (ContextCompressed, MessageAdded, LlmCompleted, LlmFailed)
+_OF_A_TOOL = (ToolCalled, ToolCompleted, ToolFailed)
+# A tool is called soon after it was asked for: an approval by a person may come between, thousands of events do not.
+_BLOCKS_BACK = 4_096 // BLOCK
+
+
+async def call_at(record: RunRecord, seq: int) -> Call[LlmCalled, LlmEnd]:
+    """The model call that the event at seq belongs to, else the last one that began before it.  Raises Refused."""
+    begin = await _begin_at(record, seq)
+    async for block in record.onwards(begin.seq):
+        for event in block:
+            if isinstance(event, LlmCompleted | LlmFailed) and event.span == begin.span:
+                return Call(begin, event)
+    return Call(begin)
+
+
+async def begins_of(record: RunRecord, spans: Collection[str], near: int) -> dict[str, LlmCalled]:
+    """The beginnings of these spans' model calls; a span that is no model call's has none."""
+    found: dict[str, LlmCalled] = {}
+    async for block in record.around(near):
+        for event in block:
+            if isinstance(event, LlmCalled) and event.span is not None and event.span in spans:
+                found[event.span] = event
+        if len(found) == len(spans):
+            break
+    return found
+
+
+async def _begin_at(record: RunRecord, seq: int) -> LlmCalled:
+    event = await record.event(seq)
+    if isinstance(event, _OF_A_CALL) and event.span is not None:
+        found = await begins_of(record, {event.span}, seq)
+        if event.span in found:
+            return found[event.span]
+    if isinstance(event, _OF_A_TOOL):
+        tool = await _beginning(record, event)
+        asking = await _that_asked(record, tool) or await _around(record, tool)
+        if asking is not None:
+            return asking
+    async for block in record.backwards(seq):
+        for earlier in reversed(block):
+            if isinstance(earlier, LlmCalled):
+                return earlier
+    raise Refused(
+        404, "no_such_call", f"run {record.run} has no model call at or before event {seq}: ask for a later one"
+    )
+
+
+async def _beginning(record: RunRecord, event: RunEvent) -> RunEvent:
+    """The start of the tool call that the event is part of; where that is not here, the event."""
+    if not isinstance(event, ToolCalled) and event.span is not None:
+        async for block in record.backwards(event.seq):
+            for earlier in reversed(block):
+                if isinstance(earlier, ToolCalled) and earlier.span == event.span:
+                    return earlier
+    return event
+
+
+async def _that_asked(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
+    """The model call whose output asks for this tool call."""
+    name, call_id = getattr(tool, "name", None), getattr(tool, "call_id", None)
+    arguments: bytes | None = None
+    if isinstance(tool, ToolCalled) and tool.arguments is not None:
+        arguments = _spelled((await fetch(record.store, record.project, [tool.arguments])).parsed(tool.arguments))
+    blocks = 0
+    alike: set[str | None] = set()
+    async for block in record.backwards(tool.seq):
+        outputs = [event for event in block if isinstance(event, MessageAdded) and event.source == "output"]
+        shelf = await fetch(record.store, record.project, (event.message for event in outputs))
+        for event in reversed(outputs):
+            for part in _requests(shelf.parsed_message(event.message)):
+                if call_id is not None and part.get("id") == call_id and event.span is not None:
+                    return (await begins_of(record, {event.span}, event.seq)).get(event.span)
+                same = part.get("name") == name and _spelled(part.get("arguments")) == arguments
+                alike |= {event.span} if same and arguments is not None else set()
+        blocks += 1
+        if blocks == _BLOCKS_BACK:
+            break
+    # Where several asked for just the same, where the tool ran tells which.
+    only = alike.pop() if len(alike) == 1 else None
+    return None if only is None else (await begins_of(record, {only}, tool.seq)).get(only)
+
+
+def _requests(message: Any) -> Iterator[dict[str, Any]]:
+    for part in message["parts"] if message else ():
+        if part.get("type") == "tool_call":
+            yield part
+
+
+def _spelled(value: Any) -> bytes:
+    return canonical_json(value)
+
+
+async def _around(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
+    """The last model call before it below the nearest span that has any; else the last one of the same agent."""
+    parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project, record.run)}
+    above = list(_chain(parents, tool.span))
+    last_of_actor: LlmCalled | None = None
+    nearest: tuple[int, LlmCalled] | None = None
+    blocks = 0
+    async for block in record.backwards(tool.seq):
+        for event in reversed(block):
+            if not isinstance(event, LlmCalled):
+                continue
+            if event.actor == tool.actor:
+                last_of_actor = last_of_actor or event
+            shared = next((above.index(each) for each in _chain(parents, event.span) if each in above), None)
+            if shared is not None and (nearest is None or shared < nearest[0]):
+                nearest = (shared, event)
+        blocks += 1
+        if blocks == _BLOCKS_BACK or (nearest and nearest[0] <= 1):
+            break
+    return nearest[1] if nearest else last_of_actor
+
+
+def _chain(parents: dict[str, str | None], span: str | None) -> Iterator[str]:
+    """The span and those around it, from the inside out."""
+    seen: set[str] = set()
+    while span is not None and span not in seen:
+        seen.add(span)
+        yield span
+        span = parents.get(span)

@@ -1,0 +1,48 @@
+"""Cursors: where the next page of a list begins, as a text that its reader gives back."""
+
+import base64
+import binascii
+
+from playhead.project.run_row import RunRow
+from playhead_collector.errors import Refused
+
+_LARGEST = 2**63 - 1  # Postgres's bigint
+_LONGEST_SEQ = 9
+
+
+def row_cursor(row: RunRow) -> str:
+    """The place behind this row in the list of runs."""
+    return base64.urlsafe_b64encode(f"{row.started_ns} {row.run}".encode()).decode().rstrip("=")
+
+
+def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
+    """What `row_cursor` wrote; None for none.  Raises Refused."""
+    if not cursor:
+        return None
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        started, run = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii").split(" ")
+        started_ns = int(started)
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if not 0 <= started_ns <= _LARGEST or not run.isalnum():
+        raise _bad_cursor()
+    return started_ns, run
+
+
+def read_seq(cursor: str | None) -> int:
+    """A cursor that is a number; 0 without one.  Raises Refused."""
+    if not cursor:
+        return 0
+    if not is_seq(cursor):
+        raise _bad_cursor()
+    return int(cursor)
+
+
+def is_seq(text: str) -> bool:
+    """Whether this is a seq as people write it; a longer row of digits may be an event id."""
+    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_SEQ
+
+
+def _bad_cursor() -> Refused:
+    return Refused(400, "bad_cursor", "this cursor is not one that was given: leave it out to begin at the first page")

@@ -1,0 +1,74 @@
+"""The values that events name, as short texts: what a list shows beside each event."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from playhead.model.canonical import Content, canonical_json
+from playhead.model.event import RunEvent, event_to_json
+from playhead.model.message import REF_PART, Message, message_text, read_message
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.thread import THREAD
+from playhead_collector.read.values import plain_value
+from playhead_collector.store.ports import Store
+
+# Contents may be large: so many are in memory at a time, of which only the previews stay.
+_PORTION = 20
+# What a preview of JSON is cut from: enough for every length that can be asked for, white space included.
+_MOST_READ_BYTES = 64 * 1024
+
+
+async def previews_of(store: Store, project: int, events: Iterable[RunEvent], most: int) -> Mapping[ContentRef, str]:
+    """A text of at most `most` characters for each stored content that these events name.
+
+    Text as it is, JSON in canonical form, a message as what it says.  Left out: threads (their messages have events of
+    their own), binary content, and what is not stored.
+    """
+    refs = (ref for event in events for ref in event_to_json(event).get("refs", {}).values())
+    wanted = iter(dict.fromkeys(ContentRef(ref) for ref in refs if is_ref(ref)))
+    found: dict[ContentRef, str] = {}
+    while portion := list(islice(wanted, _PORTION)):
+        contents = await store.get_many(project, portion)
+        texts = ((ref, _text(content)) for ref, content in contents.items())
+        found |= {ref: cut(text, most) for ref, text in texts if text is not None}
+    return found
+
+
+def event_previews(refs: Mapping[str, str], known: Mapping[ContentRef, str]) -> dict[str, str]:
+    """The previews of an event's refs by their names."""
+    return {name: known[ContentRef(ref)] for name, ref in refs.items() if ref in known}
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its beginning and `…`: at most `most` characters."""
+    return text if len(text) <= most else text[: max(0, most - 1)] + "…"
+
+
+def _text(content: Content) -> str | None:
+    if content.media_type.startswith(THREAD) or plain_value(content) is None:
+        return None
+    if content.media_type.startswith("text/"):
+        return content.data[:_MOST_READ_BYTES].decode("utf-8", "replace")
+    if len(content.data) <= _MOST_READ_BYTES:
+        try:
+            return _said(read_message(content.data))
+        except (ValueError, RecursionError):
+            pass
+    return content.data[:_MOST_READ_BYTES].decode("utf-8", "replace")
+
+
+def _said(message: Message) -> str:
+    """What a message says, its tool calls, and how large its parts are that are stored apart."""
+    parts = message["parts"]
+    return "\n".join(filter(None, [message_text(message), *_calls(parts), *_apart(parts)]))
+
+
+def _calls(parts: Sequence[Mapping[str, object]]) -> Iterable[str]:
+    for part in parts:
+        if part.get("type") == "tool_call":
+            yield f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
+
+
+def _apart(parts: Sequence[Mapping[str, object]]) -> Iterable[str]:
+    for part in parts:
+        if part.get("type") == REF_PART:
+            yield f"[{part.get('of')}, {part.get('bytes')} bytes]"

@@ -1,0 +1,105 @@
+"""[read]: what a model's tokens cost, and how many its context may have, from a table that operators can replace.
+
+The table is JSON: `date`, `source`, `currency`, and `models` by name, each with `limit` and prices per million tokens:
+`input`, `output`, and where the provider has them `cache_read` and `cache_write`; `source` says what that line was
+checked against.  A model that is not in it has no price, which is not a price of zero.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from playhead.model.canonical import parse_json
+from playhead.model.event import Usage
+from playhead_collector.errors import BadSetting
+
+SHIPPED = Path(__file__).with_name("prices.json")
+_MILLION = 1_000_000
+_NUMBERS = ("limit", "input", "output", "cache_read", "cache_write")
+# What providers put around a model's name: who serves it, and which issue of it this is.
+_SERVED_BY = re.compile(r"^(?:.{0,200}/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
+_ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d{1,4}(?::\d{1,4})?)){1,4}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A model of the table.  Prices are per million tokens; None: the table does not say."""
+
+    name: str
+    limit: int | None = None
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+    source: str | None = None
+    """What the line was checked against; None: what the table says of itself."""
+
+    def cost(self, usage: Usage) -> float | None:
+        """What a call cost; None when a number or a price that it takes is not known.
+
+        Cached tokens without a price of their own cost what others do.
+        """
+        if None in (self.input, self.output, usage.input_tokens, usage.output_tokens):
+            return None
+        plain, output = cast(float, self.input), cast(float, self.output)
+        read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
+        fresh = max(0, cast(int, usage.input_tokens) - read - written)
+        total = fresh * plain + cast(int, usage.output_tokens) * output
+        total += read * (plain if self.cache_read is None else self.cache_read)
+        total += written * (plain if self.cache_write is None else self.cache_write)
+        return round(total / _MILLION, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """A table of prices, and where it is from."""
+
+    date: str
+    source: str
+    currency: str
+    models: Mapping[str, Price]
+
+    def of(self, model: str | None) -> Price | None:
+        """The model's line: by its name as it is, else without who serves it and which issue it is."""
+        if model is None:
+            return None
+        name = model.strip().lower()
+        bare = _SERVED_BY.sub("", name)
+        tried = (name, bare, _ISSUE.sub("", bare))
+        return next((self.models[each] for each in tried if each in self.models), None)
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Prices:
+    """The table that comes with the collector."""
+    return read_prices(SHIPPED)
+
+
+def read_prices(path: Path) -> Prices:
+    """A table from a file.  Raises BadSetting."""
+    try:
+        value = parse_json(path.read_bytes())
+        models = cast(dict[str, Any], value["models"])
+        lines = {name.lower(): _line(name.lower(), line) for name, line in models.items()}
+        return Prices(str(value["date"]), str(value["source"]), str(value.get("currency", "USD")), lines)
+    except OSError as error:
+        why = error.strerror or str(error)
+    except (ValueError, TypeError, AttributeError) as error:
+        why = str(error)
+    except KeyError as error:
+        why = f"it does not say {error}"
+    raise BadSetting(
+        f"PLAYHEAD_PRICES cannot be {str(path)!r} ({why}): name a JSON file like the one that the documentation shows"
+    )
+
+
+def _line(name: str, line: Any) -> Price:
+    known = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
+    wrong = [field for field, value in known.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
+    if wrong:
+        raise ValueError(f"{wrong[0]} of {name} is not a number of 0 or more")
+    source = line.get("source")
+    return Price(name, **known, source=None if source is None else str(source))

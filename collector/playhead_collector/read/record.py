@@ -1,0 +1,137 @@
+"""A run that is known and projected, and the ways to read its events: what most questions begin with."""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from playhead.model.event import RunEvent
+from playhead.project.run_row import RunRow
+from playhead_collector.errors import Refused
+from playhead_collector.read.run_names import run_named
+from playhead_collector.store.ports import Store
+
+_RUN_ID = re.compile("[0-9a-f]{32}")
+# The store keeps events in rows of so many: whoever needs one of them pays for all, so all are kept for a moment.
+BLOCK = 256
+_KEPT_BLOCKS = 16
+# Runs above a fork that a question waits for; those further above are projected in the background, as all runs are.
+_MOST_ABOVE = 50
+
+
+class Runner(Protocol):
+    """The projector, as far as a question needs it."""
+
+    async def project_now(self, project: int, run: str) -> object:
+        """Returns when everything that has arrived for this run is projected.  Does nothing for unknown runs."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Projects what arrived lately, of a backlog only a part."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run within its project, summary read, events at hand."""
+
+    store: Store
+    project: int
+    row: RunRow
+    _blocks: dict[int, Sequence[RunEvent]] = field(default_factory=dict[int, Sequence[RunEvent]], repr=False)
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.row.run
+
+    @property
+    def last(self) -> int:
+        """The seq of the last event; 0 when there is none."""
+        return self.row.events
+
+    async def events(self, after: int = 0, upto: int | None = None, limit: int | None = None) -> Sequence[RunEvent]:
+        """Events with after < seq <= upto, in order."""
+        return await self.store.events(self.project, self.run, after=after, upto=upto, limit=limit)
+
+    async def event(self, seq: int) -> RunEvent:
+        """The event at seq.  Raises Refused where a fork shares it with a run that is not here."""
+        found = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)
+        if found is None:
+            raise self.not_here(seq)
+        return found
+
+    def not_here(self, seq: int) -> Refused:
+        """Says that an event stands in another run's record, which is gone."""
+        return Refused(
+            404,
+            "parent_missing",
+            f"event {seq} of run {self.run} stands in the record of run {self.row.fork_of} (or one above it), which is "
+            f"not here: its own events begin at {(self.row.shared or 0) + 1}",
+        )
+
+    async def backwards(self, upto: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """Blocks of events from `upto` back to the first, each in seq order."""
+        for number in range((upto - 1) // BLOCK, -1, -1):
+            yield [event for event in await self._block(number) if event.seq <= upto]
+
+    async def onwards(self, after: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """Blocks of events from behind `after` to the last, each in seq order."""
+        for number in range(after // BLOCK, -(-self.last // BLOCK)):
+            if block := [event for event in await self._block(number) if event.seq > after]:
+                yield block
+
+    async def around(self, seq: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """All events, nearest first: blocks back from seq and on from there, in turn."""
+        sides = [self.backwards(seq), self.onwards(seq)]
+        while sides:
+            for side in tuple(sides):
+                block = await anext(side, None)
+                if block is None:
+                    sides.remove(side)
+                else:
+                    yield block
+
+    async def _block(self, number: int) -> Sequence[RunEvent]:
+        if number not in self._blocks:
+            if len(self._blocks) == _KEPT_BLOCKS:
+                self._blocks.clear()
+            self._blocks[number] = await self.events(number * BLOCK, (number + 1) * BLOCK)
+        return self._blocks[number]
+
+
+async def open_record(store: Store, runner: Runner, project: int, run: str) -> RunRecord:
+    """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
+    if not _RUN_ID.fullmatch(run):
+        await runner.catch_up()
+        run = await run_named(store, project, run)
+    row = await _projected(store, runner, project, run)
+    return _record(store, project, run, row)
+
+
+async def stored_record(store: Store, project: int, run: str) -> RunRecord:
+    """The run with this id, as it is projected; `open_record` was called for it before.  Raises Refused: 404."""
+    return _record(store, project, run, await store.run(project, run))
+
+
+def _record(store: Store, project: int, run: str, row: RunRow | None) -> RunRecord:
+    if row is None:
+        raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
+    return RunRecord(store, project, row)
+
+
+async def _projected(store: Store, runner: Runner, project: int, run: str) -> RunRow | None:
+    """The row of a run that is projected, and so is what it shares with the runs above it."""
+    line: list[str] = []
+    above: str | None = run
+    row: RunRow | None = None
+    while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MOST_ABOVE:
+        line.append(above)
+        await runner.project_now(project, above)
+        row = await store.run(project, above)
+        above = None if row is None else row.fork_of
+    if len(line) == 1:
+        return row
+    for below in reversed(line[:-1]):
+        await runner.project_now(project, below)  # which does nothing when what it shares is what it was
+    return await store.run(project, run)

@@ -1,0 +1,142 @@
+"""Which runs are there, and what is a run in a few words."""
+
+from typing import Any
+
+from playhead.model.event import RunFailed, RunStarted, Usage
+from playhead.model.state import FAILED
+from playhead.project.run_row import ModelUsage, RunRow
+from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
+from playhead_collector.read.paging import read_row_cursor, row_cursor
+from playhead_collector.read.prices import Prices
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import elapsed_ms, rfc3339
+from playhead_collector.read.values import fetch
+from playhead_collector.store.ports import RunFilter, Store
+
+_QUESTIONS = (
+    "events",
+    "state",
+    "context",
+    "messages",
+    "llm-calls",
+    "tool-calls",
+    "spans",
+    "decisions",
+    "attributions",
+    "tokens",
+)
+# What a summary names; a list of runs with `fork_of` has them all.
+_MOST_FORKS = 100
+
+
+async def list_runs(
+    store: Store, project: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
+) -> Page[RunSummary]:
+    """Newest first."""
+    rows = await store.runs(project, where, limit=limit + 1, before=read_row_cursor(cursor))
+    shown = rows[:limit]
+    return {
+        "items": [run_summary(row, prices) for row in shown],
+        "next_cursor": row_cursor(shown[-1]) if len(rows) > limit else None,
+    }
+
+
+def run_summary(row: RunRow, prices: Prices) -> RunSummary:
+    """The row as an answer."""
+    return {
+        "run": row.run,
+        "name": row.name,
+        "status": row.status,
+        "started": rfc3339(row.started_ns),
+        "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
+        "elapsed_ms": elapsed_ms(row.started_ns, row.ended_ns),
+        "attempt": row.attempt,
+        "session": row.session,
+        "user": row.user,
+        "tags": list(row.tags),
+        "agents": list(row.agents),
+        "models": list(row.models),
+        "tools": list(row.tools),
+        "events": row.events,
+        "llm_calls": row.llm_calls,
+        "tool_calls": row.tool_calls,
+        "errors": row.errors,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "cost": _cost(row, prices),
+        "context_peak": row.context_peak,
+        "compressions": row.compressions,
+        "completeness": {
+            "complete": row.spans_missing == 0 and row.content_pending == 0 and not row.parent_missing,
+            "spans_missing": row.spans_missing,
+            "content_pending": row.content_pending,
+            "parent_missing": row.parent_missing,
+            "sealed": row.sealed,
+        },
+        "fork_of": row.fork_of,
+        "fork_at": row.fork_at,
+        "shared": row.shared,
+        "fork_count": row.forks,
+    }
+
+
+def _cost(row: RunRow, prices: Prices) -> float | None:
+    """What the calls whose price is known cost; None when there is none, or what was used is not known."""
+    costs = [_model_cost(used, prices) for used in row.usage or ()]
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), 10) if known else None
+
+
+def _model_cost(used: ModelUsage, prices: Prices) -> float | None:
+    price = prices.of(used.model) or prices.of(used.asked)
+    usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
+    return price.cost(usage) if price else None
+
+
+async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
+    """The summary, what the program said about it, how it failed, its forks, and where to ask on."""
+    forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MOST_FORKS + 1)
+    path = f"/api/v1/runs/{record.run}"
+    links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
+    if record.row.fork_of is not None:
+        links["fork_of"] = f"/api/v1/runs/{record.row.fork_of}"
+    if forks:
+        links["forks"] = f"/api/v1/runs?fork_of={record.run}"
+    return {
+        **run_summary(record.row, prices),
+        "metadata": await _metadata(record),
+        "error": await _error(record),
+        "attempts": record.row.attempt + 1,
+        "forks": [_fork(row) for row in forks[:_MOST_FORKS]],
+        "more_forks": len(forks) > _MOST_FORKS,
+        "links": links,
+    }
+
+
+async def _metadata(record: RunRecord) -> Any:
+    """What the program said about the run; None when it said nothing, or that is not stored."""
+    started = [event for event in await record.events(limit=1) if isinstance(event, RunStarted) and event.metadata]
+    if not started:
+        return None
+    return (await fetch(record.store, record.project, [started[0].metadata])).value(started[0].metadata)
+
+
+async def _error(record: RunRecord) -> CallError | None:
+    """What the run failed with; None for a run that has not failed."""
+    if record.row.status != FAILED:
+        return None
+    async for block in record.backwards(record.last):
+        for event in reversed(block):
+            if isinstance(event, RunFailed):
+                return {"type": event.error_type, "message": event.message}
+    return None
+
+
+def _fork(row: RunRow) -> Fork:
+    return {
+        "run": row.run,
+        "at": row.fork_at,
+        "status": row.status,
+        "started": rfc3339(row.started_ns),
+        "events": row.events,
+    }

@@ -1,0 +1,101 @@
+"""The tree of a run's spans, and its log events, as they were stored."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from playhead.model import names
+from playhead.model.span import STATUS_ERROR, STATUS_OK, Span
+from playhead.wire.answers import Page, TraceSpan
+from playhead.wire.answers.leases import RunLog
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import elapsed_ms, rfc3339
+
+_STATUS = {STATUS_OK: "ok", STATUS_ERROR: "error"}
+
+
+async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
+    """Spans in tree order; the cursor counts those already shown."""
+    tree = in_tree_order(await record.store.spans(record.project, record.run))
+    shown = tree[after : after + limit]
+    end = after + len(shown)
+    return {
+        "items": [trace_span(span, depth) for span, depth in shown],
+        "next_cursor": str(end) if end < len(tree) else None,
+    }
+
+
+async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
+    """Log events by time; the cursor counts those already shown."""
+    found = await record.store.logs(record.project, record.run)
+    shown = found[after : after + limit]
+    end = after + len(shown)
+    items: list[RunLog] = [
+        {
+            "name": log.name,
+            "time": rfc3339(log.time_ns),
+            "trace": log.trace_id,
+            "span": log.span_id,
+            "attributes": log.attributes,
+            "scope": log.scope,
+            "resource": log.resource,
+        }
+        for log in shown
+    ]
+    return {"items": items, "next_cursor": str(end) if end < len(found) else None}
+
+
+def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
+    """Each span after its parent, siblings by start; what only leads to itself stands as a root."""
+    by_id = {span.span_id: span for span in spans}
+    children: defaultdict[str | None, list[Span]] = defaultdict(list)
+    for span in by_id.values():
+        children[span.parent_id if span.parent_id in by_id else None].append(span)
+    for siblings in children.values():
+        siblings.sort(key=_place, reverse=True)  # the stack turns them round
+    ordered: dict[str, tuple[Span, int]] = {}
+    _walk([(root, 0) for root in children[None]], children, ordered)
+    for span in sorted(by_id.values(), key=_place):
+        if span.span_id not in ordered:  # a cycle: no root led here
+            _walk([(span, 0)], children, ordered)
+    return list(ordered.values())
+
+
+def _walk(
+    stack: list[tuple[Span, int]], children: defaultdict[str | None, list[Span]], ordered: dict[str, tuple[Span, int]]
+) -> None:
+    while stack:
+        span, depth = stack.pop()
+        if span.span_id in ordered:
+            continue
+        ordered[span.span_id] = (span, depth)
+        stack.extend((child, depth + 1) for child in children[span.span_id])
+
+
+def _place(span: Span) -> tuple[int, int, str]:
+    order = span.attributes.get(names.CALL_ORDER)
+    return span.start_ns, order if isinstance(order, int) else 0, span.span_id
+
+
+def trace_span(span: Span, depth: int) -> TraceSpan:
+    """A span as an answer."""
+    return {
+        "trace": span.trace_id,
+        "span": span.span_id,
+        "parent": span.parent_id,
+        "depth": depth,
+        "name": span.name,
+        "kind": span.attributes.get(names.KIND),
+        "start": rfc3339(span.start_ns),
+        "end": None if span.end_ns is None else rfc3339(span.end_ns),
+        "elapsed_ms": elapsed_ms(span.start_ns, span.end_ns),
+        "status": _STATUS.get(span.status, "unset"),
+        "status_message": span.status_message,
+        "attributes": span.attributes,
+        "events": [
+            {"name": event.name, "time": rfc3339(event.time_ns), "attributes": event.attributes}
+            for event in span.events
+        ],
+        "links": span.links,
+        "scope": span.scope,
+        "resource": span.resource,
+    }

@@ -1,0 +1,69 @@
+"""What was the state of a run at a moment?"""
+
+from typing import Any, cast
+
+from playhead.model.state import RunState, fold, state_to_json
+from playhead.wire.answers import StateAt
+from playhead_collector.errors import Refused
+from playhead_collector.read.paging import is_seq
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.times import rfc3339
+from playhead_collector.read.values import fetch_thread
+
+
+async def seq_at(record: RunRecord, at: str | None) -> int:
+    """The seq that `at` means: a seq, an event id, or None for the last.  Raises Refused."""
+    if record.last == 0:
+        raise Refused(404, "no_events", f"run {record.run} has no events yet: ask again when it has begun")
+    if at is None:
+        return record.last
+    if is_seq(at):
+        if record.row.parent_missing:
+            await record.event(_within(record, int(at)))
+        return _within(record, int(at))
+    seq = await record.store.seq_of(record.project, record.run, at)
+    if seq is None:
+        raise Refused(404, "no_such_event", f"run {record.run} has no event {at!r}: give a seq or an id of its events")
+    return seq
+
+
+def _within(record: RunRecord, seq: int) -> int:
+    if 1 <= seq <= record.last:
+        return seq
+    raise Refused(404, "no_such_seq", f"run {record.run} has no event {seq}: its events are 1 to {record.last}")
+
+
+async def state_at(record: RunRecord, seq: int) -> RunState:
+    """The fold of the events up to seq, begun at the nearest stored state.  Raises Refused where none of them is here.
+
+    Of a fork whose parent is gone, it is what its own events say."""
+    start = await record.store.snapshot(record.project, record.run, seq) or RunState()
+    events = await record.events(start.seq, seq)
+    if not events and start.seq == 0:
+        raise record.not_here(seq)
+    return fold(events, start)
+
+
+async def answer_state(record: RunRecord, at: str | None, hydrate: bool) -> StateAt:
+    """The state, with the values of its refs when they are asked for."""
+    state = await state_at(record, await seq_at(record, at))
+    answer = state_answer(record.run, state)
+    if hydrate:
+        point = state.checkpoint
+        others = (*state.user_state.values(), state.plan, point and point.state)
+        thread, shelf = await fetch_thread(record.store, record.project, state.thread, *others)
+        answer["values"] = {
+            "thread": [shelf.message(ref) for ref in thread],
+            "user_state": {key: shelf.value(ref) for key, ref in state.user_state.items()},
+            "plan": shelf.value(state.plan),
+            "checkpoint": shelf.value(point.state) if point else None,
+        }
+        answer["missing"] = shelf.missing
+    return answer
+
+
+def state_answer(run: str, state: RunState) -> StateAt:
+    """The state as an answer."""
+    value: dict[str, Any] = {"run": run, "time": rfc3339(state.time_ns)} | state_to_json(state)
+    del value["time_ns"]
+    return cast(StateAt, value)

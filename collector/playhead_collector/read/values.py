@@ -1,0 +1,150 @@
+"""Hydration: the values that refs name, as JSON.
+
+Stored JSON is joined as bytes, never read and written again: that keeps integers of any size exact, and a thread of a
+thousand messages cheap.  It is checked first, since one content that only claims to be JSON would spoil the answer.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import orjson
+
+from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
+from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
+from playhead.model.ref import ContentRef, is_ref
+from playhead_collector.errors import ContentMissing
+from playhead_collector.store.ports import Store
+
+# Others are answered between two portions.
+_AT_ONCE = 1_000
+_MARK = b'"' + REF_PART.encode() + b'"'
+
+
+class Shelf:
+    """Contents that were fetched together, and a note of the refs that were asked for and are not there."""
+
+    def __init__(self, contents: Mapping[ContentRef, Content]) -> None:
+        self._contents = contents
+        self._missing: dict[str, None] = {}
+
+    @property
+    def missing(self) -> list[str]:
+        """Refs that were asked for and are not stored, in the order of asking."""
+        return list(self._missing)
+
+    def value(self, ref: ContentRef | None) -> Any:
+        """What it names, ready to be written as JSON; None when it is None, or not stored."""
+        content = self._get(ref)
+        return None if content is None else json_value(content)
+
+    def parsed(self, ref: ContentRef | None) -> Any:
+        """The value to be worked with: JSON or text; None for all else."""
+        content = self._get(ref)
+        return None if content is None or plain_value(content) is None else value_of(content)
+
+    def message(self, ref: ContentRef | None) -> Any:
+        """The message, its large parts put back in; None when it is not stored."""
+        content = self._get(ref)
+        if content is None or _MARK not in content.data:
+            return None if content is None else json_value(content)
+        message = self.parsed_message(ref)
+        return json_value(content) if message is None else orjson.Fragment(canonical_json(message))
+
+    def parsed_message(self, ref: ContentRef | None) -> Message | None:
+        """The same to be worked with; None also for content that is no message."""
+        content = self._get(ref)
+        message = None if content is None else _read_message(content)
+        return None if message is None else whole(message, self._part)
+
+    def _part(self, ref: ContentRef) -> bytes | None:
+        content = self._get(ref)
+        return None if content is None else content.data
+
+    def _get(self, ref: ContentRef | None) -> Content | None:
+        if ref is None:
+            return None
+        content = self._contents.get(ref)
+        if content is None:
+            self._missing[str(ref)] = None
+        return content
+
+
+async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> Shelf:
+    """What these refs name, and the large parts of those that are messages: two round trips at most."""
+    contents = await _stored(store, project, refs)
+    parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
+    return Shelf({**contents, **await _stored(store, project, parts)} if parts else contents)
+
+
+async def messages_of(store: Store, project: int, thread: ContentRef | None) -> list[ContentRef]:
+    """The refs of a thread's messages, first to last; none for the empty thread.  Raises ContentMissing."""
+    return [] if thread is None else [node.message for node in await store.thread(project, thread)]
+
+
+async def fetch_thread(
+    store: Store, project: int, thread: ContentRef | None, *others: ContentRef | None
+) -> tuple[list[ContentRef], Shelf]:
+    """A thread's messages and other contents together.  A thread that is not stored has none, and is missing."""
+    try:
+        messages, lost = await messages_of(store, project, thread), None
+    except ContentMissing:
+        messages, lost = [], thread
+    shelf = await fetch(store, project, (*messages, *others))
+    shelf.value(lost)
+    return messages, shelf
+
+
+def json_value(content: Content) -> Any:
+    """A content's value, ready to be written as JSON; what has none is described as `{"$bytes": base64}`."""
+    value = plain_value(content)
+    return {"$bytes": base64.b64encode(content.data).decode()} if value is None else value
+
+
+def plain_value(content: Content) -> str | orjson.Fragment | None:
+    """JSON as it stands, text as text; None for anything else."""
+    if content.media_type.startswith("text/"):
+        return content.data.decode("utf-8", "replace")
+    return _fragment(content.data) if is_json_type(content.media_type) else None
+
+
+def _fragment(data: bytes) -> orjson.Fragment | None:
+    try:
+        orjson.loads(data)
+        return orjson.Fragment(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:  # lone surrogates have no UTF-8 form, but JSON can escape them
+        return orjson.Fragment(json.dumps(parse_json(data)).encode())
+    except (ValueError, RecursionError):
+        return None
+
+
+async def _stored(store: Store, project: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
+    # Refs of others (`gs://...`) are kept in spans, and are not ours to fetch.
+    ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
+    found: dict[ContentRef, Content] = {}
+    for start in range(0, len(ours), _AT_ONCE):
+        found |= await store.get_many(project, ours[start : start + _AT_ONCE])
+    return found
+
+
+def _parts(content: Content) -> list[ContentRef]:
+    message = _read_message(content)
+    return [] if message is None else refs_inside(message)
+
+
+def _read_message(content: Content) -> Message | None:
+    try:
+        message: Any = read_message(content.data)
+    except (ValueError, RecursionError):
+        return None
+    # Whoever uploads says what is a message; those that read it may rely on its shape.
+    shaped = isinstance(message.get("role"), str) and all(isinstance(part, dict) for part in message["parts"])
+    return cast(Message, message) if shaped else None
+
+
+def text_of(value: Any) -> str:
+    """A value as a model reads it."""
+    return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

@@ -1,0 +1,216 @@
+"""OTLP/JSON → `Span` and `LogEvent`.  Pure.
+
+Read by hand and not by protobuf's JSON reader, because OTLP's JSON is not protobuf's: ids are hex. What the
+specification wants tolerated is (unknown fields, integers as text or as numbers, `NaN` as text), and what is commonly
+seen too: names of fields in snake_case, names of enums for their numbers.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, cast
+
+import orjson
+
+from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
+from playhead_collector.errors import Refused
+from playhead_collector.receive.otlp.decoded import (
+    DROPPED_ATTRIBUTES,
+    DROPPED_EVENTS,
+    Decoded,
+    Most,
+    Unusable,
+    check_ids,
+    event_of,
+    optional_id,
+    too_many,
+    too_many_parts,
+    usable,
+)
+from playhead_collector.receive.otlp.json_fields import (
+    Object,
+    attributes_of,
+    enum,
+    get,
+    hex_of,
+    integer,
+    list_of,
+    object_of,
+    objects,
+    plain,
+    text,
+    time_ns,
+)
+
+# What each value takes in memory besides its bytes, by the mark that every one of its kind has.
+_COSTS: Final = {b"{": 250, b"[": 100, b",": 16}
+# What a span becomes on its way to the store.
+_SPAN_COST: Final = 4_000
+_HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def cost(body: bytes, most: Most) -> int:
+    """Bytes of memory that reading it takes at most. Raises Refused: 413 when that is too much."""
+    most_taken = len(body) + sum(body.count(mark) * size for mark, size in _COSTS.items())
+    if most_taken > most.json_cost:
+        raise Refused(413, "too_many_values", "the JSON has too many values in it: send smaller batches, or protobuf")
+    return most_taken
+
+
+def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(_listed(body, most, "resourceSpans", "scopeSpans", "spans"), most, _add_span)
+
+
+def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(_listed(body, most, "resourceLogs", "scopeLogs", "logRecords"), most, _add_log)
+
+
+def metrics(body: bytes, most: Most) -> Iterator[Decoded]:
+    """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
+    yield Decoded(ignored=len(_listed(body, most, "resourceMetrics", "scopeMetrics", "metrics")))
+
+
+READERS: Final[Mapping[str, Callable[[bytes, Most], Iterator[Decoded]]]] = {
+    "traces": traces,
+    "logs": logs,
+    "metrics": metrics,
+}
+_Item = tuple[Object, str, Attributes | Unusable]
+
+
+def _portions(items: list[_Item], most: Most, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
+    # Objects take their memory already, whatever the portions are: these bound what is made of them.
+    size = max(1, most.portion_cost // _SPAN_COST)
+    for start in range(0, len(items) or 1, size):
+        decoded = Decoded()
+        for place in range(start, min(start + size, len(items))):
+            try:
+                _check_parts(items[place][0], most)
+                add(decoded, items[place])
+            except Unusable as error:
+                decoded.reject(error)
+        yield decoded
+
+
+def _add_span(decoded: Decoded, item: _Item) -> None:
+    span, scope, resource = item
+    decoded.spans.append(_span(span, scope, usable(resource)))
+
+
+def _add_log(decoded: Decoded, item: _Item) -> None:
+    record, scope, resource = item
+    decoded.add_log(_log(record, scope, usable(resource)))
+
+
+def _check_parts(item: Object, most: Most) -> None:
+    if sum(len(list_of(item, name)) for name in ("attributes", "events", "links")) > most.parts:
+        raise Unusable(f"a span or record has {too_many_parts(most)}")
+
+
+# --- the envelope ----------------------------------------------------------------------------------------------------
+
+
+def _listed(body: bytes, most: Most, *path: str) -> list[_Item]:
+    items: list[_Item] = []
+    for item in _items(_parse(body), *path):
+        items.append(item)
+        if len(items) > most.items:
+            raise too_many(most)
+    return items
+
+
+def _parse(body: bytes) -> Object:
+    try:
+        value = _loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "bad_json", f"the body is not JSON ({error}): see what is sent here") from error
+    if not isinstance(value, dict):
+        raise Refused(400, "bad_json", "the body is JSON, but no object: an OTLP request is one")
+    return cast(Object, value)
+
+
+def _loads(body: bytes) -> Any:
+    if not body:
+        return {}  # as an empty protobuf message: nothing is sent, and all of it arrived
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if not _HALF_CHARACTER.search(body):
+            raise
+        # JavaScript cuts texts in the middle of a character and sends the half; only the standard library reads that.
+        whole = json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
+        return orjson.loads(whole)
+
+
+def _resource(of_resource: Object) -> Attributes | Unusable:
+    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    try:
+        return attributes_of(object_of(of_resource, "resource"))
+    except Unusable as error:
+        return error
+
+
+def _items(request: Object, *path: str) -> Iterator[_Item]:
+    """Each span, record or metric with its scope's name and its resource's attributes. Raises Refused."""
+    of_resources, of_scopes, items = path
+    try:
+        for of_resource in objects(request, of_resources):
+            resource = _resource(of_resource)
+            for of_scope in objects(of_resource, of_scopes):
+                scope = text(object_of(of_scope, "scope"), "name")
+                for item in objects(of_scope, items):
+                    yield item, scope, resource
+    except Unusable as error:
+        raise Refused(400, "bad_otlp", f"the body is JSON, but not OTLP ({error}): see what is sent here") from error
+
+
+# --- spans and records -----------------------------------------------------------------------------------------------
+
+
+def _span(span: Object, scope: str, resource: Attributes) -> Span:
+    trace_id, span_id, name = hex_of(span, "traceId"), hex_of(span, "spanId"), text(span, "name")
+    check_ids(trace_id, span_id, name)
+    attributes = attributes_of(span)
+    for field, attribute in (("droppedAttributesCount", DROPPED_ATTRIBUTES), ("droppedEventsCount", DROPPED_EVENTS)):
+        if dropped := integer(get(span, field)):
+            attributes[attribute] = dropped
+    status = object_of(span, "status")
+    return Span(
+        trace_id.hex(),
+        span_id.hex(),
+        optional_id(hex_of(span, "parentSpanId"), 8, "parent span id"),
+        name,
+        time_ns(span, "startTimeUnixNano"),
+        time_ns(span, "endTimeUnixNano") or None,
+        attributes,
+        enum(get(span, "kind")) or 1,
+        enum(get(status, "code")),
+        text(status, "message"),
+        [SpanEvent(text(e, "name"), time_ns(e, "timeUnixNano"), attributes_of(e)) for e in objects(span, "events")],
+        [_link(link) for link in objects(span, "links")],
+        scope,
+        resource,
+    )
+
+
+def _link(link: Object) -> Object:
+    return {
+        "trace_id": hex_of(link, "traceId").hex(),
+        "span_id": hex_of(link, "spanId").hex(),
+        "attributes": attributes_of(link),
+    }
+
+
+def _log(record: Object, scope: str, resource: Attributes) -> LogEvent:
+    attributes = attributes_of(record)
+    return LogEvent(
+        event_of(text(record, "eventName"), plain(get(record, "body")), attributes),
+        time_ns(record, "timeUnixNano") or time_ns(record, "observedTimeUnixNano"),
+        optional_id(hex_of(record, "traceId"), 16, "trace id"),
+        optional_id(hex_of(record, "spanId"), 8, "span id"),
+        attributes,
+        scope,
+        resource,
+    )

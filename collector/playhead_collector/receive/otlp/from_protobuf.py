@@ -1,0 +1,243 @@
+"""OTLP/protobuf → `Span` and `LogEvent`.  Pure; the hot path of [receive].
+
+The envelope is walked as bytes, and spans are parsed one at a time, so that what a request takes is bounded by its
+portions, and a span that cannot be read costs itself. The C parser of `protobuf` takes 1 us per span; what costs is
+each step from Python into one of its objects. So fields are asked for once, and a value's commonest types are tried
+before asking which it has.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1 import trace_pb2
+
+from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
+from playhead_collector.errors import Refused
+from playhead_collector.receive.otlp.decoded import (
+    DEEPEST,
+    DROPPED_ATTRIBUTES,
+    DROPPED_EVENTS,
+    ITEM_COST,
+    LAST_NS,
+    NO_SPAN,
+    NO_TRACE,
+    Decoded,
+    Most,
+    Unusable,
+    check_ids,
+    check_time,
+    event_of,
+    optional_id,
+    too_many,
+    too_many_parts,
+    usable,
+)
+from playhead_collector.receive.otlp.protobuf_wire import Malformed, chunks, field, is_crowded
+
+# In all three kinds of request: 1 (of each resource) holds 1, the resource, and 2 (of each scope), which holds 1, the
+# scope, and 2, the spans, records or metrics.
+_FIRST, _INNER = 1, 2
+# A smaller message cannot hold enough to be looked into before it is parsed.
+_LOOK_INTO_BYTES = 4_096
+# A scope has a name, a version and at most a few attributes.
+_MOST_SCOPE_BYTES = 65_536
+_UNREADABLE = "it is damaged, or an attribute is nested more than 32 levels deep: send it flatter, or as JSON text"
+
+_Add = Callable[[Decoded, bytes, str, Attributes], int]
+
+
+def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(body, most, partial(_add_span, most))
+
+
+def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+    """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
+    return _portions(body, most, partial(_add_log, most))
+
+
+def count(body: bytes, most: Most) -> int:
+    """How many spans, records or metrics a request holds. Raises Refused: 400 when it is none, 413 for too many."""
+    items = envelopes = 0
+    try:
+        for number, at, end in chunks(body, 0, len(body)):
+            envelopes += 1
+            for inner, scope_at, scope_end in chunks(body, at, end) if number == _FIRST else ():
+                envelopes += 1
+                for innermost, _, _ in chunks(body, scope_at, scope_end) if inner == _INNER else ():
+                    items += innermost == _INNER
+                    if items + envelopes > most.items:
+                        raise too_many(most)
+                if items + envelopes > most.items:
+                    raise too_many(most)
+            if items + envelopes > most.items:
+                raise too_many(most)
+    except Malformed as error:
+        raise _not_otlp(str(error)) from error
+    return items
+
+
+def _portions(body: bytes, most: Most, add: _Add) -> Iterator[Decoded]:
+    decoded, cost, unreadable, items = Decoded(), 0, 0, 0
+    try:
+        for item, scope, resource in _items(body, most):
+            items += 1
+            if cost >= most.portion_cost:
+                yield decoded
+                decoded, cost = Decoded(), 0
+            try:
+                cost += add(decoded, item, scope, usable(resource))
+            except Unusable as error:
+                decoded.reject(error)
+                unreadable += isinstance(error, _Unreadable)
+            except (DecodeError, Malformed):
+                decoded.reject(Unusable(_UNREADABLE))
+                unreadable += 1
+    except (DecodeError, Malformed) as error:
+        raise _not_otlp(str(error)) from error
+    if items and unreadable == items:  # then it may be anything, as well
+        raise _not_otlp(_UNREADABLE)
+    del body  # nobody needs it while the last portion waits for the database
+    yield decoded
+
+
+def _items(body: bytes, most: Most) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
+    """Each span or record with its scope's name and its resource's attributes. Raises Malformed, DecodeError."""
+    for number, at, end in chunks(body, 0, len(body)):
+        if number != _FIRST:
+            continue
+        resource = _resource(field(body, at, end, _FIRST), most)
+        for inner, scope_at, scope_end in chunks(body, at, end):
+            if inner == _INNER:
+                scope = _scope(field(body, scope_at, scope_end, _FIRST))
+                for innermost, start, stop in chunks(body, scope_at, scope_end):
+                    if innermost == _INNER:
+                        yield body[start:stop], scope, resource
+
+
+def _resource(data: bytes, most: Most) -> Attributes | Unusable:
+    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    try:
+        if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", most.parts):
+            return Unusable(f"its resource has {too_many_parts(most)}")
+        return _attributes(Resource.FromString(data).attributes)
+    except (DecodeError, Malformed):
+        return _Unreadable(_UNREADABLE)
+    except Unusable as error:
+        return error
+
+
+def _scope(data: bytes) -> str:
+    """A scope's name; none of a scope that has so many attributes that it is not parsed."""
+    return InstrumentationScope.FromString(data).name if len(data) <= _MOST_SCOPE_BYTES else ""
+
+
+class _Unreadable(Unusable):
+    """It is no protobuf, or nested too deep for it."""
+
+
+def _not_otlp(why: str) -> Refused:
+    return Refused(400, "bad_protobuf", f"the body is not OTLP in protobuf ({why}): see what is sent to which path")
+
+
+def _add_span(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+    """Returns what the span costs in memory. Raises Unusable, DecodeError, Malformed."""
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Span", most.parts):
+        raise Unusable(f"a span has {too_many_parts(most)}")
+    span = trace_pb2.Span.FromString(data)
+    parts = len(span.attributes) + len(span.events) + len(span.links)
+    decoded.spans.append(_span(span, scope, resource))
+    return len(data) + (parts + 4) * ITEM_COST
+
+
+def _add_log(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+    """Returns what the record costs in memory. Raises Unusable, DecodeError, Malformed."""
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "LogRecord", most.parts):
+        raise Unusable(f"a log record has {too_many_parts(most)}")
+    record = LogRecord.FromString(data)
+    decoded.add_log(_log(record, scope, resource))
+    return len(data) + (len(record.attributes) + 4) * ITEM_COST
+
+
+def _span(span: trace_pb2.Span, scope: str, resource: Attributes) -> Span:
+    trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_span_id
+    if len(trace_id) != 16 or len(span_id) != 8 or trace_id == NO_TRACE or span_id == NO_SPAN:
+        check_ids(trace_id, span_id, span.name)
+    start_ns, end_ns = span.start_time_unix_nano, span.end_time_unix_nano
+    if start_ns > LAST_NS or end_ns > LAST_NS:
+        check_time(max(start_ns, end_ns))
+    attributes = _attributes(span.attributes)
+    if dropped := span.dropped_attributes_count:
+        attributes[DROPPED_ATTRIBUTES] = dropped
+    if dropped := span.dropped_events_count:
+        attributes[DROPPED_EVENTS] = dropped
+    status = span.status
+    return Span(
+        trace_id.hex(),
+        span_id.hex(),
+        optional_id(parent_id, 8, "parent span id") if parent_id else None,
+        span.name,
+        start_ns,
+        end_ns or None,
+        attributes,
+        span.kind or 1,
+        status.code,
+        status.message,
+        [SpanEvent(e.name, check_time(e.time_unix_nano), _attributes(e.attributes)) for e in span.events],
+        [_link(link) for link in span.links],
+        scope,
+        resource,
+    )
+
+
+def _link(link: trace_pb2.Span.Link) -> dict[str, Any]:
+    # A link to nowhere says nothing, but it is no reason to lose the span.
+    return {
+        "trace_id": link.trace_id.hex(),
+        "span_id": link.span_id.hex(),
+        "attributes": _attributes(link.attributes),
+    }
+
+
+def _log(record: LogRecord, scope: str, resource: Attributes) -> LogEvent:
+    attributes = _attributes(record.attributes)
+    body = _value(record.body) if record.body.HasField("kvlist_value") else None
+    return LogEvent(
+        event_of(record.event_name, body, attributes),
+        check_time(record.time_unix_nano or record.observed_time_unix_nano),
+        optional_id(record.trace_id, 16, "trace id"),
+        optional_id(record.span_id, 8, "span id"),
+        attributes,
+        scope,
+        resource,
+    )
+
+
+def _attributes(pairs: Iterable[KeyValue], depth: int = 0) -> Attributes:
+    # A text or a number other than 0 is what nearly every value is, and quickly asked for.
+    return {pair.key: (value := pair.value).string_value or value.int_value or _value(value, depth) for pair in pairs}
+
+
+def _value(value: AnyValue, depth: int = 0) -> Any:
+    match kind := value.WhichOneof("value"):
+        case None:
+            return None
+        case "array_value":
+            _check_depth(depth)
+            return [_value(item, depth + 1) for item in value.array_value.values]
+        case "kvlist_value":
+            _check_depth(depth)
+            return _attributes(value.kvlist_value.values, depth + 1)
+        case _:
+            # Not spelt out, so that kinds of value that a later OTLP adds come through as well.
+            return getattr(value, kind)
+
+
+def _check_depth(depth: int) -> None:
+    if depth >= DEEPEST:
+        raise Unusable(f"an attribute is nested more than {DEEPEST} levels deep: send it flatter, or as JSON text")

@@ -1,0 +1,66 @@
+"""OTLP's answers, in the encoding of the request: the last thing that [receive] does.
+
+| answer | body |
+|---|---|
+| all of it was taken | an empty Export*ServiceResponse |
+| a part was taken, or there is something to say | the same with `partial_success` |
+| nothing was taken | `google.rpc.Status` |
+"""
+
+from typing import Final
+
+import orjson
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from starlette.responses import Response
+
+from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire
+
+# google.rpc.Code of an HTTP status; what is not here is INTERNAL, or for the sender's own faults INVALID_ARGUMENT.
+_CODES: Final = {401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 429: 8, 502: 14, 503: 14, 504: 4}
+_INVALID_ARGUMENT, _INTERNAL = 3, 13
+# A message says what is wrong; nobody needs all of a name with a million letters.
+_LONGEST = 2_000
+
+
+def success(signal: Signal, wire: Wire, rejected: int = 0, message: str = "") -> Response:
+    """200. `rejected` and `message` become `partial_success`, which is left out when there is nothing to say."""
+    return _response(200, _export_response(signal, rejected, message[:_LONGEST]), wire)
+
+
+def failure(status: int, message: str, wire: Wire) -> Response:
+    """A `google.rpc.Status` with the HTTP status; add a header `Retry-After` to what may be sent again."""
+    code = _CODES.get(status, _INVALID_ARGUMENT if status < 500 else _INTERNAL)
+    return _response(status, Status(code=code, message=message[:_LONGEST]), wire)
+
+
+def reply_wire(content_type: str | None) -> Wire:
+    """The encoding for an answer to a request that may be in neither: then JSON, which a human can read."""
+    return PROTOBUF if (content_type or "").lower().startswith(PROTOBUF) else JSON
+
+
+def _export_response(signal: Signal, rejected: int, message: str) -> Message:
+    answer: Message
+    match signal:
+        case "traces":
+            answer = traces = ExportTraceServiceResponse()
+            if rejected or message:
+                traces.partial_success.rejected_spans = rejected
+                traces.partial_success.error_message = message
+        case "logs":
+            answer = logs = ExportLogsServiceResponse()
+            if rejected or message:
+                logs.partial_success.rejected_log_records = rejected
+                logs.partial_success.error_message = message
+        case "metrics":
+            answer = ExportMetricsServiceResponse()
+    return answer
+
+
+def _response(status: int, message: Message, wire: Wire) -> Response:
+    body = message.SerializeToString() if wire == PROTOBUF else orjson.dumps(MessageToDict(message))
+    return Response(body, status, media_type=wire)

@@ -1,0 +1,42 @@
+"""Content by its ref, as HTTP asks for it."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from fastapi import Body, Query, Request, Response
+
+from playhead_collector.read.content import parse_ref, read_batch, read_thread
+from playhead_collector.serve.responses import content_answer, json_answer
+from playhead_collector.serve.routes import params as p
+from playhead_collector.store.ports import Store
+
+Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="`sha256:...`, up to 1,000.")]
+As = Annotated[
+    Literal["messages"] | None, Query(alias="as", description="`messages`: a thread as its list of messages.")
+]
+
+
+class ContentRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, store: Store, project: int) -> None:
+        self._store, self._project = store, project
+        # A content takes up to 64 MiB before anything of it is sent: no more of them are looked up at a time than two.
+        self._looking_up = asyncio.Semaphore(2)
+
+    async def content(self, ref: p.Ref, request: Request, view: As = None) -> Response:
+        """The bytes that a ref names, with their media type; a thread's ref names its last node.
+
+        They never change, so caches may keep them; `Range`, `If-Range` and `If-None-Match` are understood.
+        Browsers are told not to execute them.
+        """
+        parsed = parse_ref(ref)
+        if view == "messages":
+            return json_answer(await read_thread(self._store, self._project, parsed))
+        async with self._looking_up:
+            return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
+
+    async def batch(self, refs: Refs) -> Response:
+        """Many contents at once, by ref; those that are not stored are left out."""
+        async with self._looking_up:
+            return json_answer(await read_batch(self._store, self._project, refs))

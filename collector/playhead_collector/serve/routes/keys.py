@@ -1,0 +1,77 @@
+"""Keys over HTTP: made, listed, revoked.  All of it needs the scope `admin`."""
+
+import hashlib
+import secrets
+from typing import Annotated, Literal
+
+from fastapi import Body, Path, Response
+
+from playhead.wire.answers.keys import Key, Keys, NewKey, Revoked
+from playhead_collector.errors import Refused
+from playhead_collector.read.times import rfc3339
+from playhead_collector.serve.keyring import ADMIN, Keyring
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.store.ports.keys import ApiKey, KeyStore
+
+_MOST_KEYS = 1_000
+_TEN_YEARS = 10 * 366 * 86_400
+Name = Annotated[
+    str, Body(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$", description="What people know it by.")
+]
+Scopes = Annotated[
+    list[Literal["ingest", "read", "admin"]],
+    Body(min_length=1, max_length=3, description="ingest: send spans and content; read: ask; admin: keys, deletion."),
+]
+Seconds = Annotated[float | None, Body(gt=0, le=_TEN_YEARS, description="It expires then; null: never.")]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The `id` of a key.")]
+
+
+class KeyRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, store: KeyStore, project: int, keyring: Keyring) -> None:
+        self._store, self._project, self._keyring = store, project, keyring
+
+    async def keys(self) -> Response:
+        """All keys, by their beginnings; expired ones too."""
+        answer: Keys = {"items": [_about(key) for key in await self._store.keys(self._project)]}
+        return json_answer(answer)
+
+    async def create_key(self, name: Name, scopes: Scopes, expires_seconds: Seconds = None) -> Response:
+        """Make a key.  The answer is the only place where it is ever shown.
+
+        With the first one, keys are needed from then on; it has to be able to make others.
+        """
+        held = await self._store.keys(self._project)
+        if len(held) >= _MOST_KEYS:
+            raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
+        if ADMIN not in scopes and self._keyring.master is None and not any(ADMIN in key.scopes for key in held):
+            message = "nobody could make or revoke keys any more: make one with the scope admin first"
+            raise Refused(409, "no_admin_key", message)
+        key = f"ph_{secrets.token_urlsafe(32)}"
+        digest = hashlib.sha256(key.encode()).digest()
+        wanted = sorted(set(scopes))
+        made = await self._store.add_key(self._project, name, key[:9], digest, wanted, expires_seconds)
+        self._keyring.forget()
+        answer: NewKey = {"key": key, "about": _about(made)}
+        return json_answer(answer)
+
+    async def revoke_key(self, number: Number) -> Response:
+        """It is a key no more: here at once, in other collectors of this database within seconds."""
+        answer: Revoked = {"revoked": await self._store.remove_key(self._project, number)}
+        self._keyring.forget()
+        if not answer["revoked"]:
+            raise Refused(404, "no_such_key", f"there is no key {number}: `playhead keys list` shows those there are")
+        return json_answer(answer)
+
+
+def _about(key: ApiKey) -> Key:
+    return {
+        "id": key.number,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": list(key.scopes),
+        "created": rfc3339(key.created_ns),
+        "expires": None if key.expires_ns is None else rfc3339(key.expires_ns),
+        "last_used": None if key.last_used_ns is None else rfc3339(key.last_used_ns),
+    }

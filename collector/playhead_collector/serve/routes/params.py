@@ -1,0 +1,46 @@
+"""What a question may say in its URL, once for all routes."""
+
+from typing import Annotated, Literal
+
+from fastapi import Path, Query
+
+from playhead.model.event import EVENT_KINDS
+from playhead_collector.errors import Refused
+from playhead_collector.read.times import parse_time
+
+# Postgres cannot keep a NUL, so nothing stored can equal a text that has one.
+_NO_NUL = r"^[^\x00]*$"
+_WORD = Query(max_length=300, pattern=_NO_NUL)
+
+Ref = Annotated[
+    str, Path(description="`sha256:` and 64 lower-case hex digits; `:text` or `:bytes` at the end: to be read as that.")
+]
+RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of one that no other has, or `last`.")]
+At = Annotated[
+    str | None, Query(max_length=300, pattern=_NO_NUL, description="A seq or an event id; default: the last.")
+]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="Most items in the answer.")]
+Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the page before.")]
+Hydrate = Annotated[bool, Query(description="Also answer the values that the refs name.")]
+Word = Annotated[str | None, _WORD]
+Status = Literal["running", "completed", "failed", "cancelled"]
+Priority = Literal["critical", "normal"]
+Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
+Kinds = Annotated[list[str] | None, Query(description="Kinds of events; repeat it, or put commas between them.")]
+
+
+def read_time(text: str | None) -> int | None:
+    """Nanoseconds since 1970.  Raises Refused."""
+    try:
+        return None if text is None else parse_time(text)
+    except ValueError as error:
+        raise Refused(400, "bad_time", str(error)) from None
+
+
+def read_kinds(kinds: list[str] | None) -> frozenset[str]:
+    """Event kinds, empty for any.  Raises Refused."""
+    wanted = frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
+    unknown = sorted(wanted.difference(EVENT_KINDS))
+    if unknown:
+        raise Refused(400, "bad_kind", f"there are no {unknown[0][:40]!r} events: kinds are {', '.join(EVENT_KINDS)}")
+    return wanted

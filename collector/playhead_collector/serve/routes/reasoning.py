@@ -1,0 +1,122 @@
+"""Tokens, reasoning and explanations, as HTTP asks for them."""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Body, Path, Request, Response
+from fastapi.responses import StreamingResponse
+
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.reasoning.explanation import (
+    Brief,
+    Explainer,
+    keep_explanation,
+    known_explanation,
+    no_model,
+)
+from playhead_collector.errors import CollectorError, Refused
+from playhead_collector.read.content import parse_ref
+from playhead_collector.read.paging import read_seq
+from playhead_collector.read.record import RunRecord
+from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes import params as p
+from playhead_collector.workers.questions import Question
+
+STREAM = "text/event-stream"
+Seq = Annotated[
+    int | str | None,
+    Body(description="A seq or an event id: explain the decision that it belongs to; default: the whole run."),
+]
+Stream = Annotated[bool, Body(description="Answer piece by piece; so does `Accept: text/event-stream`.")]
+Again = Annotated[bool, Body(description="Ask the model also when it was asked before.")]
+
+
+class ThoughtRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, asking: Asking, configured: Configured) -> None:
+        self._asking, self._configured = asking, configured
+
+    async def tokens(self, request: Request, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None) -> Response:
+        """How contexts grew, against their models' limits; compressions; usage, cost and the share of cached input.
+
+        A number of tokens says what it rests on: reported, calibrated or estimated.
+        """
+        return await self._asking.answer(request, "tokens", run, limit=limit, after=read_seq(cursor))
+
+    async def reasoning(
+        self,
+        request: Request,
+        run: p.RunId,
+        seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
+    ) -> Response:
+        """What the model was thinking at the call that the event belongs to.
+
+        Thinking as it was captured; reasoning that it wrote down in a form; what can be inferred from what it was told;
+        and an explanation, if a model was asked for one.
+        """
+        explainer = self._configured.explainer
+        model = explainer.model if explainer else None
+        return await self._asking.answer(request, "reasoning", run, at=seq, model=model)
+
+    async def explain(
+        self, request: Request, run: p.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
+    ) -> Response:
+        """What a model says about a decision or the whole run: goal, key decisions, mistakes, alternatives.
+
+        An opinion of the model that the operator configured; 409 when there is none, 502 when it does not answer. It is
+        kept, so that asking again costs nothing. Streamed, it comes as events `text` (`{"text": a piece}`), then
+        `explanation` (the whole answer), or `error`.
+        """
+        explainer = self._configured.explainer
+        if explainer is None:
+            raise no_model()
+        record = await self._asking.record(run)
+        brief = await self._brief(request, record, None if seq is None else str(seq))
+        known = None if again else await known_explanation(record, brief, explainer.model)
+        streamed = stream or STREAM in request.headers.get("accept", "")
+        if known is not None:
+            return _one_event(known) if streamed else json_answer(known)
+        pieces = explainer.ask(brief.messages)
+        # The first piece is waited for, so that a model that does not answer is still an error with its own status.
+        first = await anext(pieces, None)
+        if streamed:
+            return StreamingResponse(self._told(record, brief, explainer, first, pieces), media_type=STREAM)
+        text = (first or "") + "".join([piece async for piece in pieces])
+        return json_answer(await self._keep(record, brief, explainer, text))
+
+    async def _brief(self, request: Request, record: RunRecord, at: str | None) -> Brief:
+        body = await self._asking.answered(request, Question("brief", (record.run,), {"at": at}))
+        value: dict[str, Any] = json.loads(body)
+        value["refs"] = [parse_ref(ref) for ref in value["refs"]]
+        return Brief(**value)
+
+    async def _keep(self, record: RunRecord, brief: Brief, explainer: Explainer, text: str) -> Any:
+        return await keep_explanation(record, brief, explainer.model, text, self._configured.clock)
+
+    async def _told(
+        self, record: RunRecord, brief: Brief, explainer: Explainer, first: str | None, pieces: AsyncGenerator[str]
+    ) -> AsyncIterator[bytes]:
+        said = [first] if first else []
+        yield b"".join(_event("text", {"text": piece}) for piece in said)
+        try:
+            async with aclosing(pieces) as rest:
+                async for piece in rest:
+                    said.append(piece)
+                    yield _event("text", {"text": piece})
+            yield _event("explanation", await self._keep(record, brief, explainer, "".join(said)))
+        except CollectorError as error:
+            code = error.code if isinstance(error, Refused) else "store_unavailable"
+            yield _event("error", {"error": {"code": code, "message": str(error)}})
+
+
+def _one_event(value: Any) -> Response:
+    return Response(_event("explanation", value), media_type=STREAM)
+
+
+def _event(name: str, value: Any) -> bytes:
+    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value, default=str) + b"\n\n"

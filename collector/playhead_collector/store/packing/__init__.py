@@ -1,0 +1,1 @@
+"""[store]: compact forms of rows: compressed contents, pages of spans, positions of thread nodes."""

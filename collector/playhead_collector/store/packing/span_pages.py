@@ -1,0 +1,247 @@
+"""[receive, lift] → store: spans and log events of one run, in pages.  Pure.
+
+A page is what one batch brought of a run.  Compressed together, spans take half of what rows would: names, models and
+refs repeat.  The same span may come several times, in any order: as an announcement (`end_ns` None), ended, again after
+a lost answer.  `merge` says what counts, whatever the order of arrival: an ended version before an announcement, the
+one that ended later before the other, and where that is equal, the one whose canonical JSON is greater.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from playhead.model import names
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.names import REF_SUFFIX
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.span import LogEvent, Span, SpanEvent
+from playhead_collector.store.packing.zstd import squeeze, unsqueeze
+
+PAGE_ITEMS = 256
+# So many pages that are not full are merged: reading stays quick, and each span is rewritten but a few times.
+UNTIDY_PAGES = 16
+_SECOND = 1_000_000_000
+
+
+class PackedPage(NamedTuple):
+    """A page as the database keeps it; `ended` of its items are spans that are more than announcements."""
+
+    digest: UUID
+    items: int
+    body: bytes
+    ended: int
+
+
+@dataclass(slots=True)
+class Page:
+    """A page as it was read.  Lower numbers arrived earlier."""
+
+    number: int
+    body: bytes
+    spans: list[Span]
+    logs: list[LogEvent]
+
+    @property
+    def items(self) -> int:
+        """How many there are in it."""
+        return len(self.spans) + len(self.logs)
+
+
+@dataclass(slots=True)
+class Merged:
+    """What counts of some pages; `owners` says which page it is from, by key."""
+
+    spans: list[Span]
+    logs: list[LogEvent]
+    owners: dict[Any, int] = field(default_factory=dict[Any, int])
+
+
+class Tidied(NamedTuple):
+    """Pages to write in place of others, under numbers of their own."""
+
+    gone: list[int]
+    pages: list[PackedPage]
+
+
+def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedPage]:
+    """Pages for these, none with more than PAGE_ITEMS.  The same in the same order gives the same digests."""
+    pages: list[PackedPage] = []
+    for at in range(0, len(spans) + len(logs), PAGE_ITEMS):
+        end = at + PAGE_ITEMS
+        pages.append(_pack(spans[at:end], logs[max(0, at - len(spans)) : max(0, end - len(spans))]))
+    return pages
+
+
+def unpack(number: int, body: bytes) -> Page:
+    """Reads a page."""
+    value = parse_json(unsqueeze(body))
+    base = value["base"][0] * _SECOND + value["base"][1]
+    origins = value["origins"]
+    return Page(
+        number,
+        body,
+        [_read_span(row, base, origins) for row in value["spans"]],
+        [_read_log(row, base, origins) for row in value["logs"]],
+    )
+
+
+def merge(pages: Iterable[Page]) -> Merged:
+    """One version of each span, by start time, and each log event once, by time."""
+    spans: dict[Any, Span] = {}
+    logs: dict[Any, LogEvent] = {}
+    owners: dict[Any, int] = {}
+    for page in sorted(pages, key=lambda page: page.number):
+        for span in page.spans:
+            key = (span.trace_id, span.span_id)
+            known = spans.get(key)
+            if known is None or _counts_more(span, known):
+                spans[key], owners[key] = span, page.number
+        for log in page.logs:
+            key = _log_key(log)
+            if key not in logs:
+                logs[key], owners[key] = log, page.number
+    in_order = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
+    return Merged(in_order, sorted(logs.values(), key=lambda log: log.time_ns), owners)
+
+
+def _counts_more(span: Span, known: Span) -> bool:
+    """Whether this version counts, of two with one id.  A total order: when they arrived says nothing."""
+    if (span.end_ns is None) != (known.end_ns is None):
+        return known.end_ns is None
+    if span.end_ns is not None and _attempt(span) != _attempt(known):
+        return _attempt(span) > _attempt(known)  # ended by two attempts at its run: the later one
+    if span.end_ns != known.end_ns:
+        return (span.end_ns or 0) > (known.end_ns or 0)
+    return span != known and _whole_text(span) > _whole_text(known)
+
+
+def _whole_text(span: Span) -> bytes:
+    return canonical_json([_span_row(span, 0, 0), span.scope, span.resource])
+
+
+def _attempt(span: Span) -> int:
+    attempt = span.attributes.get(names.RUN_ATTEMPT)
+    return attempt if type(attempt) is int else 0
+
+
+def tidy(pages: Sequence[Page], merged: Merged, *, thoroughly: bool) -> Tidied | None:
+    """What to rewrite; None when it is not worth it.  Thoroughly: whatever is not as small as can be."""
+    counted = len(merged.owners)
+    needed = -(-counted // PAGE_ITEMS)
+    wasteful = len(pages) > needed or sum(page.items for page in pages) > counted
+    loose = [page for page in pages if thoroughly or page.items < PAGE_ITEMS]
+    if not (wasteful if thoroughly else len(loose) >= UNTIDY_PAGES):
+        return None
+    numbers = {page.number for page in loose}
+    spans = [span for span in merged.spans if merged.owners[span.trace_id, span.span_id] in numbers]
+    logs = [log for log in merged.logs if _owner(log, merged) in numbers]
+    return Tidied(sorted(numbers), pack(spans, logs))
+
+
+def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRef]:
+    """The refs of ours that their attributes name.  Refs of others are kept, and not looked for."""
+    found: set[ContentRef] = set()
+    noted = [event for span in spans for event in span.events]
+    for item in (*spans, *noted, *logs):
+        for name, value in item.attributes.items():
+            if name.endswith(REF_SUFFIX) and is_ref(value):
+                found.add(ContentRef(value).plain)
+    return found
+
+
+def _owner(log: LogEvent, merged: Merged) -> int:
+    return merged.owners[_log_key(log)]
+
+
+def _log_key(log: LogEvent) -> Any:
+    return (log.name, log.time_ns, log.trace_id, log.span_id, canonical_json(log.attributes))
+
+
+# --- the JSON of a page: {"base": [seconds, ns], "origins": [[scope, resource]], "spans": [...], "logs": [...]} ---
+# Times are relative to the base, so that no number has the 19 digits that make reading JSON slow (canonical.py), and
+# there is no null, which makes writing it slow.
+
+
+class _Origins:
+    """Scope and resource, which most spans of a page share, once each."""
+
+    def __init__(self) -> None:
+        self.listed: list[Any] = []
+        self._by_value: dict[bytes, int] = {}
+        self._by_identity: dict[tuple[str, int], int] = {}
+
+    def number(self, item: Span | LogEvent) -> int:
+        """The place in `listed`."""
+        identity = (item.scope, id(item.resource))  # spans that were decoded together share the object
+        if identity not in self._by_identity:
+            value = [item.scope, item.resource]
+            number = self._by_value.setdefault(canonical_json(value), len(self.listed))
+            if number == len(self.listed):
+                self.listed.append(value)
+            self._by_identity[identity] = number
+        return self._by_identity[identity]
+
+
+def _pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedPage:
+    base = min([span.start_ns for span in spans] + [log.time_ns for log in logs])
+    origins = _Origins()
+    value = {
+        "base": list(divmod(base, _SECOND)),
+        "spans": [_span_row(span, base, origins.number(span)) for span in spans],
+        "logs": [_log_row(log, base, origins.number(log)) for log in logs],
+        "origins": origins.listed,
+    }
+    data = canonical_json(value)
+    digest = UUID(bytes=sha256(data).digest()[:16])
+    return PackedPage(digest, len(spans) + len(logs), squeeze(data), sum(span.end_ns is not None for span in spans))
+
+
+def _span_row(span: Span, base: int, origin: int) -> list[Any]:
+    return [
+        span.trace_id,
+        span.span_id,
+        span.parent_id or "",
+        span.name,
+        span.start_ns - base,
+        span.end_ns is not None and span.end_ns - span.start_ns,
+        span.kind,
+        span.status,
+        span.status_message,
+        origin,
+        span.attributes,
+        [[event.name, event.time_ns - base, event.attributes] for event in span.events],
+        span.links,
+    ]
+
+
+def _read_span(row: Any, base: int, origins: Any) -> Span:
+    trace, span, parent, name, start, elapsed, kind, status, message, origin, attributes, events, links = row
+    scope, resource = origins[origin]
+    return Span(
+        trace,
+        span,
+        parent or None,
+        name,
+        base + start,
+        None if elapsed is False else base + start + elapsed,
+        attributes,
+        kind,
+        status,
+        message,
+        [SpanEvent(name, base + time, details) for name, time, details in events],
+        links,
+        scope,
+        resource,
+    )
+
+
+def _log_row(log: LogEvent, base: int, origin: int) -> list[Any]:
+    return [log.name, log.time_ns - base, log.trace_id or "", log.span_id or "", origin, log.attributes]
+
+
+def _read_log(row: Any, base: int, origins: Any) -> LogEvent:
+    name, time, trace, span, origin, attributes = row
+    scope, resource = origins[origin]
+    return LogEvent(name, base + time, trace or None, span or None, attributes, scope, resource)

@@ -1,0 +1,215 @@
+"""[receive, lift] → store: contents under their refs.
+
+A content that is stored already costs one look-up: nothing is compressed, and its row changes once a day.
+"""
+
+import asyncio
+import datetime
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import zstandard
+from asyncpg import Record
+
+from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
+from playhead.model.ref import ContentRef
+from playhead.model.thread import THREAD, node_bytes
+from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.zstd import NEWEST, Zstd, builtin
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.gc.gate import Entered
+from playhead_collector.store.postgres.statements import Conn
+
+log = logging.getLogger(__name__)
+
+# The numbers are in rows out there: add to these lists, never change them.
+_MEDIA = {1: JSON, 2: TEXT, 3: BYTES, 4: "image/png", 5: "image/jpeg", 6: "text/plain"}
+_MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
+_ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: "function", 7: "model"}
+_ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
+# Keys are sorted in canonical JSON, so a message's role comes last, and after it nothing but the end.
+_ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
+_LONGEST_ROLE = 40
+
+# Compressing more than this at once would hold up the event loop.
+_BUSY_BYTES = 1024 * 1024
+_AS_IT_IS = 0
+
+
+class Dictionaries:
+    """The zstd dictionaries of each project, read once.  An encoding's number names one: below 0 ours, above 0 the
+    project's; 0 is no compression."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], Zstd] = {}
+        self._newest: dict[int, int] = {}
+
+    async def newest(self, conn: Conn, project: int) -> int:
+        """The encoding to write with."""
+        if project not in self._newest:
+            useful = [
+                each["dictionary"] for each in await sql.rows(conn, "dictionaries", project=project) if each["useful"]
+            ]
+            self.use(project, max(useful, default=-NEWEST))
+        return self._newest[project]
+
+    def use(self, project: int, encoding: int) -> None:
+        """From now on, write with this one."""
+        self._newest[project] = encoding
+
+    async def zstd(self, conn: Conn, project: int, encoding: int) -> Zstd:
+        """What reads and writes this encoding."""
+        if encoding < 0:
+            return builtin(-encoding)
+        if (project, encoding) not in self._known:
+            body = await sql.value(conn, "dictionary", project=project, dictionary=encoding)
+            self._known[project, encoding] = Zstd(body, trained=True)
+        return self._known[project, encoding]
+
+    async def reader(self, conn: Conn, project: int, encoding: int) -> Callable[[bytes], bytes]:
+        """What gives the plain bytes of bodies with this encoding, in any thread; it raises zstandard.ZstdError."""
+        return bytes if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read
+
+    async def plain(self, conn: Conn, project: int, encoding: int, body: bytes) -> bytes:
+        """What a body holds; raises zstandard.ZstdError when it is damaged."""
+        return body if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read(body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    ref: bytes
+    media: int
+    encoding: int
+    role: int
+    body: bytes
+
+
+class Stored(NamedTuple):
+    """Digests of what is new, and whether any run waits for anything."""
+
+    new: list[bytes]
+    awaited: bool
+
+
+async def put(
+    conn: Conn, known: Dictionaries, entered: Entered, contents: Iterable[Content], today: datetime.date
+) -> Stored:
+    """Stores what is not stored."""
+    project = entered.project
+    by_ref = {content.ref.digest: content for content in contents}
+    # In one order, so that transactions that bring the same wait for each other, never in a circle.
+    refs = sorted(by_ref)
+    await entered.note(conn, refs)
+    stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
+    new = {ref: by_ref[ref] for ref in refs if ref not in stored}
+    if not new:
+        return Stored([], awaited=False)
+    media = await _media_numbers(conn, project, {content.media_type for content in new.values()})
+    encoding = await known.newest(conn, project)
+    zstd = await known.zstd(conn, project, encoding)
+    if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
+        rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
+    else:
+        rows = _encode(new, media, encoding, zstd)
+    awaited = await sql.value(
+        conn,
+        "insert_contents",
+        project=project,
+        today=today,
+        refs=[row.ref for row in rows],
+        media=[row.media for row in rows],
+        encodings=[row.encoding for row in rows],
+        roles=[row.role for row in rows],
+        bodies=[row.body for row in rows],
+    )
+    return Stored(list(new), awaited)
+
+
+async def read(conn: Conn, known: Dictionaries, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+    """Those that are stored, thread nodes among them, each as its ref says to read it; raises ContentCorrupt."""
+    wanted: dict[bytes, set[ContentRef]] = {}
+    for ref in refs:
+        wanted.setdefault(ref.digest, set()).add(ref)
+    found: dict[ContentRef, Content] = {}
+    for row in await sql.rows(conn, "read_contents", project=project, refs=list(wanted)):
+        ref = ContentRef.from_digest(row["ref"])
+        try:
+            content = await _content(conn, known, project, row)
+        except zstandard.ZstdError as error:
+            raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
+        if content.ref.digest != row["ref"]:
+            raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
+        found |= {asked: content_as(content.data, content.media_type, asked) for asked in wanted[row["ref"]]}
+    return found
+
+
+def role_named(number: int | None) -> str | None:
+    """The role that a row has; None when its content is no message, or is not stored."""
+    return _ROLES.get(number or 0)
+
+
+async def missing(conn: Conn, entered: Entered, refs: Iterable[ContentRef], today: datetime.date) -> list[ContentRef]:
+    """Those that are stored neither as content nor as thread; the others are seen today."""
+    project, asked = entered.project, {ref.digest: ref for ref in refs}
+    if asked:
+        await entered.note(conn, asked)
+        for digest in await sql.column(conn, "touch", project=project, refs=list(asked), today=today):
+            asked.pop(digest, None)
+    return list(asked.values())
+
+
+async def epoch(conn: Conn, project: int) -> str:
+    """The project's epoch; a project that has none gets one."""
+    found = await sql.value(conn, "epoch", project=project)
+    if found is None:
+        await sql.run(conn, "insert_project", project=project)
+        found = await sql.value(conn, "epoch", project=project)
+    return str(found.hex)
+
+
+async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapping[str, int]:
+    # A media type is ASCII; what is none is kept as bytes of no type that we know.
+    others = [name for name in names if name not in _MEDIA_NUMBERS and name.isascii() and name.isprintable()]
+    if not others:
+        return _MEDIA_NUMBERS
+    await sql.run(conn, "insert_media_types", project=project, names=sorted(others))
+    rows = await sql.rows(conn, "media_types", project=project, names=others)
+    return {**_MEDIA_NUMBERS, **{row["name"]: row["media"] for row in rows}}
+
+
+def _role(message: bytes) -> int:
+    """The number of the role that a message ends with; 0 for what is no message."""
+    role = _ROLE_AT_END.search(message[-_LONGEST_ROLE:])
+    return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0
+
+
+def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: int, zstd: Zstd) -> list[_Row]:
+    rows: list[_Row] = []
+    for ref, content in new.items():
+        number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
+        role = _role(content.data)  # whatever the type: it is what the first sender says, of many
+        body = zstd.compress(content.data)
+        smaller = len(body) < len(content.data)
+        rows.append(
+            _Row(
+                ref,
+                number,
+                encoding if smaller else _AS_IT_IS,
+                role,
+                body if smaller else content.data,
+            )
+        )
+    return rows
+
+
+async def _content(conn: Conn, known: Dictionaries, project: int, row: Record) -> Content:
+    body: bytes = row["body"]
+    if row["encoding"] is None:
+        parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
+        return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)
+    return Content(
+        await known.plain(conn, project, row["encoding"], body), _MEDIA.get(row["media"], row["name"]) or BYTES
+    )

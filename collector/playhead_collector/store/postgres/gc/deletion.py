@@ -1,0 +1,41 @@
+"""serve → [store]: a run is deleted, with all that is stored of it, in one transaction.
+
+What remains is a tombstone, so that spans that arrive later do not bring the run back.  Contents and threads go later,
+when no other run names them (`sweep`).
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from playhead_collector.store.ports.retention import Deleted
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.gc.gate import enter_alone
+from playhead_collector.store.postgres.runs import label
+from playhead_collector.store.postgres.statements import Conn
+
+# Whoever wants to store waits behind a deletion that waits for those who are storing; 2 s are a large batch.
+_PATIENCE_MS = 2_000
+
+
+async def delete(conn: Conn, project: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
+    """See `retention_ports.RetentionStore.delete_run`."""
+    await enter_alone(conn, project, _PATIENCE_MS)
+    below = await _forks(conn, project, run)
+    if below and not forks:
+        return Deleted((), tuple(each.hex for each in below))
+    found = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project=project, runs=[run, *below])]
+    if run not in found:
+        return Deleted((), ())
+    await sql.run(conn, "delete_runs", project=project, runs=found, now=now_ns)
+    return Deleted((run.hex, *(each.hex for each in found if each != run)), ())
+
+
+async def _forks(conn: Conn, project: int, run: UUID) -> Sequence[UUID]:
+    """Runs that were forked from this one, or from one of these."""
+    known, latest = {run: None}, [run]
+    while latest:
+        labels = [label("fork_of", each.hex) for each in latest]
+        found = await sql.column(conn, "forks_of", project=project, labels=labels)
+        latest = [each for each in found if each not in known]
+        known |= dict.fromkeys(latest)
+    return [each for each in known if each != run]

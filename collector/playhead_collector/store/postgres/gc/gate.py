@@ -1,0 +1,35 @@
+"""store: the gate between those who store and those who delete."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """What a transaction that stores has to know: the project, whether a sweep of it is under way, and which of the
+    runs that it brings were deleted."""
+
+    project: int
+    sweeping: bool = False
+    gone: frozenset[UUID] = frozenset()
+
+    async def note(self, conn: Conn, refs: Iterable[bytes]) -> None:
+        """These are stored or named now; a sweep that is under way leaves them, with all that they name."""
+        if self.sweeping and (given := list(refs)):
+            await sql.run(conn, "note_news", project=self.project, refs=given)
+
+
+async def enter(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> Entered:
+    """The first thing in every transaction that stores.  Waits for a deletion or a step of a sweep to end."""
+    found = await sql.row(conn, "enter", project=project, runs=list(runs))
+    return Entered(project, found["sweeping"], frozenset(found["gone"])) if found else Entered(project)
+
+
+async def enter_alone(conn: Conn, project: int, patience_ms: int) -> None:
+    """Nobody else stores until this transaction ends.  Raises what is a collision when others hold it for so long."""
+    await sql.run(conn, "bound_locks", milliseconds=str(patience_ms))
+    await sql.run(conn, "enter_alone", project=project)

@@ -1,0 +1,73 @@
+"""store: marks what stays.  Whatever looks like a ref counts as one: too much is kept rather than too little."""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from uuid import UUID
+
+from asyncpg import Record
+
+from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.statements import Conn
+
+_REF = re.compile(rb"sha256:([0-9a-f]{64})")
+# 500 contents or threads are a few ms; of large ones, so many bytes (compressed) at a time.
+REFS_AT_A_TIME = 500
+_BYTES_AT_A_TIME = 4 * 1024 * 1024
+
+
+async def mark_run(conn: Conn, project: int, run: UUID) -> None:
+    """What the run's spans, log events, events and states name."""
+    rows = await sql.rows(conn, "bodies_of", project=project, run=run)
+    refs = await asyncio.to_thread(_named_by_pages, rows)
+    await sql.run(conn, "mark", project=project, refs=list(refs))
+    await sql.run(conn, "mark_history", project=project, run=run)
+
+
+async def trace(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
+    """Marks what some of the marked name; False when nothing is left to trace."""
+    refs = await sql.column(conn, "untraced", project=project, how_many=REFS_AT_A_TIME)
+    if not refs:
+        return False
+    await sql.run(conn, "trace_threads", project=project, refs=refs)
+    sizes = await sql.rows(conn, "content_sizes", project=project, refs=refs)
+    for portion in _portions(sizes):
+        rows = await sql.rows(conn, "content_bodies", project=project, refs=portion)
+        bodies = [(await dictionaries.reader(conn, project, row["encoding"]), row["body"]) for row in rows]
+        named = await asyncio.to_thread(_named_by_contents, bodies)
+        await sql.run(conn, "mark", project=project, refs=list(named))
+    await sql.run(conn, "traced", project=project, refs=refs)
+    return True
+
+
+def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
+    def plain() -> Iterator[bytes]:
+        for row in rows:
+            yield unsqueeze(row["body"], None if row["beside"] is None else unsqueeze(row["beside"]))
+
+    return set(_named(plain()))
+
+
+def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]]) -> set[bytes]:
+    return set(_named(read(body) for read, body in bodies))
+
+
+def _named(texts: Iterable[bytes]) -> Iterator[bytes]:
+    for text in texts:
+        for found in _REF.finditer(text):
+            yield bytes.fromhex(found[1].decode())
+
+
+def _portions(sizes: Iterable[Record]) -> Iterator[list[bytes]]:
+    portion: list[bytes] = []
+    held = 0
+    for row in sizes:
+        if portion and held + row["bytes"] > _BYTES_AT_A_TIME:
+            yield portion
+            portion, held = [], 0
+        portion.append(row["ref"])
+        held += row["bytes"]
+    if portion:
+        yield portion

@@ -1,0 +1,175 @@
+"""store: one sweep of a project's contents and threads, in steps.  Where it is stands in the database: any collector
+can make the next step, and one that dies loses nothing.
+
+    runs → young contents → young nodes → trace → doomed nodes → nodes → contents → marks → over
+    |-------------------- mark -------------------|               |--- delete, alone ---|
+"""
+
+import datetime
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from asyncpg import Record
+
+from playhead_collector.errors import StoreCollision
+from playhead_collector.store.ports.retention import Swept
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.gc.gate import enter_alone
+from playhead_collector.store.postgres.gc.marking import mark_run, trace
+from playhead_collector.store.postgres.statements import Conn
+
+# A run of a thousand spans takes 10 ms to mark; rows that are only looked at, a microsecond each.
+_RUNS, _ROWS = 10, 10_000
+# Deleting a thousand rows takes about 10 ms, and nothing is stored in that time.
+_DELETED = 1_000
+# Of what came while a sweep is under way, so much is traced while nobody stores; more is traced first.
+_TRACED_BEFORE, _TRACED_ALONE = 40, 4
+# Longer than nearly all transactions that store; who wants to store meanwhile waits behind it.
+_PATIENCE_MS = 250
+_NS_PER_SECOND = 1_000_000_000
+
+
+class Phase(IntEnum):
+    """What a sweep does; the numbers are in rows."""
+
+    RUNS, CONTENTS_YOUNG, NODES_YOUNG, TRACE, DOOMED, NODES, CONTENTS, MARKS = range(8)
+
+
+def cutoff_of(now_ns: int, grace_ns: int) -> datetime.date:
+    """The first day of which nothing is deleted: all of the day before it is longer ago than the grace period."""
+    return datetime.datetime.fromtimestamp((now_ns - grace_ns) // _NS_PER_SECOND, datetime.UTC).date()
+
+
+def ripe_ns(now_ns: int, grace_ns: int) -> int:
+    """What happened before this is on a day before the cutoff."""
+    return _begin_ns(cutoff_of(now_ns, grace_ns))
+
+
+async def step(conn: Conn, dictionaries: Dictionaries, project: int, now_ns: int, grace_ns: int) -> Swept:
+    """The next step; what it did counts when the transaction commits.  Raises StoreCollision: another
+    collector makes a step of this sweep now."""
+    if not await sql.value(conn, "lock_sweep", project=project):
+        raise StoreCollision("another collector makes a step of this sweep now: try again")
+    row = await sql.row(conn, "sweep", project=project)
+    if row is None:
+        await enter_alone(conn, project, _PATIENCE_MS)  # whoever stores after this sees that a sweep is under way
+        await sql.run(conn, "clear_news", project=project)
+        await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
+        return Swept(Phase.RUNS.name.lower())
+    moved = await _STEPS[Phase(row["phase"])](conn, dictionaries, project, row)
+    where = {name: row[name] for name in ("phase", "at_run", "at_ref", "at_lineage", "at_depth")}
+    where |= {"contents": 0, "nodes": 0} | dict(moved)
+    if where["phase"] > Phase.MARKS:
+        await sql.run(conn, "end_sweep", project=project)
+        await sql.run(conn, "swept", project=project, until=_begin_ns(row["cutoff"]) - 1)
+        return Swept(None, row["contents"], row["nodes"])
+    await sql.run(conn, "move_sweep", project=project, **where)
+    phase = Phase(where["phase"]).name.lower()
+    return Swept(phase, row["contents"] + where["contents"], row["nodes"] + where["nodes"])
+
+
+def _begin_ns(day: datetime.date) -> int:
+    return int(datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp()) * _NS_PER_SECOND
+
+
+Moved = Mapping[str, Any]
+_FROM_THE_START: Moved = {"at_lineage": -1, "at_depth": -1, "at_ref": b""}
+
+
+def _next(row: Record) -> Moved:
+    return {"phase": row["phase"] + 1, **_FROM_THE_START}
+
+
+async def _mark_runs(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+    runs = await sql.column(conn, "runs_after", project=project, after=row["at_run"], how_many=_RUNS)
+    for run in runs:
+        await mark_run(conn, project, run)
+    if runs:
+        return {"at_run": runs[-1]}
+    await sql.run(conn, "forget_orphans", project=project, cutoff=row["cutoff"])
+    await sql.run(conn, "mark_stated", project=project)
+    return _next(row)
+
+
+async def _mark_young_contents(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+    at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
+    last = await sql.value(conn, "mark_young_contents", project=project, **at)
+    return _next(row) if last is None else {"at_ref": last}
+
+
+async def _mark_young_nodes(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+    return _past(row, await sql.row(conn, "mark_young_nodes", project=project, **_nodes_after(row)))
+
+
+async def _trace(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
+    await sql.run(conn, "take_news", project=project)
+    return {} if await trace(conn, dictionaries, project) else _next(row)
+
+
+async def _list_doomed(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+    return _past(row, await sql.row(conn, "doom_nodes", project=project, **_nodes_after(row)))
+
+
+def _nodes_after(row: Record) -> Mapping[str, Any]:
+    return {"lineage": row["at_lineage"], "depth": row["at_depth"], "cutoff": row["cutoff"], "how_many": _ROWS}
+
+
+def _past(row: Record, last: Record | None) -> Moved:
+    return _next(row) if last is None else {"at_lineage": last["lineage"], "at_depth": last["depth"]}
+
+
+async def _delete_nodes(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, dictionaries, project):
+        return {}
+    if row["at_depth"] < 0:  # the first of these steps: from here on, content is gone
+        await sql.run(conn, "new_epoch", project=project)
+    done = await sql.row(conn, "delete_nodes", project=project, cutoff=row["cutoff"], how_many=_DELETED)
+    if done is None or not done["looked"]:
+        return _next(row)
+    return {"nodes": done["gone"], "at_depth": 0}
+
+
+async def _delete_contents(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, dictionaries, project):
+        return {}
+    at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
+    done = await sql.row(conn, "delete_contents", project=project, **at)
+    if done is None or done["ref"] is None:
+        return _next(row)
+    return {"contents": done["gone"], "at_ref": done["ref"]}
+
+
+async def _alone_and_marked(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
+    """Nobody stores until this transaction ends, and all that was stored or named before is marked with all that it
+    names; False: there was too much of that, and more steps are to mark it before anything is deleted."""
+    await sql.run(conn, "take_news", project=project)
+    if not await _traced_within(conn, dictionaries, project, _TRACED_BEFORE):
+        return False
+    await enter_alone(conn, project, _PATIENCE_MS)
+    await sql.run(conn, "take_news", project=project)
+    return await _traced_within(conn, dictionaries, project, _TRACED_ALONE)
+
+
+async def _traced_within(conn: Conn, dictionaries: Dictionaries, project: int, times: int) -> bool:
+    for _ in range(times):
+        if not await trace(conn, dictionaries, project):
+            return True
+    return False
+
+
+async def _unmark(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+    return {} if await sql.run(conn, "unmark", project=project, how_many=_ROWS) else _next(row)
+
+
+_STEPS = {
+    Phase.RUNS: _mark_runs,
+    Phase.CONTENTS_YOUNG: _mark_young_contents,
+    Phase.NODES_YOUNG: _mark_young_nodes,
+    Phase.TRACE: _trace,
+    Phase.DOOMED: _list_doomed,
+    Phase.NODES: _delete_nodes,
+    Phase.CONTENTS: _delete_contents,
+    Phase.MARKS: _unmark,
+}

@@ -1,0 +1,225 @@
+"""receive → lift → [store]: a batch, in one transaction, with few round trips whatever its size.
+
+Order of work: contents and threads first, since spans name them; then pages of spans, and what they wait for; last the
+runs' news, taken in one order by all, so that transactions that tell of the same runs wait for each other, never in a
+circle.
+"""
+
+import datetime
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from playhead.model import names
+from playhead.model.canonical import Content
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.model.state import RUNNING
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.store.packing.span_pages import PackedPage, named_refs, pack
+from playhead_collector.store.ports import Batch, Ingested
+from playhead_collector.store.postgres import content, threads
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.gc.gate import Entered, enter
+from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
+from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.threads import Lineages
+
+_ID, NO_ID = re.compile("[0-9a-f]{32}"), "0" * 32
+_SECOND = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Arrival:
+    """What a batch brings of one run."""
+
+    spans: list[Span] = field(default_factory=list[Span])
+    logs: list[LogEvent] = field(default_factory=list[LogEvent])
+    pages: list[PackedPage] = field(default_factory=list[PackedPage])
+    refs: set[ContentRef] = field(default_factory=set[ContentRef])
+
+    @property
+    def items(self) -> int:
+        """How many spans and log events."""
+        return len(self.spans) + len(self.logs)
+
+    @property
+    def started_ns(self) -> int:
+        """When the first of it was."""
+        times = [span.start_ns for span in self.spans] + [log.time_ns for log in self.logs]
+        return whole(min(times), BIGINT)
+
+    @property
+    def name(self) -> str | None:
+        """What its root span says that the run is called."""
+        found = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
+        return clean(str(found[0])) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """How many contents are new, the refs that are stored now of those given, parents that are not, and runs that had
+    waited for any of it."""
+
+    new_contents: int
+    stored: set[ContentRef]
+    unknown_parents: list[ContentRef]
+    waiting: set[UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a store remembers between transactions."""
+
+    dictionaries: Dictionaries = field(default_factory=Dictionaries)
+    lineages: Lineages = field(default_factory=Lineages)
+
+
+def arrivals(batch: Batch) -> dict[str, Arrival]:
+    """The batch by run.  Announcements become spans without an end.  Pure."""
+    by_run: dict[str, Arrival] = {}
+    for span in batch.spans:
+        if (run := _run_of(span)) is not None:
+            by_run.setdefault(run, Arrival()).spans.append(span)
+    for log in batch.logs:
+        run = _run_of(log)
+        if run is None:
+            continue
+        if log.name != names.STARTED:
+            by_run.setdefault(run, Arrival()).logs.append(log)
+        elif log.trace_id and log.span_id:
+            by_run.setdefault(run, Arrival()).spans.append(_announced(log, log.trace_id, log.span_id))
+    for arrival in by_run.values():
+        arrival.pages = pack(arrival.spans, arrival.logs)
+        arrival.refs = named_refs(arrival.spans, arrival.logs)
+    return by_run
+
+
+async def put(
+    conn: Conn,
+    memory: Memory,
+    entered: Entered,
+    contents: Sequence[Content],
+    extensions: Iterable[ThreadExtension],
+    today: datetime.date,
+) -> Put:
+    """Contents and threads.  The runs that waited for them are to be told, last of all (`wake`)."""
+    project = entered.project
+    new, awaited = await content.put(conn, memory.dictionaries, entered, contents, today)
+    grown = await threads.put(conn, memory.lineages, entered, extensions, today)
+    waiting: list[UUID] = []
+    if awaited or grown.awaited:
+        waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
+    grown.stored.update(each.ref.plain for each in contents)
+    return Put(len(new), grown.stored, grown.unknown_parents, set(waiting))
+
+
+async def ingest(
+    conn: Conn, memory: Memory, project: int, batch: Batch, by_run: Mapping[str, Arrival], now_ns: int
+) -> tuple[Ingested, Put]:
+    """Stores it all, but for what is of deleted runs.  `by_run` is `arrivals(batch)`, made once for however many
+    attempts."""
+    entered = await enter(conn, project, map(UUID, by_run))
+    dropped = await _drop_late(conn, entered, by_run, now_ns)
+    by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in entered.gone}
+    whole_batch = Batch() if dropped and not by_run else batch  # contents that came along are of no other run
+    stored = await put(conn, memory, entered, whole_batch.contents, whole_batch.threads, day(now_ns))
+    fresh = await _insert_pages(conn, project, by_run)
+    news = {run: by_run[run] for run, _ in fresh}
+    pending = await _note_pending(conn, entered, news, stored.stored, day(now_ns))
+    await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
+    known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
+    return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
+
+
+async def _drop_late(conn: Conn, entered: Entered, by_run: Mapping[str, Arrival], now_ns: int) -> int:
+    """Counts what is of deleted runs."""
+    late = {UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in entered.gone}
+    if late:
+        runs, items = list(late), list(late.values())
+        await sql.run(conn, "drop_late", project=entered.project, runs=runs, items=items, now=now_ns)
+    return sum(late.values())
+
+
+async def _tell_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
+    runs = sorted(fresh | waiting)
+    if runs:
+        arrived = [now_ns if run in fresh else 0 for run in runs]
+        await sql.run(conn, "tell_news", project=project, runs=runs, arrived=arrived, now=now_ns)
+
+
+async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:
+    """Content came that these runs waited for: they are to be projected again."""
+    if in_order := sorted(runs):
+        await sql.run(conn, "wake", project=project, runs=in_order, now=now_ns)
+
+
+def day(now_ns: int) -> datetime.date:
+    """The day of `last_seen`."""
+    return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
+
+
+async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival]) -> set[tuple[str, UUID]]:
+    """Run and digest of the pages that are news."""
+    if not by_run:
+        return set()
+    pages = [(UUID(run), page) for run, arrival in by_run.items() for page in arrival.pages]
+    rows = await sql.rows(
+        conn,
+        "insert_pages",
+        project=project,
+        runs=[run for run, _ in pages],
+        digests=[page.digest for _, page in pages],
+        items=[page.items for _, page in pages],
+        bodies=[page.body for _, page in pages],
+        told=[UUID(run) for run in by_run],
+        started=[arrival.started_ns for arrival in by_run.values()],
+        names=[arrival.name for arrival in by_run.values()],
+        searches=[(arrival.name or "").lower() for arrival in by_run.values()],
+        labels=[label("status", RUNNING)],
+    )
+    return {(row["run_id"].hex, row["digest"]) for row in rows}
+
+
+async def _note_pending(
+    conn: Conn, entered: Entered, fresh: Mapping[str, Arrival], here: set[ContentRef], today: datetime.date
+) -> list[ContentRef]:
+    project, asked = entered.project, set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here
+    pending = await content.missing(conn, entered, list(asked), today) if asked else []
+    if pending:
+        waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
+        await sql.run(
+            conn,
+            "insert_pending",
+            project=project,
+            runs=[run for run, _ in waiting],
+            refs=[ref.digest for _, ref in waiting],
+        )
+    return pending
+
+
+def _run_of(item: Span | LogEvent) -> str | None:
+    """A run that somebody names in a way that we cannot keep is the trace's; None: there is no trace either."""
+    for name in (item.attributes.get(names.RUN_ID), item.trace_id):
+        if isinstance(name, str) and _ID.fullmatch(name) and name != NO_ID:
+            return name
+    return None
+
+
+def _announced(log: LogEvent, trace: str, span: str) -> Span:
+    attributes = dict(log.attributes)
+    name = attributes.pop(names.SPAN_NAME, "")
+    parent = attributes.pop(names.SPAN_PARENT, None)
+    return Span(
+        trace,
+        span,
+        parent if isinstance(parent, str) and parent else None,
+        name if isinstance(name, str) else "",
+        log.time_ns,
+        None,
+        attributes,
+        scope=log.scope,
+        resource=log.resource,
+    )

@@ -1,0 +1,32 @@
+"""serve → [store]: keys, by the SHA-256 of each."""
+
+from collections.abc import Sequence
+
+from asyncpg import Record
+
+from playhead_collector.store.ports.keys import ApiKey
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+
+async def read(conn: Conn, project: int) -> list[ApiKey]:
+    """See `key_ports.KeyStore.keys`."""
+    return [_key(row) for row in await sql.rows(conn, "keys", project=project)]
+
+
+async def add(
+    conn: Conn, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+) -> ApiKey:
+    """See `key_ports.KeyStore.add_key`."""
+    own = {"name": name, "prefix": prefix, "digest": digest, "scopes": list(scopes), "seconds": seconds}
+    row = await sql.row(conn, "insert_key", project=project, **own)
+    if row is None:
+        raise LookupError("an insert gave back no row")
+    return _key(row)
+
+
+def _key(row: Record) -> ApiKey:
+    return ApiKey(
+        row["key_id"], row["name"], row["prefix"], tuple(row["scopes"]), row["digest"], row["created_ns"],
+        row["expires_ns"], row["last_used_ns"],
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""project → [store] → read: model calls by the thread that was their context.
+
+The table keeps eight bytes of a thread's ref, which tell threads apart but for chance; whoever asks reads the call's
+event anyway, and compares the ref.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from playhead.model.event import LlmCalled, RunEvent
+from playhead.model.ref import ContentRef
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+
+async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
+    """Stores the model calls among these events.  Of runs in `whole`, no others are left."""
+    calls = [
+        (run, event.seq, event.thread)
+        for run, some in events.items()
+        for event in some
+        if isinstance(event, LlmCalled) and event.thread
+    ]
+    if calls or whole:
+        await sql.run(
+            conn,
+            "write_llm_calls",
+            project=project,
+            whole=whole,
+            runs=[run for run, _, _ in calls],
+            seqs=[seq for _, seq, _ in calls],
+            threads=[_short(thread) for _, _, thread in calls],
+        )
+
+
+async def with_thread(conn: Conn, project: int, thread: ContentRef, limit: int) -> list[tuple[str, int]]:
+    """Run and seq of calls that had this context."""
+    rows = await sql.rows(conn, "calls_with_thread", project=project, thread=_short(thread), how_many=limit)
+    return [(row["run_id"].hex, row["seq"]) for row in rows]
+
+
+def _short(thread: ContentRef) -> int:
+    return int.from_bytes(thread.digest[:8], signed=True)

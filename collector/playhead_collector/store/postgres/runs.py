@@ -1,0 +1,139 @@
+"""store → read: a run's summary as a row, and lists of runs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+from uuid import UUID
+
+import orjson
+from asyncpg import Record
+
+from playhead.project.run_row import ModelUsage, RunRow
+from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+INT, BIGINT = 2**31 - 1, 2**63 - 1
+_NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
+# These stand in `labels` only.
+_MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
+_ONE = ("status", "session", "user", "fork_of")
+# Read from elsewhere when the row is read.
+_THE_STORES = ("parent_missing", "forks")
+_FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", *_THE_STORES, "usage", *_MANY))
+_BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
+
+
+def clean(text: str) -> str:
+    """Without NUL characters and lone surrogates, which Postgres refuses.  Spans and events keep the original."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def whole(number: int, largest: int) -> int:
+    """What fits the column: numbers come from spans, and spans may say anything."""
+    return max(-largest, min(number, largest))
+
+
+def id_of(run: str) -> UUID:
+    """A run's id as its rows have it.  A text that is no id names a run that is not there."""
+    try:
+        return UUID(run)
+    except ValueError:
+        return _NO_RUN
+
+
+def label(what: str, value: str) -> str:
+    """What equality filters look for; one array of these needs one index."""
+    return f"{what}:{clean(value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run's row, and what is the store's in it."""
+
+    row: RunRow
+    projection: int
+    settled: bool = False
+
+
+async def write(conn: Conn, project: int, summaries: Iterable[Summary]) -> None:
+    """Stores the summaries of runs that are there."""
+    rows = [_json_of(each) for each in summaries]
+    await sql.run(conn, "write_runs", project=project, rows=orjson.dumps(rows).decode())
+
+
+def _json_of(summary: Summary) -> dict[str, Any]:
+    row = summary.row
+    values = {name: _storable(name, getattr(row, name)) for name in _FIELDS}
+    values |= {"run_id": row.run, "shared_run": None if row.shared is None else id_of(row.fork_of or "")}
+    values |= {"labels": _labels(row), "search": _search(row), "usage": _usage_json(row)}
+    values |= {"projection": summary.projection, "settled": summary.settled}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+async def read(conn: Conn, project: int, run: str) -> RunRow | None:
+    """One run's summary."""
+    found = await sql.row(conn, "run", project=project, run=id_of(run))
+    return None if found is None else _row(found)
+
+
+async def page(
+    conn: Conn, project: int, where: RunFilter, limit: int, before: tuple[int, str] | None
+) -> Sequence[RunRow]:
+    """Newest first."""
+    asked = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
+    found = await sql.rows(
+        conn,
+        "runs",
+        project=project,
+        labels=[label(name, value) for name, value in asked.items() if value is not None],
+        search=clean(where.text or "").lower(),
+        id_part=where.id_part or "",
+        since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
+        until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+        before_started=BIGINT if before is None else before[0],
+        before_run=_LAST_RUN if before is None else id_of(before[1]),
+        how_many=limit,
+    )
+    return [_row(each) for each in found]
+
+
+def _storable(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return whole(value, BIGINT if name in _BIG else INT)
+    return value
+
+
+def _labels(row: RunRow) -> list[str]:
+    labels = [label(name, value) for name in _ONE if (value := getattr(row, name)) is not None]
+    return labels + [label(one, value) for many, one in _MANY.items() for value in getattr(row, many)]
+
+
+def _search(row: RunRow) -> str:
+    texts = (row.name, row.session, row.user, *row.agents, *row.tags)
+    return clean("\n".join(text.lower() for text in texts if text))
+
+
+def _row(found: Record) -> RunRow:
+    values = {name: found[name] for name in _FIELDS}
+    for many, one in _MANY.items():
+        start = label(one, "")
+        values[many] = tuple(each[len(start) :] for each in found["labels"] if each.startswith(start))
+    values |= {name: found[name] for name in _THE_STORES}
+    return RunRow(run=found["run_id"].hex, usage=_usage(found["usage"]), **values)
+
+
+def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:
+    """Without fields that are zero or unknown: most runs use one model, and most calls no cache."""
+    if row.usage is None:
+        return None
+    return [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]
+
+
+def _usage(text: str | None) -> tuple[ModelUsage, ...] | None:
+    if text is None:
+        return None
+    nothing: dict[str, Any] = {"model": None, "asked": None, "input_tokens": 0, "output_tokens": 0}
+    return tuple(ModelUsage(**{**nothing, **line}) for line in orjson.loads(text))

@@ -1,0 +1,65 @@
+"""[store] → project: what a fork shares with the run that it was made from, which is stored there and nowhere else."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from uuid import UUID
+
+from playhead.model import names
+from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted, LlmFailed, RunEvent
+from playhead.model.ref import ContentRef
+from playhead.model.span import Span
+from playhead.project.inputs import Parent
+from playhead_collector.store.packing import span_pages
+from playhead_collector.store.postgres import events
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.runs import id_of, label
+from playhead_collector.store.postgres.statements import Conn
+
+_RUN_ID = re.compile("[0-9a-f]{32}")
+
+
+async def read_parent(conn: Conn, project: int, run: UUID, own: Iterable[Span]) -> Parent | None:
+    """The run that this one says to be a fork of; None when it says nothing of the kind, or that run is not here, or
+    says to be a fork of this one."""
+    said = next((span.attributes[names.FORK_OF] for span in own if names.FORK_OF in span.attributes), None)
+    if not isinstance(said, str) or not _RUN_ID.fullmatch(said):
+        return None
+    rows = await sql.rows(conn, "above", project=project, run=id_of(said))
+    by_id = {row["run_id"]: row for row in rows}
+    if not rows or run in by_id:
+        return None
+    above = [by_id.pop(id_of(said))]
+    while above[-1]["shared_run"] in by_id:
+        above.append(by_id.pop(above[-1]["shared_run"]))
+    history = await events.read(conn, project, said)
+    levels: list[Sequence[Span]] = []
+    for row in above:
+        pages = await sql.rows(conn, "read_pages", project=project, runs=[row["run_id"]], seen=[])
+        levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
+    return Parent(said, history, levels, above[0]["sealed"])
+
+
+def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:
+    """Threads that tell what a conversation was when a run forked."""
+    for event in history:
+        match event:
+            case LlmCalled(thread=thread) | LlmCompleted(thread=thread) | LlmFailed(thread=thread):
+                named = (thread,)
+            case ContextCompressed(before=before, after=after):
+                named = (before, after)
+            case _:
+                named = ()
+        yield from (ref for ref in named if ref is not None)
+
+
+async def wake_forks(conn: Conn, project: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int) -> None:
+    """Forks of these runs are to be projected again, where what they share is another from a seq on.  Locks the news of
+    the runs in `locked`, too."""
+    forks = [label("fork_of", run.hex) for run in changed]
+    seqs = list(changed.values())
+    await sql.run(conn, "wake_forks", project=project, locked=locked, forks=forks, changed=seqs, now=now)
+
+
+def _spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:
+    return span_pages.merge([span_pages.unpack(number, body) for number, body in pages]).spans

@@ -1,0 +1,287 @@
+"""receive, lift → [store] → project, query: the promises of ports.py, kept on Postgres.
+
+Every method is one transaction, or one statement.  What is in memory is a cache of what never changes.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from playhead.model.canonical import Content
+from playhead.model.event import RunEvent
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.model.state import RunState
+from playhead.model.thread import ThreadNode
+from playhead.project.run_row import RunRow
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.errors import ContentMissing
+from playhead_collector.store.ports import Batch, Dirty, Ingested, RunFilter, RunWork
+from playhead_collector.store.ports.keys import ApiKey
+from playhead_collector.store.ports.leases import Taken
+from playhead_collector.store.ports.retention import Deleted, Swept
+from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads, work
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.dictionary_training import Learning
+from playhead_collector.store.postgres.gc import deletion, sweep
+from playhead_collector.store.postgres.gc.gate import enter
+from playhead_collector.store.postgres.ingest import Memory, Put, day
+from playhead_collector.store.postgres.runs import id_of
+from playhead_collector.store.postgres.statements import Conn
+
+POOL_SIZE = 10
+# Events are handed over in portions of so many; a round trip each.
+_PORTION = 4 * events.PAGE_EVENTS
+# Packing more spans than this at once (30 us each) would hold up the event loop: a thread does it.
+_BUSY_ITEMS = 1_000
+
+
+async def connect(dsn: str, *, pool_size: int = POOL_SIZE, clock: Callable[[], int] = time.time_ns) -> "PostgresStore":
+    """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970."""
+    return PostgresStore(await Database.open(dsn, pool_size), clock)
+
+
+class PostgresStore:
+    """Implements `ports.Store`."""
+
+    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+        self._db = db
+        self._clock = clock
+        self._memory = Memory()
+        self._learning = Learning(db, self._memory.dictionaries)
+
+    async def ready(self) -> None:
+        async with self._db.reading() as conn:
+            await sql.value(conn, "ready")
+
+    async def close(self) -> None:
+        await self._db.close()
+
+    # --- content ------------------------------------------------------------------------------------------------------
+
+    async def put(
+        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+    ) -> Sequence[ContentRef]:
+        given, extensions, now = list(contents), list(threads), self._clock()
+
+        async def attempt(conn: Conn) -> Put:
+            entered = await enter(conn, project)
+            stored = await ingest.put(conn, self._memory, entered, given, extensions, day(now))
+            await ingest.wake(conn, project, stored.waiting, now)
+            return stored
+
+        stored = await self._db.transact(attempt)
+        await self._learning.stored(project, stored.new_contents)
+        return stored.unknown_parents
+
+    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+        async def attempt(conn: Conn) -> Sequence[ContentRef]:
+            return await content.missing(conn, await enter(conn, project), refs, day(self._clock()))
+
+        return await self._db.transact(attempt)
+
+    async def get(self, project: int, ref: ContentRef) -> Content:
+        found = (await self.get_many(project, [ref])).get(ref)
+        if found is None:
+            raise ContentMissing(f"nothing is stored under {ref}: it has not arrived yet, or was deleted")
+        return found
+
+    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+        async with self._db.reading() as conn:
+            return await content.read(conn, self._memory.dictionaries, project, refs)
+
+    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+        async with self._db.reading() as conn:
+            nodes = await threads.read(conn, project, ref)
+        if not nodes:
+            # Its parent may have come in a transaction that could not see that this one was waiting for it.
+            await self._db.transact(
+                lambda conn: threads.adopt(conn, self._memory.lineages, project, day(self._clock()))
+            )
+            async with self._db.reading() as conn:
+                nodes = await threads.read(conn, project, ref)
+        if not nodes:
+            raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
+        return nodes
+
+    async def epoch(self, project: int) -> str:
+        async with self._db.reading() as conn:
+            return await content.epoch(conn, project)
+
+    # --- spans --------------------------------------------------------------------------------------------------------
+
+    async def ingest(self, project: int, batch: Batch) -> Ingested:
+        busy = len(batch.spans) + len(batch.logs) > _BUSY_ITEMS
+        by_run = await asyncio.to_thread(ingest.arrivals, batch) if busy else ingest.arrivals(batch)
+        now = self._clock()
+        ingested, stored = await self._db.transact(
+            lambda conn: ingest.ingest(conn, self._memory, project, batch, by_run, now)
+        )
+        await self._learning.stored(project, stored.new_contents)
+        return ingested
+
+    async def spans(self, project: int, run: str) -> Sequence[Span]:
+        async with self._db.reading() as conn:
+            return (await work.read_spans(conn, project, id_of(run))).spans
+
+    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+        async with self._db.reading() as conn:
+            return (await work.read_spans(conn, project, id_of(run))).logs
+
+    # --- events and runs ----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def works(self, project: int, runs: Sequence[str], *, wait: bool = True) -> AsyncGenerator[Sequence[RunWork]]:
+        await work.adopt_orphans(self._db, self._memory.lineages, project, day(self._clock()))
+        ids = [id_of(run) for run in runs]
+        async with (
+            self._db.attempt() as conn,
+            work.working(conn, self._memory.dictionaries, project, ids, wait=wait) as found,
+        ):
+            yield found
+
+    @asynccontextmanager
+    async def work(self, project: int, run: str) -> AsyncGenerator[RunWork | None]:
+        async with self.works(project, [run]) as found:
+            yield found[0] if found else None
+
+    async def is_dirty(self, project: int, run: str) -> bool | None:
+        async with self._db.reading() as conn:
+            news = await sql.row(conn, "news", project=project, run=id_of(run))
+        return None if news is None else news["dirty"]
+
+    async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "dirty_runs", how_many=limit)
+        return [Dirty(project, run.hex, size) for project, run, size in found]
+
+    async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "sealable_runs", quiet_since=quiet_since_ns, how_many=limit)
+        return [(project, run.hex) for project, run in found]
+
+    async def seal(self, quiet_since_ns: int, limit: int) -> int:
+        async with self._db.transaction() as conn:
+            return len(await sql.rows(conn, "seal_runs", quiet_since=quiet_since_ns, how_many=limit))
+
+    async def events(
+        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    ) -> Sequence[RunEvent]:
+        async with self._db.reading() as conn:
+            return await events.read(conn, project, run, after=after, upto=upto, limit=limit)
+
+    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while portion := await self.events(project, run, after=after, limit=_PORTION):
+            yield portion
+            after = portion[-1].seq
+
+    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+        async with self._db.reading() as conn:
+            return await events.seq_of(conn, project, run, event_id)
+
+    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+        async with self._db.reading() as conn:
+            return await llm_calls.with_thread(conn, project, thread, limit)
+
+    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+        async with self._db.reading() as conn:
+            found = await sql.value(conn, "explanation", project=project, subject=subject.digest, model=model)
+        return None if found is None else ContentRef.from_digest(found)
+
+    async def keep_explanation(
+        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
+        await self.put(project, [explanation])
+        kept = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
+        async with self._db.transaction() as conn:
+            await enter(conn, project)
+            await sql.run(conn, "keep_explanation", project=project, model=model, **kept)
+
+    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+        async with self._db.reading() as conn:
+            return await events.snapshot(conn, project, run, seq)
+
+    async def run(self, project: int, run: str) -> RunRow | None:
+        async with self._db.reading() as conn:
+            return await runs.read(conn, project, run)
+
+    async def runs(
+        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[RunRow]:
+        async with self._db.reading() as conn:
+            return await runs.page(conn, project, where, limit, before)
+
+    # --- deletion -----------------------------------------------------------------------------------------------------
+
+    async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
+        return await self._db.transact(
+            lambda conn: deletion.delete(conn, project, id_of(run), self._clock(), forks=forks)
+        )
+
+    async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
+        async with self._db.reading() as conn:
+            return await sql.column(conn, "sweeps_due", until=sweep.ripe_ns(self._clock(), grace_ns) - 1)
+
+    async def sweep_step(self, project: int, grace_ns: int) -> Swept:
+        return await self._db.transact(
+            lambda conn: sweep.step(conn, self._memory.dictionaries, project, self._clock(), grace_ns)
+        )
+
+    async def forget_tombstones(self, older_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_tombstones", before=self._clock() - older_ns)
+
+    # --- leases -------------------------------------------------------------------------------------------------------
+
+    async def take_lease(
+        self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
+    ) -> Taken:
+        quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
+        return await self._db.transact(
+            lambda conn: leases.take(
+                conn, project, id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns
+            )
+        )
+
+    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> Taken:
+        return await self._db.transact(lambda conn: leases.renew(conn, project, id_of(run), holder, seconds))
+
+    async def release_lease(self, project: int, run: str, holder: str) -> bool:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "release_lease", project=project, run=id_of(run), holder=holder) > 0
+
+    # --- keys ---------------------------------------------------------------------------------------------------------
+
+    async def keys(self, project: int) -> Sequence[ApiKey]:
+        async with self._db.reading() as conn:
+            return await keys.read(conn, project)
+
+    async def add_key(
+        self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
+    ) -> ApiKey:
+        async with self._db.transaction() as conn:
+            return await keys.add(conn, project, name, prefix, digest, scopes, seconds)
+
+    async def remove_key(self, project: int, number: int) -> bool:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "delete_key", project=project, key=number) > 0
+
+    async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "use_keys", project=project, keys=list(numbers))
+
+    # --- figures ------------------------------------------------------------------------------------------------------
+
+    async def counts(self) -> Mapping[str, Any]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "sizes")
+        tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
+        stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan")
+        return {
+            "content_bytes": sum(tables[name]["bytes"] for name in stored),
+            "database_bytes": sum(table["bytes"] for table in tables.values()),
+            "tables": tables,
+        }

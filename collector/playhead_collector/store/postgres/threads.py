@@ -1,0 +1,176 @@
+"""[receive, lift] → store: threads.  A thread is read with one range scan for each lineage that it runs through."""
+
+import asyncio
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from asyncpg import Record
+
+from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.store.packing.thread_nodes import Chain, Growth, Place, chains, grow
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Collision
+from playhead_collector.store.postgres.content import role_named
+from playhead_collector.store.postgres.gc.gate import Entered, enter
+from playhead_collector.store.postgres.statements import Conn
+
+# A thread of more messages is put together beside the event loop.
+_OFF_LOOP_NODES = 2_000
+BLOCK = 1000  # as the sequence in the schema has it
+
+
+class Lineages:
+    """Numbers for new lineages, taken from the database a thousand at a time: a round trip less for most batches."""
+
+    def __init__(self) -> None:
+        self._free = iter(range(0))
+
+    async def take(self, conn: Conn, how_many: int) -> list[int]:
+        """Numbers that nobody else has.  Those of a transaction that is rolled back are lost, which is no harm."""
+        taken = list(islice(self._free, how_many))
+        while len(taken) < how_many:
+            first: int = await sql.value(conn, "new_lineages")
+            self._free = iter(range(first, first + BLOCK))
+            taken += islice(self._free, how_many - len(taken))
+        return taken
+
+
+@dataclass(slots=True)
+class Grown:
+    """What a call of `put` did: digests of the new nodes, whether any run waits for anything, all refs that are stored
+    now of those given, and parents that are not."""
+
+    new: list[bytes] = field(default_factory=list[bytes])
+    awaited: bool = False
+    stored: set[ContentRef] = field(default_factory=set[ContentRef])
+    unknown_parents: list[ContentRef] = field(default_factory=list[ContentRef])
+
+
+async def put(
+    conn: Conn, lineages: Lineages, entered: Entered, extensions: Iterable[ThreadExtension], today: datetime.date
+) -> Grown:
+    """Stores what is not stored.  Extensions of unknown threads are kept until those come.
+
+    Raises Collision when another transaction extended the same thread: run the transaction again.
+    """
+    grown, project = Grown(), entered.project
+    todo = chains(extensions)
+    while todo:
+        growth = await _growth(conn, entered, todo)
+        grown.stored.update(growth.places)
+        grown.unknown_parents += [orphan.parent for orphan in growth.orphans if orphan.parent is not None]
+        await _keep_orphans(conn, project, growth.orphans, today)
+        inserted = await _insert(conn, lineages, project, growth, today) if growth.nodes else None
+        grown.new += [node.ref.digest for _, node in growth.nodes]
+        grown.awaited = grown.awaited or (inserted is not None and inserted["awaited"])
+        # What was kept until its parent came, may be the parent of something else that was kept.
+        todo = await _take_orphans(conn, project) if inserted is not None and inserted["orphans"] else []
+    return grown
+
+
+async def adopt(conn: Conn, lineages: Lineages, project: int, today: datetime.date) -> None:
+    """Makes extensions whole whose parent has come.
+
+    `put` does it for what it stores.  A transaction that did not see that another one waited for it may leave some
+    over, so readers that miss a thread do it, too.
+    """
+    if todo := await _take_orphans(conn, project):
+        entered = await enter(conn, project)
+        await put(conn, lineages, entered, [chain.extension for chain in todo], today)
+
+
+async def read(conn: Conn, project: int, ref: ContentRef) -> list[ThreadNode]:
+    """All nodes from first to last; empty when there is no such thread."""
+    rows = await sql.rows(conn, "read_thread", project=project, ref=ref.digest)
+    return _chain(rows) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows)
+
+
+def _chain(rows: Sequence[Record]) -> list[ThreadNode]:
+    nodes: list[ThreadNode] = []
+    parent: ContentRef | None = None
+    for depth, row in enumerate(rows, 1):
+        own = ContentRef.from_digest(row["ref"])
+        nodes.append(ThreadNode(own, parent, ContentRef.from_digest(row["message"]), depth))
+        parent = own
+    return nodes
+
+
+async def read_many(
+    conn: Conn, project: int, refs: Iterable[ContentRef]
+) -> tuple[Mapping[ContentRef, ThreadNode], Mapping[ContentRef, str]]:
+    """Every node of those refs that are threads, and the roles of their messages as far as these are stored."""
+    rows = await sql.rows(conn, "read_threads", project=project, refs=[ref.digest for ref in refs])
+    at = {(row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
+    nodes: dict[ContentRef, ThreadNode] = {}
+    roles: dict[ContentRef, str] = {}
+    for row in rows:
+        depth: int = row["depth"]
+        ref = at[row["lineage"], depth]
+        parent = at[row["parent_lineage"], depth - 1] if depth > 1 else None
+        message = ContentRef.from_digest(row["message"])
+        nodes[ref] = ThreadNode(ref, parent, message, depth)
+        if (role := role_named(row["role"])) is not None:
+            roles[message] = role
+    return nodes, roles
+
+
+async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
+    rows = await sql.rows(conn, "take_orphans", project=project)
+    return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
+
+
+async def _growth(conn: Conn, entered: Entered, todo: Sequence[Chain]) -> Growth:
+    project, asked = entered.project, {node.ref.digest for chain in todo for node in chain.nodes}
+    asked.update(chain.extension.parent.digest for chain in todo if chain.extension.parent is not None)
+    await entered.note(conn, asked)
+    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(asked))
+    found = {ContentRef.from_digest(row["ref"]): Place(row["lineage"], row["depth"]) for row in rows}
+    return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})
+
+
+async def _insert(conn: Conn, lineages: Lineages, project: int, growth: Growth, today: datetime.date) -> Record:
+    given = await lineages.take(conn, growth.lineages)
+
+    def lineage(number: int) -> int:
+        return number if number > 0 else given[-number - 1]
+
+    def parent_lineage(place: Place) -> int | None:
+        fork = growth.forks.get(place.lineage)
+        return lineage(fork.lineage) if fork is not None and fork.depth + 1 == place.depth else None
+
+    inserted = await sql.row(
+        conn,
+        "insert_nodes",
+        project=project,
+        today=today,
+        lineages=[lineage(place.lineage) for place, _ in growth.nodes],
+        parent_lineages=[parent_lineage(place) for place, _ in growth.nodes],
+        depths=[place.depth for place, _ in growth.nodes],
+        refs=[node.ref.digest for _, node in growth.nodes],
+        messages=[node.message.digest for _, node in growth.nodes],
+    )
+    if inserted is None or inserted["inserted"] < len(growth.nodes):
+        raise Collision("a thread was extended by two at once")
+    return inserted
+
+
+async def _keep_orphans(conn: Conn, project: int, orphans: Sequence[ThreadExtension], today: datetime.date) -> None:
+    kept = [orphan for orphan in orphans if orphan.messages and orphan.parent and orphan.ref]
+    if kept:
+        await sql.run(
+            conn,
+            "insert_orphans",
+            project=project,
+            today=today,
+            parents=[orphan.parent.digest for orphan in kept if orphan.parent],
+            tips=[orphan.ref.digest for orphan in kept if orphan.ref],
+            messages=[b"".join(message.digest for message in orphan.messages) for orphan in kept],
+        )
+
+
+def _unpack(messages: bytes) -> tuple[ContentRef, ...]:
+    return tuple(ContentRef.from_digest(messages[at : at + 32]) for at in range(0, len(messages), 32))

@@ -1,0 +1,150 @@
+"""The beginning of an observed call: which run it is part of, where it stands there, and what is known of it so far."""
+
+import hashlib
+from typing import Any
+
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.context import Context
+
+from playhead.api.calls import mirror_span
+from playhead.api.calls.flow import current_flow, main_flow
+from playhead.api.calls.grouping import run_of_call
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.ids import new_span_id, new_trace_id
+from playhead.api.ports import Recorder, Redact, place, recorder
+from playhead.api.run import ActiveRun
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+CURRENT = otel.create_key("playhead-current")
+NEXT_RUN = otel.create_key("playhead-next-run")
+UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
+_SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
+# Asked once or more in each call: the public functions are two or three calls more each.
+CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
+_OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
+# The path of a deep recursion; beyond this its beginning is given by its hash.
+_LONGEST_PATH = 400
+
+
+def begin(
+    kind: str | None,
+    name: str,
+    *,
+    span_name: str | None = None,
+    attributes: dict[str, Any] | None = None,
+    redact: Redact | None = None,
+    root: dict[str, Any] | None = None,
+) -> ObservedSpan | None:
+    """A span for a call that is about to be made; not yet current, not yet in the journal (`calls.enter` does both).
+
+    None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
+    run begins, and a step inside one.  `root` are attributes for the case that a run begins here.
+    """
+    try:
+        where = CONTEXTS.get_current()
+        above = where.get(CURRENT)
+        if above is UNRECORDED or where.get(_SUPPRESSED):
+            return None
+        to = place.recorder or recorder()
+        if to is None:
+            return None
+        if isinstance(above, ObservedSpan):
+            span = _child(to, above, kind or "step", name, redact)
+        else:
+            span = _root(to, where, kind or "agent", name, root)
+            span.redact = redact
+            span.path = name
+        _describe(span, span_name, attributes)
+        _sampled(to, span, where)
+        span.run.is_decided = True
+        return span
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"begin observing {name!r}", error)
+        return None
+
+
+def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Redact | None) -> ObservedSpan:
+    span = ObservedSpan(to, above.run, kind, name, above.trace_id, new_span_id(), above.span_id)
+    span.above = above
+    span.redact = redact or above.redact
+    span.path = f"{above.path}/{name}"
+    if len(span.path) > _LONGEST_PATH:
+        span.path = _shortened(span.path)
+    return span
+
+
+def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None) -> ObservedSpan:
+    """An agent begins a run; a call without one may also belong to a run that others have begun."""
+    around = trace.get_current_span(where)
+    outer = around.get_span_context()
+    if kind in names.CALL_KINDS:
+        run, is_first = run_of_call(outer, where.get(NEXT_RUN), lambda: _next_run(where))
+    else:
+        run, is_first = _next_run(where) or ActiveRun(), True
+    trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
+    span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
+    span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
+    if root:
+        span.attributes |= root
+    if run.is_trace:
+        span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
+    if is_first:
+        run.trace_id = trace_id
+        if place.on_root is not None:
+            place.on_root(span)
+    return span
+
+
+def _next_run(where: Context) -> ActiveRun | None:
+    """The run that goes on from a record, for the first run that begins inside `resume()` or `fork()`, or, where the
+    environment says so, in this process."""
+    waiting = where.get(NEXT_RUN) or place.next_run
+    return waiting.pop() if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
+
+
+def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
+    """Who decides whether the run is recorded: the program's provider, with a twin; without one, the environment."""
+    users = mirror_span.provider()
+    if users is not None:
+        if span.run.recorded and span.run.replay is None:
+            mirror_span.start(users, span, where)
+    elif not span.run.is_decided and not to.always and span.run.replay is None:
+        # Without a provider there is still OTEL_TRACES_SAMPLER.  A run is recorded whole or not at all.
+        decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
+        span.run.recorded = decision.is_sampled()
+
+
+def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, Any] | None) -> None:
+    run, kind, name = span.run, span.kind, span.name
+    mine = span.attributes
+    mine[names.KIND] = kind
+    mine[names.RUN_ID] = run.id
+    mine[names.RUN_ATTEMPT] = run.attempt
+    if run.is_home:
+        key = f"{span.path}:{kind}"
+        mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
+        is_first = names.RUN_ROOT in mine and not run.is_decided
+        flow = span.flow = main_flow(run) if is_first else current_flow(run)
+        if flow.name:
+            mine[names.FLOW] = flow.name
+        if run.replay is None:  # else it is counted when it turns out to be news
+            mine[names.CALL_ORDER] = run.next_start()
+    operation = _OPERATIONS.get(kind)
+    if operation is not None:
+        mine[names.OPERATION] = operation
+        if kind == "agent":
+            mine[names.AGENT_NAME] = name
+        elif kind == "tool":
+            mine[names.TOOL_NAME] = name
+    if attributes:
+        mine.update(attributes)
+    span.name = span_name or (f"{operation} {name}" if operation else name)
+
+
+def _shortened(path: str) -> str:
+    digest = hashlib.sha256(path[: -_LONGEST_PATH // 2].encode("utf-8", "replace")).hexdigest()[:16]
+    return f"...{digest}{path[-_LONGEST_PATH // 2 :]}"

@@ -1,0 +1,145 @@
+"""Which run a call belongs to that has no agent around it: a client's call, or an observed tool's.
+
+| where it is made | its run |
+|---|---|
+| inside any span of OpenTelemetry | the trace: its id is the run's, and the trace's other spans belong to it, too |
+| in a task of asyncio | that of the task's other calls, as long as these are no further apart than a setting says |
+| in a script: the main thread, with none but the program's own code around the call's library | the process |
+| elsewhere, e.g. in a worker thread, or where a server has called the program | one of its own |
+
+A server's main thread, or a bot's only task, serves many people one after another: their calls must not be one run.
+"""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from opentelemetry.trace import SpanContext
+
+from playhead.api.functions.own_code import is_own_code
+from playhead.api.ports import place
+from playhead.api.run import ActiveRun
+
+# Traces end without telling: those that were used last are kept.  One that is not finds its run again by its id; what
+# it loses is only that a conversation's beginning is hashed again.
+_MOST_TRACES = 256
+_SCRIPT = object()
+
+
+@dataclass(slots=True)
+class _Group:
+    """A run, what it goes on from (None: from nothing), and when its latest call began."""
+
+    run: ActiveRun
+    rewinding: Any
+    latest_s: float
+
+
+class _Groups:
+    """Of this process."""
+
+    def __init__(self) -> None:
+        self.mutex = threading.RLock()  # a signal's handler may ask a model, too
+        self.traces: OrderedDict[int, _Group] = OrderedDict()
+        self.tasks: WeakKeyDictionary[Any, _Group] = WeakKeyDictionary()
+        self.script: _Group | None = None
+
+    def find(self, key: Any) -> _Group | None:
+        if key is _SCRIPT:
+            return self.script
+        if isinstance(key, int):
+            if key in self.traces:
+                self.traces.move_to_end(key)
+            return self.traces.get(key)
+        return self.tasks.get(key)
+
+    def keep(self, key: Any, group: _Group) -> None:
+        if key is _SCRIPT:
+            self.script = group
+        elif isinstance(key, int):
+            self.traces[key] = group
+            if len(self.traces) > _MOST_TRACES:
+                self.traces.popitem(last=False)
+        else:
+            self.tasks[key] = group
+
+
+_groups = _Groups()
+
+
+def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], ActiveRun | None]) -> tuple[ActiveRun, bool]:
+    """The run of a call, and whether it begins with this call.
+
+    `outer` is the span around it, if valid; `rewinding` tells one `resume()` from another, and from none; `next_run`
+    gives the run that goes on from a record, once.
+    """
+    key = _key(outer)
+    if key is None:
+        return next_run() or ActiveRun(), True
+    now, groups = time.monotonic(), _groups
+    with groups.mutex:
+        group = groups.find(key)
+        is_late = isinstance(key, asyncio.Task) and group is not None and _is_late(group, now)
+        if group is not None and group.rewinding is rewinding and not is_late:
+            group.latest_s = now
+            return group.run, False
+        run = next_run()
+        if run is None:
+            run = ActiveRun(run_id=f"{outer.trace_id:032x}", is_trace=True) if outer.is_valid else ActiveRun()
+        groups.keep(key, _Group(run, rewinding, now))
+    return run, True
+
+
+def run_of_trace(trace_id: int) -> ActiveRun | None:
+    """The run that is this trace, if calls of it were made in this process lately."""
+    group = _groups.traces.get(trace_id)
+    return group.run if group is not None and group.run.is_trace else None
+
+
+def _key(outer: SpanContext) -> Any:
+    if outer.is_valid:
+        return outer.trace_id
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop is running
+        task = None
+    if task is not None:
+        return task if place.task_run_seconds > 0 else None
+    return _SCRIPT if _is_script(sys._getframe(1)) else None  # pyright: ignore[reportPrivateUsage]
+
+
+def _is_late(group: _Group, now: float) -> bool:
+    return now - group.latest_s > place.task_run_seconds
+
+
+def _is_script(frame: FrameType | None) -> bool:
+    """Whether the program called this by itself: library code innermost, then its own, and no library around that."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    own = outermost = None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_own_code(file):
+            own = outermost = frame
+        elif own is not None and not file.startswith("<frozen"):  # as `python -m` has it
+            return False
+        frame = frame.f_back
+    return outermost is not None and outermost.f_globals.get("__name__") == "__main__"
+
+
+def forget_groups() -> None:
+    """Every call begins a run again: when recording starts anew, and in a forked child, whose runs are its own."""
+    global _groups  # noqa: PLW0603 - a lock that another thread held at the fork stays held
+    _groups = _Groups()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_groups)

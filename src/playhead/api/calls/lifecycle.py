@@ -1,0 +1,302 @@
+"""The life of an observed call after `begin`: enter, then exactly one of finish, fail and abort.  None ever raises."""
+
+import asyncio
+import sys
+import time
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from contextvars import Token
+from typing import Any, cast
+
+from opentelemetry import context as otel
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, TraceFlags
+
+from playhead.api.calls import mirror_span
+from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed, warn_once
+from playhead.errors import RunStopped
+from playhead.model import names
+from playhead.model.objects.interrupts import is_from_outside, let_through
+
+# Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
+[_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
+_ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
+_UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
+_MOST_ERROR_TEXT = 256
+_MOST_TRACE_TEXT = 16_384
+
+
+def current_span() -> ObservedSpan | None:
+    """The innermost observed call around here that is recorded."""
+    span = otel.get_value(CURRENT)
+    return span if isinstance(span, ObservedSpan) else None
+
+
+def enter(span: ObservedSpan) -> None:
+    """Makes the span current, and journals that it began where a crash must leave it visible."""
+    try:
+        if not span.run.recorded:
+            # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
+            where = trace.set_span_in_context(span.twin) if span.twin is not None else None
+            span.token = otel.attach(otel.set_value(CURRENT, UNRECORDED, where))
+            return
+        if span.run.replay is not None:
+            _go_on(span)
+        attach(span)
+        if not (span.silent or span.announced) and is_announced(span):
+            span.recorder.announce(span.fields(), span.frames)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"enter {span.name!r}", error)
+
+
+def is_announced(span: ObservedSpan) -> bool:
+    """Whether the journal hears of the call when it begins: others, it hears of when they end."""
+    return span.kind in _ANNOUNCED or names.RUN_ROOT in span.attributes
+
+
+def _go_on(span: ObservedSpan) -> None:
+    """Of a run that goes on from a record: a call that is executed is news, unless the record has it."""
+    replay = span.run.replay
+    if replay is not None and not span.can_be_answered:
+        replay.enclosing(span)
+    if not (span.silent or span.announced):
+        tell_enclosing(span)
+        _count(span)
+
+
+def tell_enclosing(span: ObservedSpan) -> None:
+    """What happens inside is news: so are the calls around it, of which the record says nothing or not enough."""
+    above = span.above
+    if above is not None:
+        tell_after_all(above)
+        span.trace_id, span.parent_id, span.ids = above.trace_id, above.span_id, None
+
+
+def tell_after_all(span: ObservedSpan) -> None:
+    """The record has this call, but not what happens in it now."""
+    if span.silent and span.end_ns is None:
+        tell_enclosing(span)
+        span.silent = False
+        _count(span)
+        if is_announced(span):
+            span.recorder.announce(span.fields(), span.frames)
+
+
+def _count(span: ObservedSpan) -> None:
+    if names.CALL_ORDER not in span.attributes:
+        span.attributes[names.CALL_ORDER] = span.run.next_start()
+    users = mirror_span.provider()
+    if users is not None and span.twin is None:
+        mirror_span.start(users, span, _around(span))
+
+
+def _around(span: ObservedSpan) -> Context:
+    """Where the call stands, seen from outside, whenever that is asked."""
+    if span.above is not None:
+        return trace.set_span_in_context(span.above, Context())
+    if span.parent_id is None:
+        return Context()
+    outer = SpanContext(span.trace_id, span.parent_id, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    return trace.set_span_in_context(NonRecordingSpan(outer), Context())
+
+
+def attach(span: ObservedSpan, where: Context | None = None) -> None:
+    """Makes the span current in this context until `detach`; `where` is what `pause` gave."""
+    if where is None:
+        where = Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span})
+    span.token = CONTEXTS.attach(where)
+
+
+def pause(span: ObservedSpan) -> Context:
+    """Undoes `attach` for a call that will go on later, and gives what was current in it: for `attach` then."""
+    where = otel.get_current()
+    detach(span)
+    return where
+
+
+def detach(span: ObservedSpan) -> None:
+    """Undoes `attach`.  A token of another context (a generator finished elsewhere) is left alone."""
+    token: Token[Context] | None = span.token
+    span.token = None
+    if token is not None:
+        try:
+            CONTEXTS.detach(token)  # `otel.detach` logs an error instead of telling
+        except ValueError:
+            return
+
+
+@contextmanager
+def inside(span: ObservedSpan) -> Generator[None]:
+    """Makes a span that has begun current for a block; unlike `attach`, in several tasks at a time."""
+    token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span}))
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # of another context
+            CONTEXTS.detach(token)
+
+
+def finish(
+    span: ObservedSpan,
+    output_name: str | None = None,
+    output: Any = None,
+    items: list[Any] | None = None,
+    lost: str | None = None,
+) -> None:
+    """The call returned; `output_name` is the attribute for the ref of that, `items` what a generator gave, `lost` why
+    that can never be given back."""
+    try:
+        if span.run.recorded and not span.silent:
+            if output_name is not None:
+                set_payload(span, output_name, output)
+            if names.RESPONSE_REF in span.attributes or not span.can_be_answered:
+                pass
+            elif lost is not None:
+                span.attributes[names.UNRESTORABLE] = lost
+            else:
+                _keep_faithful(span, output, output_name, items)
+            is_agents = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
+            if span.run.replay is not None and is_agents:  # after a call without an agent, others may come
+                span.run.replay.ended(span)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"record the output of {span.name!r}", error)
+    finally:
+        _end(span)
+
+
+def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> None:
+    """The call raised, was cancelled, or was closed before its end; `lost`: why that can never be given back."""
+    if isinstance(raised, GeneratorExit):
+        abort(span)
+        return
+    if isinstance(raised, RunStopped) and span.run.replay is not None:
+        detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
+        return
+    try:
+        if span.run.recorded and not span.silent:
+            _describe_error(span, raised)
+            # A time limit's TimeoutError is an answer, which programs handle; what ends the program is none.
+            if not isinstance(raised, Exception) and is_from_outside(raised):
+                span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
+            if lost is not None and span.can_be_answered:
+                span.attributes[names.UNRESTORABLE] = lost
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"record the error of {span.name!r}", error)
+    finally:
+        _end(span)
+
+
+def note_error(span: ObservedSpan, raised: BaseException) -> None:
+    """The call raised, and a framework makes a result of that: it has failed, and `finish` records what it gave."""
+    try:
+        if span.run.recorded and not span.silent:
+            _describe_error(span, raised)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"record the error of {span.name!r}", error)
+
+
+def abort(
+    span: ObservedSpan,
+    output_name: str | None = None,
+    output: Any = None,
+    items: list[Any] | None = None,
+    lost: str | None = None,
+) -> None:
+    """A generator or stream was closed before its end: no error, and what it gave until then is its output."""
+    span.attributes[names.OUTCOME] = "aborted"
+    finish(span, output_name, output, items, lost)
+
+
+def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:
+    """What a resumed run needs to give this result back as it was."""
+    recorded = span.attributes.get(output_name) if output_name is not None else None
+    if recorded is None:
+        span.attributes[names.UNRESTORABLE] = "its result is not recorded"
+        return
+    if not span.recorder.is_as_given(output, recorded, span.redact):
+        span.attributes[names.UNRESTORABLE] = "its result is redacted in the record"
+        return
+    value: Any = output if items is None else items
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    span.attributes[names.OUTPUT_TYPE] = (
+        "items" if items is not None else "text" if kind is str else "bytes" if kind is bytes else "json"
+    )
+    ref, why = span.recorder.faithful(value, span.frames, whole=items is not None, redact=span.redact)
+    if ref is not None:
+        span.attributes[names.RESTORE_REF] = ref
+    elif why is not None:
+        span.attributes[names.UNRESTORABLE] = why
+        warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
+
+
+def set_payload(span: ObservedSpan, name: str, value: Any) -> None:
+    """Records a payload of the call: its ref becomes this attribute."""
+    ref = span.recorder.payload(value, span.frames, span.redact)
+    if ref is not None:
+        span.attributes[name] = ref
+
+
+def _end(span: ObservedSpan) -> None:
+    if span.end_ns is not None:
+        return
+    try:
+        detach(span)
+        run, attributes = span.run, span.attributes
+        if not run.recorded or span.silent:
+            span.end_ns = span.start_ns
+        elif names.CALL_ORDER in attributes and not run.is_home:
+            span.end_ns = span.start_ns
+            return  # a forked child comes out of a call that its parent began, and that its parent ends
+        else:
+            if names.CALL_ORDER in attributes:
+                attributes[names.CALL_ENDED_AFTER] = run.last
+                attributes[names.CALL_END_ORDER] = next(run.ends)
+            span.end_ns = time.time_ns()
+            span.recorder.end(span.fields(), span.frames)
+        if span.twin is not None:
+            mirror_span.end(span, span.twin)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"end {span.name!r}", error)
+
+
+def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
+    kind = type(raised)
+    error_type = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    span.attributes[names.ERROR_TYPE] = error_type
+    span.status = _ERROR  # first: near the recursion limit all that follows may fail
+    if is_cancellation(raised):  # whoever asked went away: OpenTelemetry does not call that an error either
+        span.attributes[names.OUTCOME] = "cancelled"
+        span.status = _UNSET
+    else:
+        span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
+    stack = "".join(traceback.format_exception(raised, limit=-50))[-_MOST_TRACE_TEXT:]
+    described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
+    ref = span.recorder.error(described, raised if span.can_be_answered else None, span.frames, span.redact)
+    if ref is not None:
+        span.attributes[names.ERROR_REF] = ref
+
+
+def is_cancellation(raised: BaseException) -> bool:
+    """Whether the task that made the call was cancelled: by asyncio, by anyio on top of it, or by Trio."""
+    if isinstance(raised, BaseExceptionGroup):
+        return all(map(is_cancellation, cast("BaseExceptionGroup[BaseException]", raised).exceptions))
+    trio: Any = sys.modules.get("trio")
+    cancelled: Any = getattr(trio, "Cancelled", None)  # another thread may be importing it
+    return isinstance(raised, asyncio.CancelledError) or (cancelled is not None and isinstance(raised, cancelled))
+
+
+def _text_of(raised: BaseException) -> str:
+    try:
+        return str(raised)
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
+        return ""

@@ -1,0 +1,229 @@
+"""The span of an observed call: an OpenTelemetry span that goes to the journal instead of to an exporter.
+
+It costs a third of an SDK span, which is why it is not one.  Where the program has a tracer provider of its own, each
+observed call has an SDK span there as well (`twin`) with the same ids and attributes, so that the program's own
+exporters see what they would expect.
+"""
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec
+
+from opentelemetry import trace
+from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
+from opentelemetry.util.types import Attributes, AttributeValue
+
+from playhead.api.calls.flow import Flow
+from playhead.api.guard import swallowed
+from playhead.api.ports import Recorder, Redact
+from playhead.api.run import ActiveRun
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+# As OpenTelemetry's SDK has it: what a program adds in a loop must not grow without end.
+_MOST_EVENTS = 128
+_MOST_ATTRIBUTES = 128
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+
+P = ParamSpec("P")
+
+
+def _quiet(method: Callable[P, None]) -> Callable[P, None]:
+    """Whatever a program puts into a span by hand, it does not hear about it."""
+
+    @functools.wraps(method)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed(f"{method.__name__} of a span", error)
+
+    return quiet
+
+
+class ObservedSpan(trace.Span):
+    """A call being observed.  Methods of OpenTelemetry's `Span` do what they say there; none raises.
+
+    Ids are integers here and hex in `fields`.  `frames` holds what the call has for the journal until it is written.
+    """
+
+    __slots__ = (
+        "above",
+        "announced",
+        "attributes",
+        "end_ns",
+        "events",
+        "flow",
+        "frames",
+        "ids",
+        "kind",
+        "links",
+        "live",
+        "name",
+        "otel_kind",
+        "parent_id",
+        "path",
+        "recorded",
+        "recorder",
+        "redact",
+        "run",
+        "silent",
+        "span_id",
+        "start_ns",
+        "status",
+        "status_message",
+        "token",
+        "trace_id",
+        "twin",
+    )
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        run: ActiveRun,
+        kind: str,
+        name: str,
+        trace_id: int,
+        span_id: int,
+        parent_id: int | None,
+    ) -> None:
+        self.recorder = recorder
+        self.run = run
+        self.kind = kind
+        self.name = name
+        self.trace_id = trace_id
+        self.span_id = span_id
+        self.parent_id = parent_id
+        self.path = ""
+        self.attributes: dict[str, Any] = {}
+        self.events: list[list[Any]] | None = None
+        self.links: list[dict[str, Any]] | None = None
+        self.status = 0
+        self.status_message = ""
+        self.otel_kind = 1
+        self.start_ns = time.time_ns()
+        self.end_ns: int | None = None
+        self.frames = recorder.frames()
+        self.frames.new = {}
+        self.ids: tuple[int, str, str, str | None] | None = None
+        self.redact: Redact | None = None
+        self.twin: trace.Span | None = None
+        self.token: Any = None
+        self.above: ObservedSpan | None = None
+        # Of a run that goes on from a record: whether the record has this call already, and its announcement; and
+        # whether the record no longer speaks for what happens inside.
+        self.silent = False
+        self.announced = False
+        self.live = False
+        self.recorded: Any = None
+        """The record's call that this one is, as far as the record has an end of it."""
+        self.flow: Flow | None = None
+
+    @property
+    def can_be_answered(self) -> bool:
+        """Whether a record may answer this call instead of its function."""
+        return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.attributes
+
+    def fields(self) -> list[Any]:
+        """As the journal takes it."""
+        ids = self.ids
+        if ids is None or ids[0] != self.span_id:  # a twin, or a record, may give it others
+            self.ids = ids = self._written_ids()
+        return [
+            *ids[1:],
+            self.name,
+            self.otel_kind,
+            self.start_ns,
+            self.end_ns,
+            self.status,
+            self.status_message,
+            self.attributes,
+            self.events or (),
+            self.links or (),
+        ]
+
+    def _written_ids(self) -> tuple[int, str, str, str | None]:
+        """The span's id, and trace, span and parent as hex: those of the call around it are written out already."""
+        span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.above
+        if above is not None and above.ids is not None and above.ids[0] == parent and above.trace_id == self.trace_id:
+            return (self.span_id, above.ids[1], span_id, above.ids[2])
+        return (self.span_id, f"{self.trace_id:032x}", span_id, f"{parent:016x}" if parent else None)
+
+    # --- OpenTelemetry's Span -------------------------------------------------------------------------------------
+
+    def get_span_context(self) -> SpanContext:
+        """For other instrumentation, whose spans become children of this one."""
+        if self.twin is not None:
+            return self.twin.get_span_context()
+        return SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
+
+    def is_recording(self) -> bool:
+        """Until it has ended."""
+        return self.end_ns is None
+
+    @_quiet
+    def set_attribute(self, key: str, value: AttributeValue) -> None:
+        """Payloads do not belong here: use an observed function's arguments and result."""
+        if self.end_ns is None and (key in self.attributes or len(self.attributes) < _MOST_ATTRIBUTES):
+            self.attributes[key] = value
+
+    @_quiet
+    def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
+        """Each as by `set_attribute`."""
+        for key, value in attributes.items():
+            self.set_attribute(key, value)
+
+    @_quiet
+    def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
+        """Something that happened within the call."""
+        if self.end_ns is not None:
+            return
+        self.events = self.events or []
+        if len(self.events) < _MOST_EVENTS:
+            self.events.append([name, timestamp or time.time_ns(), dict(attributes or {})])
+
+    @_quiet
+    def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
+        """A span elsewhere that this one has to do with."""
+        if self.end_ns is not None:
+            return
+        self.links = self.links or []
+        if len(self.links) < _MOST_EVENTS:
+            if self.twin is not None:
+                self.twin.add_link(context, attributes)
+            ids = {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
+            self.links.append({**ids, "attributes": dict(attributes or {})})
+
+    def update_name(self, name: str) -> None:
+        """Renames the span, not the place in the run that its name has already given it."""
+        if self.end_ns is None:
+            self.name = name
+            if self.twin is not None:
+                self.twin.update_name(name)
+
+    @_quiet
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        """An error set by hand; an exception that leaves the call sets it by itself."""
+        if self.end_ns is not None:
+            return
+        code = status if isinstance(status, StatusCode) else status.status_code
+        said = description if isinstance(status, StatusCode) else status.description
+        self.status, self.status_message = code.value, self.recorder.text(said or "", self.redact)
+
+    @_quiet
+    def record_exception(
+        self,
+        exception: BaseException,
+        attributes: Attributes = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
+    ) -> None:
+        """An exception that the call survived: an event with its type; its text goes to content when it leaves."""
+        kind = type(exception)
+        name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+        self.add_event("exception", {"exception.type": name, **(attributes or {})}, timestamp)
+
+    def end(self, end_time: int | None = None) -> None:
+        """Does nothing: the observed call ends its span when it returns."""

@@ -1,0 +1,44 @@
+"""What a program says of its own compression, as refs: two threads, and the message that stands for what went."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.ports import Frames, Recorder
+from playhead.dialect.openai import to_message
+from playhead.model import names
+from playhead.model.message import message_text
+from playhead.model.ref import ContentRef
+
+
+def threads_of(
+    to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
+) -> dict[str, ContentRef | None]:
+    """The refs that the log event `playhead.compressed` carries.
+
+    The threads are those of the run's conversation: what its model calls were given is not hashed again, and what the
+    next one is given is known.
+    """
+    known, redact = span.run.conversation, span.redact
+    left = list(after)
+    message = _standing_for(summary, left)
+    return {
+        names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, known, frames, redact),
+        names.COMPRESSION_AFTER_REF: to.thread(left, to_message, known, frames, redact),
+        names.COMPRESSION_SUMMARY_REF: message and to.native_message(message, to_message, frames, redact),
+    }
+
+
+def _standing_for(summary: Any, left: Sequence[Any]) -> Any:
+    """The summary as a message: of a text, the message of those left that has it, if there is one."""
+    if not isinstance(summary, str):
+        return summary
+    having = (message for message in left if summary and summary in _text(message))
+    return next(having, {"role": "user", "content": summary} if summary else None)
+
+
+def _text(message: Any) -> str:
+    if isinstance(message, Mapping):
+        return message_text(to_message(cast(Mapping[str, Any], message)))
+    said = getattr(message, "content", None)  # a provider's own object
+    return said if isinstance(said, str) else ""

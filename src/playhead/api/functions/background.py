@@ -1,0 +1,63 @@
+"""Background tasks of Starlette and FastAPI run in the run that added them, as tasks of asyncio do by themselves.
+
+They are executed after the response, when the endpoint that added them has returned.
+"""
+
+from typing import Any, cast
+
+import wrapt
+from opentelemetry import context as otel
+
+from playhead.api.calls.begin import CURRENT
+from playhead.api.guard import swallowed
+from playhead.model.objects.interrupts import let_through
+
+_CONTEXT = "_playhead_context"
+
+
+class _Hook:
+    """Whether the import hook is registered."""
+
+    registered = False
+
+
+def follow() -> None:
+    """Wraps the class of background tasks when it is imported, or now if it was.  A second time changes nothing."""
+    if not _Hook.registered:
+        _Hook.registered = True
+        wrapt.register_post_import_hook(_patch, "starlette.background")
+
+
+def _patch(module: Any) -> None:
+    try:
+        kind: Any = module.BackgroundTask
+        kind.__init__ = wrapt.FunctionWrapper(kind.__init__, _init)
+        kind.__call__ = wrapt.FunctionWrapper(kind.__call__, _call)
+    except BaseException as error:  # noqa: BLE001 - the guard: another version
+        let_through(error)
+        swallowed("follow Starlette's background tasks", error)
+
+
+def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
+    wrapped(*args, **kwargs)
+    where = otel.get_current()
+    if CURRENT in where:
+        try:
+            setattr(instance, _CONTEXT, where)
+        except BaseException as error:  # noqa: BLE001 - the guard: a subclass with slots
+            let_through(error)
+            swallowed("follow a background task", error)
+
+
+def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    where = cast("dict[str, Any]", getattr(instance, "__dict__", {})).get(_CONTEXT)
+    made = wrapped(*args, **kwargs)
+    return made if where is None else _within(where, made)
+
+
+async def _within(where: Any, made: Any) -> Any:
+    token = otel.attach(where)
+    try:
+        return await made
+    finally:
+        otel.detach(token)

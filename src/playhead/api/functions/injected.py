@@ -1,0 +1,129 @@
+"""What frameworks hand to a function beside what its caller gives: contexts, states, stores, dependencies, headers.
+
+Those of agent frameworks are no arguments of the tool: they hold ids, times and the whole history, which differ in
+every attempt and belong to the model's calls.  They are neither recorded nor compared; the id of the model's tool call
+is taken from them.  What a web framework fills in is recorded by its type, or under the name of its header.
+A framework finds the parameters by their annotations, and so does this.
+"""
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from playhead.api.guard import swallowed
+from playhead.model.objects.infrastructure import name_of_type
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Keyed
+
+# Names of the frameworks' classes; only those of these packages are meant.
+_PACKAGES = frozenset({"agents", "langchain", "langchain_core", "langgraph", "pydantic_ai"})
+_CLASSES = frozenset(
+    [
+        "BaseStore",
+        "InjectedToolArg",
+        "RunContext",
+        "RunContextWrapper",
+        "RunnableConfig",
+        "Runtime",
+        "ToolContext",
+        "ToolRuntime",
+        "CallbackManagerForToolRun",
+        "AsyncCallbackManagerForToolRun",
+    ]
+)
+# Markers of web frameworks in a default or an annotation: what they stand for is made for the request, or is from it.
+_WEB_PACKAGES = frozenset({"fastapi", "fast_depends", "faststream", "taskiq_dependencies"})
+_DEPENDENCIES = frozenset({"Depends", "Dependant", "Security"})
+_FROM_REQUEST = frozenset({"Header", "Cookie"})
+# In the text of an annotation that is worth to be read.
+_PROMISING = (*_CLASSES, "Injected", *_DEPENDENCIES, *_FROM_REQUEST)
+_SHOWN = (bool, int, float, type(None))
+
+
+def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
+    """Names of the parameters that a framework fills in."""
+    try:
+        function = inspect.unwrap(function)
+        written = cast("dict[str, Any]", getattr(function, "__annotations__", None) or {})
+        return frozenset(name for name, annotation in written.items() if _is_injected(_read(annotation, function)))
+    except BaseException as error:  # noqa: BLE001 - the guard: annotations may be any code
+        let_through(error)
+        swallowed("read the annotations of a tool", error)
+        return frozenset()
+
+
+def separated(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict[str, Any], str | None]:
+    """The arguments that the model gave, and the id of its tool call if what was injected says it."""
+    own: dict[str, Any] = {}
+    call_id: str | None = None
+    for name, value in arguments.items():
+        if name not in injected:
+            own[name] = value
+        elif isinstance(found := value if isinstance(value, str) else getattr(value, "tool_call_id", None), str):
+            call_id = found
+    return own, call_id
+
+
+def from_request(function: Callable[..., Any]) -> dict[str, str | None]:
+    """Parameters that a web framework fills in: a header's name, `cookie`, or None for a dependency."""
+    try:
+        found: dict[str, str | None] = {}
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        for name, parameter in inspect.signature(function).parameters.items():
+            annotation = _read(parameter.annotation, function)
+            for marker in (parameter.default, *getattr(annotation, "__metadata__", ())):
+                kinds = {above.__name__ for above in type(marker).__mro__ if _package(above) in _WEB_PACKAGES}
+                if kinds & _DEPENDENCIES:
+                    found[name] = None
+                elif "Cookie" in kinds:
+                    found[name] = "cookie"  # every one of them: which is a session's, its name does not say
+                elif "Header" in kinds:
+                    found[name] = str(getattr(marker, "alias", None) or name)
+        return found
+    except BaseException as error:  # noqa: BLE001 - a callable without a signature, annotations that are any code
+        let_through(error)
+        return {}
+
+
+def shown(arguments: dict[str, Any], filled_in: dict[str, str | None]) -> dict[str, Any]:
+    """The arguments with dependencies as their types, and headers and cookies under the names that may be masked."""
+    changed: dict[str, Any] = {}
+    for name in filled_in.keys() & arguments.keys():
+        value, key = arguments[name], filled_in[name]
+        if key is not None:
+            changed[name] = Keyed(key, value)
+        elif not issubclass(type(value), _SHOWN):
+            changed[name] = {"$type": name_of_type(cast(Any, type(value)))}
+    return {**arguments, **changed} if changed else arguments
+
+
+def _package(kind: Any) -> str:
+    return str(kind.__module__).partition(".")[0]
+
+
+def _read(annotation: Any, function: Any) -> Any:
+    """What an annotation that is text stands for; None when that is not known here (yet)."""
+    if not isinstance(annotation, str):
+        return annotation
+    if not any(name in annotation for name in _PROMISING):
+        return None
+    try:
+        return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - as `typing.get_type_hints` does
+    except BaseException as error:  # noqa: BLE001 - a name of a scope that is gone, or that comes later
+        let_through(error)
+        return None
+
+
+def _is_injected(annotation: Any) -> bool:
+    origin = typing.get_origin(annotation)
+    around = (annotation, origin, *getattr(annotation, "__metadata__", ()))
+    return any(map(_is_frameworks, around)) or (
+        origin is not None and any(map(_is_injected, typing.get_args(annotation)))
+    )
+
+
+def _is_frameworks(value: Any) -> bool:
+    kind: Any = value if isinstance(value, type) else cast(Any, type(value))
+    names: Mapping[str, str] = {above.__name__: above.__module__ for above in kind.__mro__}
+    return any(names[name].partition(".")[0] in _PACKAGES for name in _CLASSES & names.keys())

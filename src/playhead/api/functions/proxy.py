@@ -1,0 +1,214 @@
+"""A function, observed: a proxy that is the function in every respect, and what it says about each call."""
+
+import copy
+import functools
+import hashlib
+import importlib
+import inspect
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+import wrapt
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions import wrappers
+from playhead.api.functions.injected import from_request, injected_parameters, separated, shown
+from playhead.api.guard import warn_once
+from playhead.model import names
+
+if TYPE_CHECKING:
+    from playhead.api.observe import Observation
+
+F = TypeVar("F", bound=Callable[..., Any])
+_PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
+_OWN_PARAMETER = {"self", "cls"}
+# Python makes class methods of these, but only of plain functions.
+_CLASS_HOOKS = {"__init_subclass__", "__class_getitem__"}
+# No functions, but what they give when they are read from an object is one.
+_GIVE_FUNCTIONS: tuple[Any, ...] = (classmethod, functools.partialmethod, functools.singledispatchmethod)
+
+
+def observed(function: F, how: "Observation") -> F:
+    """The function, with each call recorded.  Of a property, each time that it is read."""
+    given: Any = function
+    if isinstance(given, property) and given.fget is not None:
+        return cast(Any, given.getter(observed(given.fget, how)))
+    if type(given) is functools.cached_property:
+        return cast(Any, functools.cached_property(observed(given.func, how)))
+    if isinstance(given, types.FunctionType) and given.__name__ in _CLASS_HOOKS:
+        given = classmethod(given)
+    return _proxy(given, how) if _is_function(given) else function
+
+
+def _proxy(function: Any, how: "Observation") -> Any:
+    inner = _innermost(function)
+    name = how.name or getattr(inner, "__name__", None) or type(function).__name__
+    parameters = _parameters(getattr(function, "__func__", function))
+    attributes = {names.CODE: code} if (code := _fingerprint(inner)) else {}
+    call_kind = _kind_of(function)
+    output = how.output_name(how.kind or "step") if how.capture_output else None
+    injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
+    filled_in = from_request(function)
+
+    def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def start() -> ObservedSpan | None:
+            arguments = _bind(parameters, instance, args, kwargs)
+            if filled_in:
+                arguments = shown(arguments, filled_in)
+            if not injected:
+                return how.begin(name, arguments, attributes)
+            arguments, call_id = separated(arguments, injected)
+            more = {names.TOOL_CALL_ID: call_id} if call_id is not None else {}
+            return how.begin(name, arguments, {**attributes, **more})
+
+        if call_kind == _PLAIN:
+            span = start()
+            if span is None:
+                return wrapped(*args, **kwargs)
+            return wrappers.call(span, output, wrapped, args, kwargs)
+        # Made here, where wrong arguments are an error at once; it begins when it is first stepped.
+        made = wrapped(*args, **kwargs)
+        return wrappers.named(_OBSERVE[call_kind](start, output, made), made)
+
+    return ObservedFunction(function, wrapper)
+
+
+def _is_function(given: Any) -> bool:
+    """What is not, is left as it is, with one warning."""
+    is_class, its_type = inspect.isclass(given), cast("type[Any]", type(given))
+    is_field = hasattr(its_type, "__set__")
+    if not is_class and not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
+        return True
+    what = f"the class {given.__name__}" if is_class else f"a {its_type.__name__}"
+    is_descriptor = is_field or hasattr(its_type, "__get__")
+    instead = "put @observe below it, on the function" if is_descriptor else "decorate functions or methods"
+    warn_once(f"observe {what}", f"observe() was given {what}, which is left as it is: {instead}")
+    return False
+
+
+_OBSERVE: dict[int, Callable[..., Any]] = {
+    _COROUTINE: wrappers.call_async,
+    _GENERATOR: wrappers.iterate,
+    _ASYNC_GENERATOR: wrappers.iterate_async,
+}
+
+
+def _find(module: str, qualname: str) -> Any:
+    """What has this name: how a pickled static method is found in another process."""
+    return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
+
+
+class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
+    """An observed method of an object or class.  Pickles and copies as methods do: as the object and a name."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """What is called in the other process."""
+        method = cast(Any, self).__wrapped__
+        if isinstance(method, types.MethodType):
+            return getattr, (method.__self__, method.__name__)
+        return _find, (method.__module__, method.__qualname__)
+
+    def __copy__(self) -> Self:
+        """Methods are not copied."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """The method of the object's copy."""
+        method = cast(Any, self).__wrapped__
+        if isinstance(method, types.MethodType):
+            return getattr(copy.deepcopy(method.__self__, memo), method.__name__)
+        return self
+
+
+class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
+    """A function that is observed.  Pickles and copies as the function it stands for, by name, as functions do."""
+
+    __bound_function_wrapper__ = _ObservedMethod
+
+    def __reduce_ex__(self, protocol: Any) -> str:
+        """The name under which the other process finds it."""
+        return cast(Any, self).__wrapped__.__qualname__
+
+    def __copy__(self) -> Self:
+        """Functions are not copied."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Functions are not copied."""
+        return self
+
+
+def _innermost(function: Any) -> Any:
+    """What was written with `def`, beneath methods, partials and other decorators: its name and code are the call's."""
+    while True:
+        if isinstance(function, functools.partial | functools.partialmethod):
+            function = function.func
+        elif isinstance(function, classmethod | staticmethod | types.MethodType):
+            function = cast(Any, function).__func__
+        else:
+            inner = inspect.unwrap(function)
+            if inner is function:
+                return function
+            function = inner
+
+
+def _kind_of(function: Any) -> int:
+    """By what the outermost layer gives: a decorator beneath may have made a plain function of a coroutine."""
+    if isinstance(function, classmethod | staticmethod):
+        function = cast(Any, function).__func__
+    if inspect.isasyncgenfunction(function):
+        return _ASYNC_GENERATOR
+    if inspect.iscoroutinefunction(function) or _is_awaitable_generator(function):
+        return _COROUTINE
+    return _GENERATOR if inspect.isgeneratorfunction(function) else _PLAIN
+
+
+def _is_awaitable_generator(function: Any) -> bool:
+    """Whether it was made a coroutine function by `types.coroutine`."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    """Names of the positional parameters, `*args` excluded."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name; a method's `self` is not one."""
+    if not args:
+        return kwargs
+    if instance is not None:
+        parameters = parameters[1:]
+    elif parameters and parameters[0] in _OWN_PARAMETER:
+        parameters, args = parameters[1:], args[1:]
+    bound = dict(zip(parameters, args, strict=False))
+    if len(args) > len(parameters):
+        bound["*args"] = list(args[len(parameters) :])
+    return {**bound, **kwargs} if kwargs else bound
+
+
+def _fingerprint(function: Any) -> str | None:
+    """Changes when the function's own code does; the same in every process that runs the same Python."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    return hashlib.sha256(_code_text(code).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _code_text(code: Any) -> str:
+    """What the code does, without line numbers, addresses and the order of sets, which differ between processes."""
+    constants = [
+        _code_text(const)
+        if inspect.iscode(const)
+        else repr(sorted(map(repr, const)))  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(const, frozenset)
+        else repr(const)
+        for const in code.co_consts
+    ]
+    return f"{code.co_code.hex()}{constants}{code.co_names}{code.co_varnames}"

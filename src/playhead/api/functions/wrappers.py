@@ -1,0 +1,273 @@
+"""How each kind of callable is observed: plain functions, coroutines, generators, asynchronous generators.
+
+A generator's span lasts from its first step to its end, and is current only while it runs: between its steps the
+consumer's own context stands, so siblings get the right parent however a generator is left.
+"""
+
+import asyncio
+import sys
+import types
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from typing import Any
+
+from opentelemetry.context import Context
+
+from playhead.api.calls.lifecycle import abort, attach, enter, fail, finish, pause
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.replaying import Answer, answered, answered_async
+from playhead.model.objects.interrupts import let_through
+
+Begin = Callable[[], ObservedSpan | None]
+
+# What a generator gave is kept until it ends; without a bound an endless one would be a leak.
+_MOST_ITEMS = 10_000
+_MOST_BYTES = 64 * 2**20
+
+
+def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A plain function.  If it returns a coroutine (a function that is asynchronous in disguise), that is observed."""
+    answer = answered(span)
+    if answer is not None:
+        return _given(span, output, answer)
+    try:
+        enter(span)
+        result = function(*args, **kwargs)
+    except BaseException as error:
+        fail(span, error)
+        raise
+    if type(result) is types.CoroutineType:
+        return named(_await_later(span, output, pause(span), result), result)  # pyright: ignore[reportUnknownArgumentType]
+    finish(span, output, result)
+    return result
+
+
+def _given(span: ObservedSpan, output: str | None, answer: Answer) -> Any:
+    """What a record, or a person, answers instead of the function; a person's answer is told as this run's own."""
+    if answer.told:
+        enter(span)
+        if answer.error is not None:
+            fail(span, answer.error)
+        else:
+            finish(span, output, answer.value if answer.items is None else answer.items)
+    return answer.give()
+
+
+def named(ours: Any, name: Any) -> Any:
+    """Our coroutine or generator under the name of what it stands for: for `repr`, tasks, and Python's warnings."""
+    ours.__name__, ours.__qualname__ = name.__name__, name.__qualname__
+    return ours
+
+
+async def _await_later(span: ObservedSpan, output: str | None, where: Context, coroutine: Awaitable[Any]) -> Any:
+    attach(span, where)
+    return await _awaited(span, output, coroutine)
+
+
+async def _awaited(span: ObservedSpan, output: str | None, coroutine: Awaitable[Any]) -> Any:
+    try:
+        result = await coroutine
+    except BaseException as error:
+        fail(span, error)
+        raise
+    finish(span, output, result)
+    return result
+
+
+def call_async(begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
+    """A coroutine function's coroutine.  Cancellation is an outcome of its own."""
+    return _call_async(begin, output, _Unstarted(coroutine))
+
+
+async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted") -> Any:
+    coroutine, unstarted.coroutine = unstarted.coroutine, None
+    assert coroutine is not None  # noqa: S101 - a coroutine begins once
+    span = begin()
+    if span is None:
+        return await coroutine
+    try:
+        answer = await answered_async(span)
+    except BaseException:
+        coroutine.close()
+        raise
+    if answer is not None:
+        coroutine.close()
+        return _given(span, output, answer)
+    enter(span)
+    return await _awaited(span, output, coroutine)
+
+
+class _Unstarted:
+    """A coroutine inside one that has not begun.  If that is never awaited, Python says so of it, and not of both."""
+
+    __slots__ = ("coroutine",)
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]):
+        self.coroutine: Coroutine[Any, Any, Any] | None = coroutine
+
+    def __del__(self) -> None:
+        if self.coroutine is not None:
+            self.coroutine.close()
+
+
+def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    """A generator: everything the consumer does to it, it does to the observed one."""
+    span = begin()
+    if span is None:
+        return (yield from steps)
+    answer = answered(span)
+    if answer is not None:
+        steps.close()
+        yield from _items(span, output, answer)
+        if answer.ending is not None:
+            raise answer.ending
+        return None
+    watch = _Watch(span, output)
+    raised: BaseException | None = None
+    sent: Any = None
+    try:
+        enter(span)
+        while True:
+            where = watch.pause(steps.send(sent) if raised is None else steps.throw(raised))
+            sent, raised = None, None
+            try:
+                sent = yield watch.pop()
+            except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, for the generator to see
+                raised = error
+            watch.resume(where)
+    except StopIteration as stop:
+        watch.end(aborted=isinstance(raised, GeneratorExit), returned=stop.value)
+        return stop.value
+    except BaseException as error:
+        watch.fail(error)
+        raise
+    finally:
+        raised = None  # its traceback refers to this frame
+
+
+async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    """An asynchronous generator; one that is dropped without being closed ends its span when it is collected."""
+    span = begin()
+    answer = await answered_async(span) if span is not None else None
+    if span is not None and answer is not None:
+        await steps.aclose()
+        for item in _items(span, output, answer):
+            yield item
+        if answer.ending is not None:
+            raise answer.ending
+        return
+    watch = _Watch(span, output)
+    leaving = False
+    try:
+        if span is not None:
+            enter(span)
+        step = _first_step(steps)
+        while True:
+            leaving, where = False, watch.pause(await step)
+            try:
+                step = steps.asend((yield watch.pop()))
+            except BaseException as error:  # noqa: BLE001 - thrown in by the consumer, for the generator to see
+                # A loop that shuts down closes or cancels generators that were left: the consumer has gone.
+                leaving = isinstance(error, GeneratorExit | asyncio.CancelledError)
+                step = steps.athrow(error)
+            watch.resume(where)
+    except StopAsyncIteration:
+        watch.end(aborted=leaving)
+    except BaseException as error:
+        if leaving and isinstance(error, asyncio.CancelledError):
+            watch.end(aborted=True)
+        watch.fail(error)
+        raise
+
+
+def _items(span: ObservedSpan, output: str | None, answer: Answer) -> list[Any]:
+    """What a generator gave, as recorded; of a person's answer, each item of a list, or the one value."""
+    value = _given(span, output, answer)
+    if answer.items is not None:
+        return answer.items
+    return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _first_step(steps: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
+    """With no hooks: a loop that shuts down closes every generator that it knows at once, and must know one of two."""
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        return steps.__anext__()
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+
+
+class _Watch:
+    """What a generator gave, bounded, and the end of its span, which comes once.
+
+    Lives in the generator's frame: when that is collected without having been closed, so is this.
+    """
+
+    __slots__ = ("item", "items", "more", "output", "room", "span")
+
+    def __init__(self, span: ObservedSpan | None, output: str | None) -> None:
+        self.span = span
+        self.output = output
+        self.item: Any = None
+        wanted = span is not None and span.run.recorded and span.recorder.content and output is not None
+        self.items: list[Any] | None = [] if wanted else None
+        self.more = 0
+        self.room = _MOST_BYTES
+
+    def pause(self, item: Any) -> Context | None:
+        """The generator gave this; until `resume`, the consumer's context stands."""
+        self.item = item
+        if self.span is None:
+            return None
+        if self.items is not None:
+            self.room -= _bytes_of(item)
+            if len(self.items) < _MOST_ITEMS and self.room > 0:
+                self.items.append(item)
+            else:
+                self.more += 1
+        return pause(self.span)
+
+    def pop(self) -> Any:
+        """What was given, once: a suspended generator does not hold what it gave away."""
+        item, self.item = self.item, None
+        return item
+
+    def resume(self, where: Context | None) -> None:
+        if self.span is not None:
+            attach(self.span, where)
+
+    def end(self, *, aborted: bool, returned: Any = None) -> None:
+        span, self.span = self.span, None
+        if span is not None:
+            output = self.output if self.items is not None else None
+            lost = "it gave more than is recorded" if self.more else None
+            if returned is not None:
+                lost = "it also returned a value, and a record of what a generator gave has no place for that"
+            (abort if aborted else finish)(span, output, self._given(), self.items, lost)
+
+    def fail(self, raised: BaseException) -> None:
+        if isinstance(raised, GeneratorExit):
+            self.end(aborted=True)
+        span, self.span = self.span, None
+        if span is not None:
+            fail(span, raised, "it raised after it had given something" if self.items or self.more else None)
+
+    def __del__(self) -> None:
+        self.end(aborted=True)
+
+    def _given(self) -> Any:
+        """Texts joined, everything else as a list."""
+        items = self.items
+        if self.more:
+            return {"items": items, "items_not_recorded": self.more}
+        if items and all(type(item) is str for item in items):
+            return "".join(items)
+        return items
+
+
+def _bytes_of(item: Any) -> int:
+    try:
+        return sys.getsizeof(item)
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
+        return 0

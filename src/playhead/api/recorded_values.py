@@ -1,0 +1,238 @@
+"""What a run reads besides its calls, for runs that ask for it: the clock, random numbers, UUIDs.
+
+Read in a run's own code, they are recorded, and a run that goes on from that record is given the same ones: each by the
+kind of value and by the place of the call that reads it, in order, so that parallel branches do not mix theirs up.
+Calls that are answered as a whole (models, tools) read as ever, and so does all that is not the program's own code:
+libraries ask the clock as often as they log, and draw numbers that must not come twice, as ids of spans are.
+
+Nothing is patched until the first run asks for it; then `time.time`, `time.time_ns` (and by them `date.today` and
+`datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random` are.  A function that was bound before
+(`from time import time`) is not, nor are `datetime.now` and `datetime.utcnow`: they belong to an immutable type, and
+`now` takes their place.  What is meant to be secret (`secrets`, `os.urandom`, `random.SystemRandom`) is never recorded,
+and `time.monotonic` has other uses than to be true.
+"""
+
+import functools
+import random
+import sys
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from types import FrameType
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from playhead.api.calls.begin import CONTEXTS, CURRENT
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.forks import fork_safe_lock
+from playhead.api.functions.own_code import is_own_code
+from playhead.api.guard import swallowed, warn_once
+from playhead.api.ports import place
+from playhead.api.run import ActiveRun
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+_NOTHING: Any = object()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CLOCKS = ("time", "time_ns")
+_UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7")  # those that this Python has
+_SEED_BITS = 64
+
+
+class Values:
+    """Of one run: which kinds it records, and what the record that it goes on from has of them.  Safe for threads."""
+
+    def __init__(self, kinds: Iterable[str] = (), given: Iterable[tuple[str, Any]] = ()):
+        """`given`: place and value of each recorded read, in order."""
+        self.kinds = frozenset(kinds)
+        self.generators: WeakKeyDictionary[ObservedSpan, random.Random] = WeakKeyDictionary()
+        self._given: dict[str, deque[Any]] = {}
+        for key, value in given:
+            self._given.setdefault(key, deque()).append(value)
+
+    def take(self, key: str) -> Any:
+        """The next recorded value; `_NOTHING` where there is none."""
+        try:
+            return self._given[key].popleft()
+        except (KeyError, IndexError):
+            return _NOTHING
+
+
+def kinds_of(said: Any) -> frozenset[str]:
+    """What a program asks to have recorded: `"clock,uuid"`, or a list.  Unknown words are told once, and left out."""
+    try:
+        words: Iterable[Any] = said.split(",") if isinstance(said, str) else (said or ())
+        found = frozenset(str(word).strip() for word in words) - {""}
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("read what a run records", error)
+        return frozenset()
+    if unknown := sorted(found.difference(names.VALUE_KINDS)):
+        warn_once(
+            f"record {unknown[0]}", f"record={unknown[0]!r} is not known: it may be {', '.join(names.VALUE_KINDS)}"
+        )
+    return found.intersection(names.VALUE_KINDS)
+
+
+def record_values(span: ObservedSpan, kinds: frozenset[str]) -> None:
+    """From here on, the run that begins with this call records these.  Of a call inside a run: does nothing."""
+    if not kinds or names.RUN_ROOT not in span.attributes:
+        return
+    use(span.run, kinds)
+    values = cast(Values, span.run.values)
+    span.attributes[names.RECORDED_VALUES] = ",".join(sorted(values.kinds))
+
+
+def use(run: ActiveRun, kinds: frozenset[str], given: Iterable[tuple[str, Any]] = ()) -> None:
+    """The run records these kinds, and is given what its record has."""
+    if run.values is None:
+        run.values = Values(kinds, given)
+    else:
+        run.values.kinds |= kinds
+    if kinds:
+        _patch()
+
+
+def record_everywhere(kinds: frozenset[str]) -> None:
+    """Every run that begins from now on records these; none: only those that ask for it."""
+    place.on_root = functools.partial(record_values, kinds=kinds) if kinds else None
+
+
+def now() -> datetime:
+    """The time, in UTC.  Inside a run it is recorded, and given again when the run goes on from its record."""
+    span = CONTEXTS.get_current().get(CURRENT)
+    if isinstance(span, ObservedSpan) and _may_read(span):
+        if span.run.values is None:
+            span.run.values = Values()
+        ns = int(_read(span, "now", _real_time_ns))
+    else:
+        ns = _real_time_ns()
+    return _EPOCH + timedelta(microseconds=ns // 1_000)
+
+
+def _may_read(span: ObservedSpan) -> bool:
+    if not (span.run.recorded and span.run.is_home):
+        return False
+    at: ObservedSpan | None = span
+    while at is not None:
+        if at.can_be_answered:
+            return False  # answered as a whole; or executed, and then nothing of it is in the record
+        at = at.above
+    return True
+
+
+def _reader(kind: str, frame: FrameType) -> ObservedSpan | None:
+    """The call whose own code reads; None: it is none that records this."""
+    span = CONTEXTS.get_current().get(CURRENT)
+    if not isinstance(span, ObservedSpan):
+        return None
+    values = span.run.values
+    if values is None or kind not in values.kinds or not is_own_code(frame.f_code.co_filename):
+        return None
+    return span if _may_read(span) else None
+
+
+def _read(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
+    """The recorded value; else a real one, in the journal when this returns."""
+    asked = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
+    path = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
+    key = f"{what} {path} {asked[7:23]}"
+    value = cast(Values, span.run.values).take(key)
+    if value is not _NOTHING:
+        return value
+    value = real()
+    try:
+        to = span.recorder
+        frames = to.frames()
+        frames.new = {}
+        said = {names.RUN_ID: span.run.id, names.CALL_ORDER: span.run.next_start(), names.VALUE_OF: key}
+        fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**said, names.VALUE: value})
+        to.log(names.VALUE_READ, fields, frames)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"record {what}", error)
+    return value
+
+
+# --- the patches ------------------------------------------------------------------------------------------------------
+
+_real_time_ns = time.time_ns
+_patched: list[tuple[Any, str, Any, Any]] = []
+_mutex = fork_safe_lock()
+
+
+def _patch() -> None:
+    with _mutex:
+        if _patched:
+            return
+        for name in _CLOCKS:
+            _replace(time, name, _reading("clock", name, getattr(time, name)))
+        for name in _UUIDS:
+            if hasattr(uuid, name):
+                _replace(uuid, name, _reading("uuid", name, getattr(uuid, name), str, uuid.UUID))
+        shared = getattr(random.random, "__self__", None)
+        for name in random.__all__:
+            real = getattr(random, name)
+            if shared is not None and getattr(real, "__self__", None) is shared:
+                _replace(random, name, _drawing(name, real))
+
+
+def unpatch() -> None:
+    """Everything is as it was; for tests."""
+    with _mutex:
+        for owner, name, real, ours in _patched:
+            if getattr(owner, name) is ours:
+                setattr(owner, name, real)
+        _patched.clear()
+
+
+def _replace(owner: Any, name: str, ours: Any) -> None:
+    _patched.append((owner, name, getattr(owner, name), ours))
+    setattr(owner, name, ours)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reading(
+    kind: str,
+    name: str,
+    real: Callable[..., Any],
+    kept: Callable[[Any], Any] = _same,
+    given: Callable[[Any], Any] = _same,
+) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def read(*args: Any, **kwargs: Any) -> Any:
+        span = _reader(kind, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        if span is None:
+            return real(*args, **kwargs)
+        return given(_read(span, name, lambda: kept(real(*args, **kwargs))))
+
+    return read
+
+
+def _drawing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    """A call's own generator: one seed is recorded for all that it draws, in whatever order its siblings do."""
+
+    @functools.wraps(real)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        span = _reader("random", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        if span is None:
+            return real(*args, **kwargs)
+        generators = cast(Values, span.run.values).generators
+        generator = generators.get(span)
+        if generator is None:
+            seed = _read(span, "seed", lambda: f"{random.Random.getrandbits(_shared(), _SEED_BITS):x}")
+            generator = generators.setdefault(span, random.Random(int(seed, 16)))  # noqa: S311 - as `random` is
+        return getattr(generator, name)(*args, **kwargs)
+
+    return draw
+
+
+def _shared() -> random.Random:
+    """The generator behind `random`'s functions, which the program may have seeded."""
+    real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
+    return cast(random.Random, real.__self__)

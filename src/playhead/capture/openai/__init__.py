@@ -1,0 +1,257 @@
+"""The `openai` library: Chat Completions and Responses, synchronous, asynchronous, streamed, `parse()`, raw responses.
+
+The client's own retries happen inside the wrapped method, so they are one call here.
+"""
+
+import importlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any, cast
+
+import wrapt
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+from playhead.api.guard import swallowed
+from playhead.api.replaying import Restore
+from playhead.api.run import ActiveRun
+from playhead.capture.model_call import ModelCall, ModelRequest, ModelResponse, RecordedAnswers
+from playhead.capture.openai import responses_outcome, responses_reading
+from playhead.capture.openai.chat_outcome import with_message
+from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
+from playhead.capture.openai.replay import restore
+from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, Watch, observed_stream
+from playhead.model.objects.interrupts import let_through
+
+SUPPORTS = "openai >= 1.60"
+
+_METHODS = ("create", "parse")
+_RAW_HEADER = "X-Stainless-Raw-Response"
+_Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """One of the library's APIs: where it is, and what is made of its requests and answers.
+
+    `lists` are the arguments that may be one-shot iterators; `read_request` gets the method's name, too.
+    """
+
+    modules: tuple[str, ...]
+    classes: tuple[str, str]
+    lists: tuple[str, str]
+    read_request: Callable[[Any, _Arguments, str], ModelRequest]
+    read_response: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
+    assemble: Callable[[list[Any], ActiveRun, _Arguments], ModelResponse | None]
+    read_recorded: Callable[[Any, ActiveRun, _Arguments], ModelResponse | None]
+    with_message: Callable[..., Any]
+    with_edit: Callable[[_Arguments, list[Any] | None, str | None], dict[str, Any] | None]
+    """The arguments with other messages, and another prompt apart from them; None: that cannot be."""
+
+
+_CHAT = _Api(
+    modules=(
+        "openai.resources.chat.completions",
+        "openai.resources.beta.chat.completions",  # where `parse` is before openai 1.92
+    ),
+    classes=("Completions", "AsyncCompletions"),
+    lists=("messages", "tools"),
+    read_request=read_request,
+    read_response=read_response,
+    assemble=lambda chunks, run, kwargs: assemble(chunks),
+    read_recorded=lambda raw, run, kwargs: read_recorded(raw),
+    with_message=with_message,
+    with_edit=lambda kwargs, messages, _: {**kwargs, "messages": kwargs["messages"] if messages is None else messages},
+)
+_RESPONSES = _Api(
+    modules=("openai.resources.responses",),  # since openai 1.66
+    classes=("Responses", "AsyncResponses"),
+    lists=("input", "tools"),
+    read_request=responses_reading.read_request,
+    read_response=responses_reading.read_response,
+    assemble=responses_reading.assemble,
+    read_recorded=responses_reading.read_recorded,
+    with_message=responses_outcome.with_message,
+    with_edit=responses_reading.with_edit,
+)
+
+
+class OpenAIInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """What has to be installed."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+def patch() -> None:
+    """Wraps the client's methods.  A second time changes nothing."""
+    # The client looks whether `httpx` is loaded, and breaks on one that is still being imported: see `configure`.
+    import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+
+    _Switch.on = True
+    for api, owner, method, found in _targets():
+        if not _is_wrapped(found):
+            observe = _observing_async if owner.__name__.startswith("Async") else _observing
+            setattr(owner, method, _Wrapped(found, observe(api)))
+
+
+def unpatch() -> None:
+    """Leaves the client as it was; beneath another's wrapper, ours stays and does nothing."""
+    _Switch.on = False
+    for _, owner, method, found in _targets():
+        if type(found) is _Wrapped:
+            setattr(owner, method, cast(Any, found).__wrapped__)
+
+
+def _targets() -> Iterator[tuple[_Api, Any, str, Any]]:
+    """API, class, name of a method, and the method: those that this version of the library has."""
+    for api in (_CHAT, _RESPONSES):
+        for owner in _classes(api):
+            own = cast(dict[str, Any], vars(owner))
+            for method in _METHODS:
+                if method in own:
+                    yield api, owner, method, own[method]
+
+
+def _classes(api: _Api) -> Iterator[Any]:
+    for name in api.modules:
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError:
+            continue
+        yield from filter(None, (getattr(module, class_name, None) for class_name in api.classes))
+
+
+class _Switch:
+    """Whether calls are observed."""
+
+    on = False
+
+
+class _Wrapped(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
+    """Tells our wrapper from another's."""
+
+
+def _is_wrapped(method: Any) -> bool:
+    while method is not None:
+        if type(method) is _Wrapped:
+            return True
+        method = getattr(method, "__wrapped__", None)
+    return False
+
+
+def _observing(api: _Api) -> Callable[..., Any]:
+    def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _Switch.on:
+            return wrapped(*args, **kwargs)
+        kwargs = _listed(api, kwargs)
+        call = ModelCall.start(
+            lambda: api.read_request(instance, kwargs, wrapped.__name__),
+            lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=False),
+        )
+        if call is None:
+            return wrapped(*args, **kwargs)
+        if call.answer is not None:
+            return call.give(call.answer)
+        kwargs = call.edited or kwargs
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _pass_on(api, call, result, kwargs)
+
+    return call
+
+
+def _observing_async(api: _Api) -> Callable[..., Any]:
+    async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _Switch.on:
+            return await wrapped(*args, **kwargs)
+        kwargs = _listed(api, kwargs)
+        call = ModelCall.start(
+            lambda: api.read_request(instance, kwargs, wrapped.__name__),
+            lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=True),
+        )
+        if call is None:
+            return await wrapped(*args, **kwargs)
+        if call.answer is not None:
+            given = call.give(call.answer)
+            return await given if isawaitable(given) else given
+        kwargs = call.edited or kwargs
+        try:
+            result = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _pass_on(api, call, result, kwargs)
+
+    return call
+
+
+def _recorded(
+    api: _Api, run: ActiveRun, method: str, instance: Any, kwargs: _Arguments, *, is_async: bool
+) -> RecordedAnswers:
+    """For a run that goes on from a record: what to make of a recorded answer to this call."""
+
+    def response(raw: Any, ending: BaseException | None) -> Any:
+        return restore(raw, kwargs, instance, method=method, is_async=is_async, ending=ending)
+
+    def changed(raw: Any, message: Any) -> Any:
+        model, streamed = str(kwargs.get("model", "")), kwargs.get("stream") is True
+        return api.with_message(raw, message, model=model, streamed=streamed)
+
+    def asking(messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
+        return api.with_edit(kwargs, messages, system)
+
+    return RecordedAnswers(Restore(response, changed), lambda raw: api.read_recorded(raw, run, kwargs), asking)
+
+
+def _pass_on(api: _Api, call: ModelCall, result: Any, kwargs: _Arguments) -> Any:
+    """Ends the call, or leaves that to the stream that it returns."""
+    try:
+        raw, run = _raw_mode(kwargs), call.span.run
+        if kwargs.get("stream"):
+            watch = Watch(call, lambda seen: api.assemble(seen, run, kwargs))
+            if raw is None:
+                return observed_stream(result, watch)
+            return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)
+        if raw == "stream":  # the caller reads the body; reading it here would take it away
+            watch = Watch(call, lambda seen: api.read_response(seen[0], run, kwargs) if seen else None)
+            return ObservedOpenResponse(result, watch, streamed=False)
+        response = result if raw is None else result.parse()
+        call.end(lambda: api.read_response(response, run, kwargs))
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record a model's answer", error)
+        call.end(lambda: None)
+    return result
+
+
+def _listed(api: _Api, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """A one-shot iterator may be read once, and the client has to: turn it into a list for both."""
+    messages, tools = api.lists
+    if type(kwargs.get(messages)) is list and type(kwargs.get(tools, [])) is list:
+        return kwargs
+    changed = {
+        name: list(cast(Iterable[Any], value))
+        for name in api.lists
+        if (value := kwargs.get(name)) is not None and _is_one_shot(value)
+    }
+    return {**kwargs, **changed} if changed else kwargs
+
+
+def _is_one_shot(value: Any) -> bool:
+    return not isinstance(value, Sequence) and hasattr(value, "__next__")
+
+
+def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
+    headers = kwargs.get("extra_headers")
+    return cast(Mapping[str, str], headers).get(_RAW_HEADER) if headers else None

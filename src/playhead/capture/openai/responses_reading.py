@@ -1,0 +1,193 @@
+"""What a call of Responses asks and what it answers, as the capture stage takes it: as `openai_reading` does it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.run import ActiveRun
+from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.openai.chat_reading import (
+    LEFT_OUT,
+    TRANSPORT,
+    described,
+    dumped,
+    listed,
+    provider_of,
+    settings_of,
+    usage_of,
+)
+from playhead.capture.openai.responses_events import whole_response
+from playhead.capture.openai.responses_history import before, remember
+from playhead.dialect import openai_responses as dialect
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.objects.interrupts import let_through
+
+_NOT_SETTINGS = TRANSPORT | {"input", "instructions", "tools", "text_format"}
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_output_tokens": names.REQUEST_MAX_TOKENS,
+    "stream": names.REQUEST_STREAM,
+}
+_USAGE = (
+    ("", "input_tokens", names.INPUT_TOKENS),
+    ("", "output_tokens", names.OUTPUT_TOKENS),
+    ("input_tokens_details", "cached_tokens", names.CACHE_READ_TOKENS),
+    ("input_tokens_details", "cache_write_tokens", names.CACHE_WRITE_TOKENS),
+    ("output_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
+)
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+# Added by the client after parsing; the provider did not send them.
+_PARSED = ("parsed", "parsed_arguments")
+_ADDED = frozenset({*_PARSED, "content"})
+
+
+def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+    """What the call asks, from its keyword arguments (the client takes no others)."""
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
+    tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
+    if isinstance(kind, type):
+        settings["text"] = {**(kwargs.get("text") or {}), "format": text_format(kind)}
+    if not isinstance(instructions, str | None) and type(instructions).__name__ not in LEFT_OUT:
+        settings["instructions"] = instructions
+    above = current_span()
+    earlier = before(above.run if above is not None else None, kwargs)
+    return ModelRequest(
+        provider=provider_of(client),
+        operation="chat",
+        model=str(kwargs.get("model", "")),
+        messages=[*earlier, *_sent(kwargs)],
+        to_message=_to_message,
+        from_message=dialect.from_message,
+        tools=listed(tools),
+        system=instructions if isinstance(instructions, str) else None,
+        settings=settings,
+        attributes=attributes,
+        shape={"dialect": dialect.NAME, "input": _form_of(kwargs.get("input")), "before": len(earlier)},
+    )
+
+
+def text_format(kind: type) -> Any:
+    """What the client sends for a class that the answer is to be read as."""
+    try:
+        from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
+
+        return type_to_text_format_param(kind)
+    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        let_through(error)
+        return described(kind)
+
+
+def _form_of(given: Any) -> str:
+    """How `input` stands in the request: a `text`, `items`, or not at all (`absent`)."""
+    if isinstance(given, str):
+        return "text"
+    return "items" if isinstance(given, Sequence) else "absent"
+
+
+def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """What a `Response` says; None for anything else."""
+    if not hasattr(response, "output"):
+        return None
+    return _response(_dumped(response), run, kwargs)
+
+
+def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """What the events of a stream amount to; None before the first."""
+    return _streamed([_dumped(event) for event in events], run, kwargs) if events else None
+
+
+def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    """The same of a response that was recorded."""
+    return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+
+
+def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
+    """The arguments with other items, or other instructions; None where the server has some of the items."""
+    changed: dict[str, Any] = dict(kwargs)
+    if messages is not None:
+        if kwargs.get("previous_response_id") or kwargs.get("conversation"):
+            return None
+        changed["input"] = messages
+    if system is not None:
+        changed["instructions"] = system
+    return changed
+
+
+def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    response = _response(whole_response(events), run, kwargs)
+    return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
+
+
+def _response(response: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    output = cast(list[dict[str, Any]], response.get("output") or [])
+    read = [dialect.output_message(item) for item in output]
+    reasonings = [reasoning for _, reasoning in read if reasoning is not None]
+    attributes: dict[str, Any] = usage_of(response.get("usage") or {}, _USAGE)
+    attributes[names.FINISH_REASONS] = [_finish_reason(response, output)]
+    for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
+        if response.get(key):
+            attributes[name] = response[key]
+    remember(run, kwargs, _sent(kwargs), response)
+    reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
+    return ModelResponse([message for message, _ in read], response, reasoning, attributes)
+
+
+def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
+    """In the words of chats, where they have one."""
+    status = response.get("status") or "completed"
+    if status == "incomplete":
+        details: Mapping[str, Any] = response.get("incomplete_details") or {}
+        reason = details.get("reason") or status
+        return "length" if reason == "max_output_tokens" else str(reason)
+    if status == "completed":
+        return "tool_calls" if any(item.get("type") in _CALLS for item in output) else "stop"
+    return str(status)
+
+
+def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
+    """The items of the request as dictionaries; a text is the user's message."""
+    given = kwargs.get("input")
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    if not isinstance(given, Sequence):  # not given, or nothing that the client takes either
+        return []
+    return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], given)]
+
+
+def _to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form, without what the client parsed and added to its own objects."""
+    if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
+        native = {key: value for key, value in native.items() if key not in _PARSED}
+        if isinstance(content := native.get("content"), list):
+            native["content"] = [_plain_part(part) for part in cast("list[Any]", content)]
+    return dialect.to_message(native)
+
+
+def _plain_part(part: Any) -> Any:
+    own = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    if _ADDED.isdisjoint(own):
+        return cast("object", part)
+    return {key: value for key, value in own.items() if key not in _PARSED}
+
+
+def _dumped(value: Any) -> Any:
+    """JSON values of one of the client's objects, without what it parsed."""
+    if not hasattr(value, "model_dump"):
+        return value
+    native: dict[str, Any] = value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
+    for item in _items_in(native):
+        for holder in (item, *(item.get("content") or ())):
+            if isinstance(holder, dict):
+                for key in _PARSED:
+                    cast(dict[str, Any], holder).pop(key, None)
+    return native
+
+
+def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
+    """The items that a dumped object is or has: an item, a response, an event with either."""
+    response = native.get("response")
+    holder = cast(dict[str, Any], response) if isinstance(response, dict) else native
+    items: list[Any] = [native, native.get("item"), *(holder.get("output") or ())]
+    return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]

@@ -1,0 +1,105 @@
+"""Which agent acts in one run of OpenAI Agents: the one it began with, then each that it was handed off to.
+
+The span of the run is that of its first agent.  An agent that takes over has a span of its own in it, from its first
+turn to the next handoff or the end; handed back, the first agent goes on in the span of the run.
+"""
+
+from collections.abc import Awaitable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+from opentelemetry import context as otel
+
+from playhead.api.calls.lifecycle import detach, enter, fail, finish, inside
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.scope import say_of
+from playhead.capture.frameworks import agent
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+_CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
+
+
+class AgentRun:
+    """One call of `Runner.run`.  Its turns follow one another, so nothing here is shared between threads or tasks."""
+
+    def __init__(self, span: ObservedSpan, first: Any):
+        """`span` has begun; `first` is the agent that it stands for."""
+        self.span = span
+        self._first = self._acting = first
+        self._taken_over: ObservedSpan | None = None
+        self._has_acted = False
+
+    @contextmanager
+    def current(self) -> Generator[None]:
+        """Turns that start in here, and in tasks that are made here, are turns of this run."""
+        token = otel.attach(otel.set_value(_CURRENT_RUN, self))
+        try:
+            yield
+        finally:
+            otel.detach(token)
+
+    def span_of(self, acting: Any) -> ObservedSpan | None:
+        """The span of the agent whose turn it is; None: that of the run.  Never raises."""
+        try:
+            if acting is not self._acting:
+                self._hand_over(acting)
+            self._has_acted = True
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("see which agent acts", error)
+        return self._taken_over
+
+    def _hand_over(self, to: Any) -> None:
+        self._acting, name = to, str(getattr(to, "name", "agent"))
+        if self._has_acted:  # else a run that was interrupted goes on with the agent that it had come to
+            say_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
+        before, self._taken_over = self._taken_over, None
+        if before is not None:
+            finish(before)
+        if to is not self._first:
+            self._taken_over = span = agent(name, None)()
+            if span is not None:
+                enter(span)
+                detach(span)
+
+    def finish(self, output: Any) -> None:
+        """The last agent has answered."""
+        last, self._taken_over = self._taken_over, None
+        if last is not None:
+            finish(last, names.OUTPUT_REF, output)
+        finish(self.span, names.OUTPUT_REF, output)
+
+    def fail(self, raised: BaseException) -> None:
+        """A turn raised, or was cancelled."""
+        last, self._taken_over = self._taken_over, None
+        if last is not None:
+            fail(last, raised)
+        fail(self.span, raised)
+
+
+def turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
+    """Wraps what the framework does for one agent: a turn, an interrupted one, the guardrails of its answer."""
+    run = otel.get_value(_CURRENT_RUN)
+    made = wrapped(*args, **kwargs)
+    acting = _agent_in(args, kwargs) if isinstance(run, AgentRun) else None
+    return made if acting is None or not isinstance(run, AgentRun) else _turn(run, acting, made)
+
+
+def _agent_in(args: Any, kwargs: Any) -> Any:
+    """The agent among the arguments, as users made it: within `bindings`, or as such in other versions."""
+    for given in (*args, *kwargs.values()):
+        public = getattr(given, "public_agent", None)
+        if public is not None:
+            return public
+    given = kwargs.get("agent", args[1] if len(args) > 1 else None)
+    return given if hasattr(given, "handoffs") else None
+
+
+async def _turn(run: AgentRun, acting: Any, made: Awaitable[Any]) -> Any:
+    span = run.span_of(acting)
+    if span is None:
+        return await made
+    with inside(span):
+        return await made

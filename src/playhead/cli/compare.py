@@ -1,0 +1,76 @@
+"""`playhead compare`: how two runs differ."""
+
+from typing import Annotated, Any, cast
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
+from playhead.cli.options import Json, Limit
+from playhead.model.message import Message
+from playhead.wire.answers.compare import CallPair, ComparedCall, Comparison
+
+_SIGNS = {"same": " ", "changed": "~", "only_a": "-", "only_b": "+"}
+
+
+def compare(
+    ctx: typer.Context,
+    a: Annotated[str, typer.Argument(help="A run.", show_default=False)],
+    b: Annotated[str, typer.Argument(help="The run to compare it with.", show_default=False)],
+    limit: Limit = 100,
+    json: Json = False,
+) -> None:
+    """Show how two runs differ: where they part, which calls stand for which, and what came of it."""
+    with ctx.ensure_object(Collector).ask() as client:
+        answer = client.compare(run_id(client, a), run_id(client, b), limit=limit)
+    if json:
+        output.as_json(answer)
+        return
+    output.facts(_summary(answer))
+    parts = answer["parts"]
+    if parts is not None:
+        typer.echo(f"\nthey part: {_pair(parts)}")
+        for change in parts["changes"]:
+            typer.echo(f"  {change['what']}:")
+            typer.echo("\n".join(f"    {output.visible(line)}" for line in change["lines"]))
+    typer.echo()
+    output.table(("", "a", "b", "kind", "name", "differs"), map(_row, answer["items"]))
+    if answer["next_cursor"] is not None:
+        typer.echo(f"... more pairs follow the first {len(answer['items'])}: ask with a larger --limit")
+
+
+def _summary(answer: Comparison) -> dict[str, object]:
+    common, counts, outcome = answer["common"], answer["counts"], answer["outcome"]
+    facts: dict[str, object] = {"a": answer["a"]["run"], "b": answer["b"]["run"]}
+    facts["common"] = f"{common['calls']} calls, up to {common['a']} and {common['b']}"
+    if common["shared"]:
+        facts["shared"] = f"{common['shared']} events of one record"
+    facts["calls"] = ", ".join(f"{number} {op}" for op, number in counts.items())
+    figures: dict[str, Any] = {**outcome}
+    differing = outcome["differs"]
+    for name in differing:
+        value = figures["answers" if name == "answer" else name]
+        facts[name] = f"{_said(value['a'])} → {_said(value['b'])}"
+    return facts if differing else {**facts, "outcome": "the same"}
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict) and "parts" in value:
+        return output.spoken(cast(Message, value))
+    return value if isinstance(value, str) else output.compact(cast(object, value))
+
+
+def _pair(pair: CallPair) -> str:
+    one, other = pair["a"], pair["b"]
+    call = one or other
+    what = f"{call['kind']} {call['name'] or ''}".strip() if call else ""
+    if one is not None and other is not None:
+        return f"{what} at {one['seq']} and {other['seq']} ({', '.join(pair['differs'])})"
+    return f"{what} at {call['seq'] if call else ''}, in {'a' if one else 'b'} only"
+
+
+def _row(pair: CallPair) -> tuple[object, ...]:
+    one, other = pair["a"], pair["b"]
+    call: ComparedCall | None = one or other
+    named = (call["kind"], call["name"]) if call else (None, None)
+    return (_SIGNS[pair["op"]], one and one["seq"], other and other["seq"], *named, pair["differs"])

@@ -1,0 +1,126 @@
+"""The commands about change: what is different between two moments, and what compressions dropped."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, cast
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
+from playhead.cli.options import Json, Limit, Run
+from playhead.model.message import Message
+from playhead.wire.answers.compression import Compression, CompressionAudit, Diff, FactNeeded, MessagePlace
+
+_LONG = 100
+_SIGNS = {"added": "+", "dropped": "-", "replaced": "~"}
+
+
+def diff(
+    ctx: typer.Context,
+    run: Run,
+    before: Annotated[str | None, typer.Option("--from", help="A seq or an event id; default: the first.")] = None,
+    after: Annotated[str | None, typer.Option("--to", help="A seq or an event id; default: the last.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what is different between two events: the state, and what the model saw."""
+    with ctx.ensure_object(Collector).ask() as client:
+        answer = client.diff(run_id(client, run), before, after)
+    if json:
+        output.as_json(answer)
+        return
+    output.facts({"run": answer["run"], "from": answer["from"]["seq"], "to": answer["to"]["seq"], **_state(answer)})
+    context = answer["context"]
+    counts = ", ".join(f"{context[op]} {op}" for op in ("kept", "added", "dropped", "replaced"))
+    typer.echo(f"\ncontext: {counts}\n")
+    for entry in context["entries"]:
+        if entry["op"] != "kept":
+            value = cast(Message | None, entry.get("value"))
+            output.message(f"{_SIGNS[entry['op']]} ", entry["role"] or "?", value)
+
+
+def compressions(
+    ctx: typer.Context,
+    run: Run,
+    seq: Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)] = None,
+    limit: Limit = 1_000,
+    json: Json = False,
+) -> None:
+    """List where the context lost messages; with SEQ, show what went, which facts, and which were needed later."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = run_id(client, run)
+        one = client.compression(found, seq) if seq is not None else None
+        rows = list(client.compressions(found, limit=limit)) if one is None else []
+    if json:
+        output.as_json(one or rows)
+    elif one is not None:
+        _audit(one)
+    else:
+        columns = ("seq", "time", "actor", "strategy", "origin", "messages", "kept", "summarised", "dropped", "tokens")
+        output.table(columns, map(_line, rows))
+
+
+def _line(row: Compression) -> tuple[object, ...]:
+    counts, tokens = row["messages"], row["tokens"]
+    changed = None if tokens["saved"] is None else f"{tokens['before']} to {tokens['after']}"
+    what = (f"{counts['before']} to {counts['after']}", counts["kept"], counts["summarised"], counts["dropped"])
+    return (row["seq"], row["time"][11:23], row["actor"], row["strategy"], row["origin"], *what, changed)
+
+
+def _audit(one: CompressionAudit) -> None:
+    names = ("run", "seq", "actor", "origin", "strategy", "confidence", "reason", "call", "messages", "tokens")
+    facts: dict[str, Any] = {name: cast(dict[str, Any], one)[name] for name in names}
+    output.facts({**facts, "facts lost": one["lost_total"], "needed later": one["needed_total"]})
+    typer.echo()
+    if one["summary"] is not None:
+        summary = cast(Message, one["summary"])
+        output.message("summary: ", summary["role"], summary)
+    gone = [*(("summarised", place) for place in one["summarised"]), *(("dropped", place) for place in one["dropped"])]
+    output.table(("fate", "seq", "role", "message"), (_gone(fate, place) for fate, place in gone))
+    typer.echo()
+    rows = (
+        (fact["kind"], fact["text"], fact["label"], _seqs(fact["places"]), _needs(fact["needed"]))
+        for fact in one["lost"]
+    )
+    output.table(("lost", "fact", "called", "said at", "needed later"), rows)
+
+
+def _gone(fate: str, place: MessagePlace) -> tuple[object, ...]:
+    return fate, place["seq"], place["role"], _short(output.spoken(cast(Message | None, place.get("value"))))
+
+
+def _seqs(places: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(place["seq"]) for place in places))
+
+
+def _needs(needs: Iterable[FactNeeded]) -> str:
+    return "; ".join(
+        f"{need['how']} at {need['seq']}" + (f": {need['value']}" if need["value"] else "") for need in needs
+    )
+
+
+def _state(answer: Diff) -> dict[str, object]:
+    state = answer["state"]
+    facts: dict[str, object] = {
+        name: f"{moved['from']} → {moved['to']}" for name, moved in state["changed"].items() if name != "thread"
+    }
+    values = answer.get("values", {})
+    for name, keyed in state["keyed"].items():
+        for key, value in keyed["added"].items():
+            facts[f"+ {name}.{key}"] = _value(value, values)
+        for key, value in keyed["removed"].items():
+            facts[f"- {name}.{key}"] = _value(value, values)
+        for key, moved in keyed["changed"].items():
+            facts[f"~ {name}.{key}"] = f"{_value(moved['from'], values)} → {_value(moved['to'], values)}"
+    for name, listed in state["lists"].items():
+        facts[name] = f"{len(listed['removed'])} fewer, {len(listed['added'])} more"
+    return facts
+
+
+def _value(value: Any, values: dict[str, Any]) -> str:
+    known = values.get(value, value) if isinstance(value, str) else value
+    return _short(known if isinstance(known, str) else str(known))
+
+
+def _short(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONG else plain[: _LONG - 1] + "…"

@@ -1,0 +1,1 @@
+"""[cli]: commands for whoever runs a collector: start one, check settings, manage keys, delete runs."""

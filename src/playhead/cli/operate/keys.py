@@ -1,0 +1,101 @@
+"""`playhead keys`: who may send, who may read, who may do the rest."""
+
+import re
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector
+from playhead.cli.options import Json
+from playhead.errors import NotFound, SettingInvalid
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Make, list and revoke the collector's keys. Once there is one, every request needs one.",
+)
+_SPAN = re.compile(r"(\d{1,6})\s*([hdw])")
+_SECONDS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
+
+
+class Scope(StrEnum):
+    """What a key may do."""
+
+    INGEST = "ingest"
+    READ = "read"
+    ADMIN = "admin"
+
+
+@app.command()
+def create(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="What people know it by.")],
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option(help="ingest: send; read: ask; admin: keys and deletion. May be repeated; default: ingest."),
+    ] = None,
+    expires: Annotated[str | None, typer.Option(help="It expires after: 12h, 90d, 52w.", show_default=False)] = None,
+    json: Json = False,
+) -> None:
+    """Make a key, and print it: it cannot be shown again."""
+    scopes = [each.value for each in scope or [Scope.INGEST]]
+    with ctx.ensure_object(Collector).ask() as client:
+        made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
+    if json:
+        output.as_json(made)
+        return
+    typer.echo(made["key"])
+    about = made["about"]
+    until = f"until {about['expires'][:19]} UTC" if about["expires"] else "until it is revoked"
+    typer.echo(f"key {about['id']} ({name}) may {', '.join(about['scopes'])} {until}", err=True)
+
+
+@app.command(name="list")
+def list_keys(ctx: typer.Context, json: Json = False) -> None:
+    """List the keys by their beginnings."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = client.keys()["items"]
+    if json:
+        output.as_json(found)
+        return
+    columns = ("id", "name", "key", "scopes", "created", "expires", "last used")
+    output.table(
+        columns,
+        [
+            (
+                str(key["id"]),
+                key["name"],
+                f"{key['prefix']}...",
+                ", ".join(key["scopes"]),
+                key["created"][:10],
+                (key["expires"] or "never")[:10],
+                (key["last_used"] or "never")[:13],
+            )
+            for key in found
+        ],
+    )
+
+
+@app.command()
+def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")]) -> None:
+    """Revoke a key: it is refused within seconds."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = [
+            each
+            for each in client.keys()["items"]
+            if key in (str(each["id"]), each["name"]) or key.startswith(each["prefix"])
+        ]
+        if len(found) != 1:
+            raise NotFound(f"{len(found)} keys are {key!r}: give the id of one, which `playhead keys list` shows")
+        client.revoke_key(found[0]["id"])
+    typer.echo(f"revoked {found[0]['id']} ({found[0]['name']})")
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    shape = _SPAN.fullmatch(text.strip().lower())
+    if shape is None or int(shape[1]) == 0:
+        raise SettingInvalid(f"--expires is {text!r}: give a number of hours, days or weeks: 12h, 90d, 52w")
+    return float(shape[1]) * _SECONDS[shape[2]]

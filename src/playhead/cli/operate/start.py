@@ -1,0 +1,117 @@
+"""The commands that do something: start a collector, show what this is about, deliver what was left."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.options import Json
+from playhead.errors import SettingInvalid
+
+
+def serve_command() -> Callable[..., None]:
+    """`serve`, with an option for each line of the collector's table of settings."""
+
+    def serve(json: bool, **options: Any) -> None:
+        raise typer.Exit(_collector("cli").serve(as_json=json, **options))
+
+    made: Any = serve
+    as_json = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json)
+    made.__signature__ = inspect.Signature([*map(_option, _table()), as_json])
+    return serve
+
+
+def _option(line: Any) -> inspect.Parameter:
+    # The settings read the environment themselves, so that they can say where a value comes from.
+    help_text = f"{line.help} ({line.env})"
+    option = typer.Option("--" + line.field.replace("_", "-"), help=help_text, show_default=False, show_envvar=False)
+    return inspect.Parameter(
+        line.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
+    )
+
+
+def migrate(
+    sql: Annotated[bool, typer.Option("--sql", help="Print what would be run, from the first table on.")] = False,
+    database_url: Annotated[
+        str | None, typer.Option(help="The database. (PLAYHEAD_DATABASE_URL)", show_default=False, show_envvar=False)
+    ] = None,
+) -> None:
+    """Bring a database to the schema that this build needs; `playhead serve` does that by itself."""
+    collector = _collector("cli")
+    raise typer.Exit(collector.print_migrations() if sql else collector.migrate_database(database_url=database_url))
+
+
+def demo(
+    trajectories: Annotated[
+        Path | None,
+        typer.Option(help="A folder of recorded runs to play through, and to check.", show_default=False),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many of them.", show_default=False)] = None,
+    json: Json = False,
+) -> None:
+    """Record a small agent that talks to a model server of its own, and look at what was recorded.
+
+    With --trajectories: play recorded runs (OpenAI-form messages) through the same path, and compare the context of
+    every model call with the record; exits with 1 if one differs.
+    """
+    _collector("cli")
+    demos = importlib.import_module("playhead.demo")
+    if trajectories is None and (limit is not None or json):
+        raise SettingInvalid("--limit and --json are for recorded runs: add --trajectories FOLDER")
+    raise typer.Exit(demos.run_demo() if trajectories is None else demos.run_trajectories(trajectories, limit, json))
+
+
+def ship(
+    ctx: typer.Context,
+    journal_dir: Annotated[
+        Path | None, typer.Option(envvar="PLAYHEAD_JOURNAL_DIR", help="The journal's folder.", show_default=False)
+    ] = None,
+    dead_letters: Annotated[
+        bool, typer.Option("--dead-letters", help="Send again, too, what the collector refused before.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Send what dead processes left in their journals.  Exits with 3 while anything is left or refused, and with 4 when
+    a part of the journal was damaged and cannot be read."""
+    from playhead.export.orphans import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
+
+    # Where a variable names it, nothing may have been recorded yet; who types it means one that is there.
+    if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
+        raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
+    report = ship_orphans(journal_dir, letters=dead_letters)
+    facts = {name: getattr(report, name) for name in report.__slots__}
+    if json:
+        output.as_json(facts)
+    else:
+        output.facts(facts)
+    if report.left or report.dead_letters:
+        raise typer.Exit(3)
+    if report.damaged_bytes:
+        raise typer.Exit(4)
+
+
+def _is_typed(ctx: typer.Context, option: str) -> bool:
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _table() -> Any:
+    try:
+        return importlib.import_module("playhead_collector.settings").table()
+    except ImportError:
+        return ()
+
+
+def _collector(part: str) -> Any:
+    """A part of the collector, which is an extra.  Raises SettingInvalid, saying how to install it."""
+    try:
+        return importlib.import_module(f"playhead_collector.{part}")
+    except ImportError as error:
+        if (error.name or "playhead").startswith("playhead"):
+            raise  # not an extra that is missing: ours to mend
+        what = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
+        raise SettingInvalid(f'{what}: pip install "playhead[collector]"') from error

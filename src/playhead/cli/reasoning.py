@@ -1,0 +1,135 @@
+"""The commands about tokens and thoughts: what a run's contexts held and cost, what the model was thinking."""
+
+from typing import Annotated, Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
+from playhead.cli.options import At, Json, Limit, Run
+from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning, TokenPoint, TokenTimeline
+
+# A model may think for minutes before it says the first word.
+_EXPLAIN_SECONDS = 600.0
+_PAGE = 1_000
+
+
+def tokens(
+    ctx: typer.Context,
+    run: Run,
+    calls: Annotated[bool, typer.Option("--calls", help="Only model calls and compressions.")] = False,
+    limit: Limit = 1_000,
+    json: Json = False,
+) -> None:
+    """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = run_id(client, run)
+        answer = client.tokens(found, limit=min(limit, _PAGE))
+        points, cursor = answer["items"], answer["next_cursor"]
+        while cursor and len(points) < limit:
+            page = client.tokens(found, limit=min(limit - len(points), _PAGE), cursor=cursor)
+            points, cursor = [*points, *page["items"]], page["next_cursor"]
+        answer["items"], answer["next_cursor"] = points, cursor
+    if json:
+        output.as_json(answer)
+        return
+    _totals(answer)
+    typer.echo()
+    wanted = [point for point in points if not calls or point["kind"] != "message_added"]
+    output.table(("seq", "kind", "role", "added", "context", "of limit", "level", "basis", "cost"), map(_line, wanted))
+
+
+def reasoning(
+    ctx: typer.Context,
+    run: Run,
+    seq: Annotated[str, typer.Argument(help="A seq or an event id.")],
+    json: Json = False,
+) -> None:
+    """Show what the model was thinking at a call: captured, written down, and inferred."""
+    with ctx.ensure_object(Collector).ask() as client:
+        answer = client.reasoning(run_id(client, run), seq)
+    if json:
+        output.as_json(answer)
+        return
+    output.facts({"run": answer["run"], "call": answer["call"]["seq"], "captured": answer["captured"]})
+    for written in answer["structured"]:
+        _structured(written)
+    _inferred(answer)
+    if answer["explanation"] is not None:
+        _explanation(answer["explanation"])
+
+
+def explain(
+    ctx: typer.Context,
+    run: Run,
+    at: At = None,
+    again: Annotated[bool, typer.Option("--again", help="Ask the model also when it was asked before.")] = False,
+    json: Json = False,
+) -> None:
+    """Ask the model that the collector is configured with about a decision, or about the whole run."""
+    with ctx.ensure_object(Collector).ask(_EXPLAIN_SECONDS) as client:
+        answer = client.explain(run_id(client, run), at, again=again)
+    if json:
+        output.as_json(answer)
+        return
+    _explanation(answer)
+
+
+def _totals(answer: TokenTimeline) -> None:
+    totals = answer["totals"]
+    facts: dict[str, Any] = {"run": answer["run"], **totals}
+    if totals["cost"] is not None:
+        facts["cost"] = f"{totals['cost']:.6f} {answer['prices']['currency']} (prices of {answer['prices']['date']})"
+    for model in answer["models"]:
+        scale = model["calibration"]
+        rests_on = f"estimates x {scale['factor']} by {scale['calls']} calls of the {scale['scope']}" if scale else None
+        said = filter(None, [f"limit {model['limit']}" if model["limit"] else "limit unknown", rests_on])
+        facts[f"model {model['model']}"] = "; ".join(said)
+    output.facts(facts)
+
+
+def _line(point: TokenPoint) -> tuple[object, ...]:
+    ratio = None if point["ratio"] is None else f"{point['ratio']:.1%}"
+    basis = point["added_basis"] or point["context_basis"]
+    numbers = (point["added"], point["context"], ratio, point["level"], basis, point["cost"])
+    return (point["seq"], point["kind"], point["role"], *numbers)
+
+
+def _structured(written: StructuredReasoning) -> None:
+    facts: dict[str, Any] = {"written in": f"its {written['source']}, <{written['tag']}>"}
+    facts |= {name: _texts(written[name]) for name in ("goal", "observation", "decision", "rest")}
+    output.facts(facts)
+    for option in written["options"]:
+        pros, cons = _texts(option["pros"]), _texts(option["cons"])
+        about = "; ".join(filter(None, [_texts(option["about"]), pros and f"+ {pros}", cons and f"- {cons}"]))
+        output.facts({"option": f"{option['name']['text']}: {about}" if about else option["name"]["text"]})
+
+
+def _inferred(answer: Reasoning) -> None:
+    inferred = answer["inferred"]
+    output.facts(
+        {
+            "inferred": inferred["summary"],
+            "pattern": inferred["pattern"],
+            "goal": inferred["goal"] and inferred["goal"]["text"],
+            "changed": inferred["changed"],
+            "confidence": inferred["confidence"],
+        }
+    )
+
+
+def _explanation(answer: Explanation) -> None:
+    told = {name: answer[name] for name in ("goal", "key_decisions", "mistakes", "alternatives")}
+    is_read = any(told.values())
+    about = "the run" if answer["seq"] is None else f"the decision at {answer['seq']}"
+    output.facts({"explains": f"{about}, by {answer['model']}, from {answer['shown']}"})
+    if not is_read:
+        typer.echo(output.visible(answer["text"]))
+        return
+    for name, said in told.items():
+        for line in [said] if isinstance(said, str) else said or []:
+            output.facts({name.replace("_", " "): line})
+
+
+def _texts(quotes: list[Quoted]) -> str | None:
+    return " / ".join(quote["text"] for quote in quotes) or None

@@ -1,0 +1,149 @@
+"""A question as a value, and how it becomes a method of both clients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from urllib.parse import quote
+
+import httpx
+
+from playhead.errors import NotFound
+from playhead.model.canonical import parse_json
+from playhead.wire.answers import Page
+
+if TYPE_CHECKING:
+    from playhead.client.clients import AsyncClient, Client
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_PAGE = 500
+_WHOLE_ID = re.compile("[0-9a-f]{32}")
+# runs / which / what: a list of something in one run.
+_RUN_LIST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """What to ask, and how to read the answer."""
+
+    path: str
+    params: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: Any = None
+    read: Callable[[httpx.Response], T] = lambda response: cast(T, parse_json(response.content))
+    method: str | None = None
+    """By default GET, or POST for a question with a body."""
+
+    def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
+        """As HTTP.  What is None is not said."""
+        params = {name: value for name, value in self.params.items() if value is not None}
+        method = self.method or ("GET" if self.body is None else "POST")
+        return http.build_request(method, self.path, params=params, json=self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """A question whose answer comes in pages; `left` items are still wanted (None: all)."""
+
+    path: str
+    params: Mapping[str, Any]
+    left: int | None
+
+    def question(self) -> Question[Page[T]]:
+        """The next page."""
+        size = _PAGE if self.left is None else max(1, min(_PAGE, self.left))
+        return Question(self.path, {**self.params, "limit": size})
+
+    def named_run(self) -> Question[dict[str, Any]] | None:
+        """What says which run is meant, where that may change from page to page (`last`); None where it cannot."""
+        parts = self.path.split("/")
+        if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
+            return None
+        return Question("/".join(parts[:2]))
+
+    def of_run(self, run: str) -> Listing[T]:
+        """The same of the run with this id."""
+        runs, _, *rest = self.path.split("/")
+        return replace(self, path="/".join((runs, run, *rest)))
+
+    def behind(self, page: Page[T]) -> Listing[T] | None:
+        """What remains to be asked for; None when this was all."""
+        left = None if self.left is None else self.left - len(page["items"])
+        if page["next_cursor"] is None or (left is not None and left <= 0):
+            return None
+        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, left=left)
+
+
+class asked(Generic[P, T]):  # noqa: N801 - a decorator
+    """Makes a description of a question a method of both clients: one answers, the other can be awaited."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Question[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: Any = None) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
+    @overload
+    def __get__(self, client: None, owner: Any = None) -> Self: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+        """Bound to a client."""
+        if client is None:
+            return self
+
+        describe: Callable[P, Question[T]] = MethodType(self._describe, client)
+
+        @wraps(describe)
+        def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.ask(describe(*args, **kwargs))
+
+        return ask
+
+
+class listed(Generic[P, T]):  # noqa: N801 - a decorator
+    """The same for lists: one client iterates, the other iterates asynchronously."""
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: Client, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    @overload
+    def __get__(self, client: None, owner: Any = None) -> Self: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+        """Bound to a client."""
+        if client is None:
+            return self
+
+        describe: Callable[P, Listing[T]] = MethodType(self._describe, client)
+
+        @wraps(describe)
+        def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.pages(describe(*args, **kwargs))
+
+        return iterate
+
+
+def run_path(run: str, *rest: str) -> str:
+    """Where a run's questions are asked.  Raises NotFound for what cannot be part of a path, and so names nothing."""
+    if not _can_be_asked(run):
+        raise NotFound(
+            f"there is no run {run!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
+        )
+    for part in rest:
+        if not _can_be_asked(part):
+            raise NotFound(f"run {run} has no event {part!r}: give a seq or an id of its events")
+    return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
+
+
+def _can_be_asked(part: str) -> bool:
+    # Servers decode %2F before they look at the path, and clients take dots out of it.
+    return bool(part) and "/" not in part and part not in {".", ".."}

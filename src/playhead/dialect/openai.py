@@ -1,0 +1,252 @@
+"""OpenAI's Chat Completions messages, which most other providers speak too.
+
+`to_message` runs on the thread of the user who calls a model, for every new message: the forms that nearly all
+messages have are recognised first and cost two to five microseconds.
+
+Keys that are null, and keys other than `content` that hold an empty list, are taken as absent: providers decorate
+their answers with `annotations: []` or `tool_calls: []`, clients drop that when they send the answer back, and both are
+one message.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from playhead.dialect._openai_parts import content_part, native_part
+from playhead.dialect._shape import extra_of, read_arguments, rest, without_nulls, write_arguments
+from playhead.model.message import Message, Part
+
+NAME = "openai"
+
+_PLAIN_ROLES = frozenset({"system", "user", "assistant"})
+_OUR_ROLES = {"developer": "system", "function": "tool"}
+_NO_ROLE = "unknown"
+
+_TEXTS = ("reasoning_content", "reasoning")  # two names for the same thing, by different providers
+_REASONING = (*_TEXTS, "reasoning_details")
+_READ = frozenset({"role", "content", "refusal", "tool_calls", "function_call", *_TEXTS})
+_READ_IN_RESULT = frozenset({"role", "content", "tool_call_id"})
+_LEGACY = "function_call"
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form of one element of `messages`."""
+    role, content = native.get("role"), native.get("content")
+    if type(content) is str and len(native) == 2 and type(role) is str and role in _PLAIN_ROLES:
+        return {"role": role, "parts": [{"type": "text", "content": content}]}
+    extra: dict[str, Any] = {}
+    if type(role) is not str:
+        ours = _NO_ROLE
+        extra["role"] = role
+    else:
+        ours = _OUR_ROLES.get(role, role)
+        if ours is not role:
+            extra["role"] = role
+    if ours == "tool":
+        parts, read = [_result(native)], _READ_IN_RESULT
+    else:
+        parts, read = _parts(native, extra), _READ
+    message: Message = {"role": ours, "parts": parts}
+    for key, value in native.items():
+        if key not in read and value is not None:
+            if key == "name" and isinstance(value, str):
+                message["name"] = value
+            else:
+                _keep(extra, key, value)
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """One element of `messages`."""
+    extra = extra_of(cast(dict[str, Any], message))
+    native: dict[str, Any] = {"role": extra.get("role", message["role"])}
+    if native["role"] is None:
+        del native["role"]
+    parts = message["parts"]
+    if message["role"] == "tool" and len(parts) == 1 and parts[0].get("type") == "tool_call_response":
+        _write_result(parts[0], native)
+    else:
+        _write_parts(parts, native)
+    if "name" in message:
+        native["name"] = message["name"]
+    native.update((key, value) for key, value in extra.items() if key != "role")
+    return native
+
+
+def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """A request's `messages`."""
+    return [to_message(native) for native in natives]
+
+
+def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """A request's `messages` again."""
+    return [from_message(message) for message in messages]
+
+
+def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+    """`choices[i].message` of a response, and its reasoning: the text, or what stood by key if it was not one text."""
+    if "role" not in native:
+        native = {**native, "role": "assistant"}
+    if native.keys().isdisjoint(_REASONING):
+        return to_message(native), None
+    message = to_message({key: value for key, value in native.items() if key not in _REASONING})
+    reasoning = {key: value for key in _REASONING if (value := native.get(key))}
+    first = next(iter(reasoning.values()), None)
+    if isinstance(first, str) and all(value == first for value in reasoning.values()):
+        return message, first
+    return message, reasoning or None
+
+
+def _keep(extra: dict[str, Any], key: str, value: Any) -> None:
+    if type(cast(object, value)) is not list or value:
+        extra[key] = value
+
+
+def _parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
+    """In an order of their own, for the order of keys says nothing."""
+    parts: list[Part] = []
+    get = native.get
+    for key in _TEXTS:
+        if (value := get(key)) is not None:
+            _read_reasoning(key, value, parts, extra)
+    if (content := get("content")) is not None:
+        _read_content(content, parts, extra)
+    if (refusal := get("refusal")) is not None:
+        if isinstance(refusal, str):
+            parts.append({"type": "refusal", "content": refusal})
+        else:
+            _keep(extra, "refusal", refusal)
+    if (calls := get("tool_calls")) is not None:
+        if isinstance(calls, list | tuple) and all(isinstance(call, dict) for call in cast(list[Any], calls)):
+            parts += map(_call, cast(list[dict[str, Any]], calls))
+        else:
+            _keep(extra, "tool_calls", calls)
+    if (call := get(_LEGACY)) is not None:
+        if isinstance(call, dict) and isinstance(cast(dict[str, Any], call).get("name"), str):
+            part, function = _function(cast(dict[str, Any], call))
+            part["extra"] = {"type": _LEGACY, "function": function} if function else {"type": _LEGACY}
+            parts.append(part)
+        else:
+            _keep(extra, _LEGACY, call)
+    return parts
+
+
+def _read_reasoning(key: str, value: Any, parts: list[Part], extra: dict[str, Any]) -> None:
+    if not isinstance(value, str):
+        _keep(extra, key, value)
+    elif key == _TEXTS[0]:
+        parts.append({"type": "reasoning", "content": value})
+    else:
+        parts.append({"type": "reasoning", "content": value, "extra": {"key": key}})
+
+
+def _read_content(content: Any, parts: list[Part], extra: dict[str, Any]) -> None:
+    if isinstance(content, str):
+        parts.append({"type": "text", "content": content})
+    elif isinstance(content, list | tuple) and content:
+        several = [content_part(native) for native in cast(list[Any], content)]
+        if len(several) == 1 and several[0]["type"] == "text" and "extra" not in several[0]:
+            several[0]["extra"] = {"type": "text"}  # one text in a list is not the same as the text
+        parts += several
+    else:
+        extra["content"] = content
+
+
+def _call(native: dict[str, Any]) -> Part:
+    kind = native.get("type")
+    body_key = "custom" if kind == "custom" else "function"
+    body = native.get(body_key)
+    if (
+        not isinstance(body, dict)
+        or not isinstance(cast(dict[str, Any], body).get("name"), str)
+        or kind not in ("function", "custom", None)
+    ):
+        return {"type": "tool_call", "extra": without_nulls(native)}
+    body = cast(dict[str, Any], body)
+    part, more = _function(body) if body_key == "function" else _custom(body)
+    if (call_id := native.get("id")) is not None:
+        part["id"] = call_id
+        if len(native) == 3 and not more and kind == "function":
+            return part
+    extra = rest(native, ("id", "type", body_key))
+    if kind != "function":
+        extra["type"] = kind
+    if more:
+        extra[body_key] = more
+    if extra:
+        part["extra"] = extra
+    return part
+
+
+def _function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+    arguments = body.get("arguments")
+    part: Part = {"type": "tool_call", "name": body["name"]}
+    if isinstance(arguments, str):
+        part["arguments"] = read_arguments(arguments)
+        return part, rest(body, ("name", "arguments")) if len(body) > 2 else {}
+    if arguments is not None:
+        part["arguments"] = arguments
+    return part, rest(body, ("name",))  # arguments that are no text, once more: so they are written back
+
+
+def _custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+    part: Part = {"type": "tool_call", "name": body["name"]}
+    if isinstance(body.get("input"), str):
+        part["arguments"] = body["input"]
+        return part, rest(body, ("name", "input"))
+    return part, rest(body, ("name",))
+
+
+def _result(native: Mapping[str, Any]) -> Part:
+    part: Part = {"type": "tool_call_response"}
+    if (call_id := native.get("tool_call_id")) is not None:
+        part["id"] = call_id
+    if (content := native.get("content")) is not None:
+        part["response"] = content
+    return part
+
+
+def _write_result(part: Part, native: dict[str, Any]) -> None:
+    if "id" in part:
+        native["tool_call_id"] = part["id"]
+    if "response" in part:
+        native["content"] = part["response"]
+
+
+def _write_parts(parts: list[Part], native: dict[str, Any]) -> None:
+    content: list[Part] = []
+    for part in parts:
+        kind, extra = part.get("type"), extra_of(part)
+        if kind == "tool_call":
+            if extra.get("type") == _LEGACY and "name" in part:
+                native[_LEGACY] = _native_function(part, extra)
+            else:
+                native.setdefault("tool_calls", []).append(_native_call(part, extra))
+        elif kind == "reasoning":
+            native[extra.get("key", _TEXTS[0])] = part.get("content")
+        elif kind == "refusal" and "type" not in extra:
+            native["refusal"] = part.get("content")
+        else:
+            content.append(part)
+    if len(content) == 1 and content[0].get("type") == "text" and "extra" not in content[0]:
+        native["content"] = content[0].get("content")
+    elif content:
+        native["content"] = [native_part(part) for part in content]
+
+
+def _native_call(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
+    if "name" not in part:
+        return dict(extra)
+    native: dict[str, Any] = {"id": part.get("id"), "type": "function", **extra}
+    if native["type"] == "custom":
+        given = {"input": part["arguments"]} if "arguments" in part else {}
+        native["custom"] = {"name": part["name"], **given, **extra.get("custom", {})}
+    else:
+        native["function"] = _native_function(part, extra)
+    return without_nulls(native)
+
+
+def _native_function(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
+    given = {"arguments": write_arguments(part["arguments"])} if "arguments" in part else {}
+    return {"name": part["name"], **given, **extra.get("function", {})}

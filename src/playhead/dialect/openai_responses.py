@@ -1,0 +1,225 @@
+"""OpenAI's Responses items, of a request's `input` and of a response's `output`: each item is one message.
+
+What the API takes for the same is the same here, since clients send answers back in each of these forms:
+
+- `type: "message"`, `status: "completed"` and the `id` of an item that says everything itself (a message, a call, a
+  result) say nothing, and neither do empty `annotations` and `logprobs` of a text, nor null keys;
+- an assistant's text is the same as a list of one `output_text`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from playhead.dialect._responses_parts import content_part, native_part, text_type
+from playhead.dialect._shape import AS_IS, as_is, extra_of, read_arguments, rest, without_nulls, write_arguments
+from playhead.model.message import Message, Part
+
+NAME = "openai_responses"
+
+_PLAIN_ROLES = frozenset({"system", "user"})
+_MESSAGE = "message"
+_REASONING = "reasoning"
+_NO_ROLE = "unknown"
+# A call, and what came of it: the types of the items, and where the arguments stand.
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
+_RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_FUNCTION, _FUNCTION_RESULT = "function_call", "function_call_output"
+# Lists of texts in an item of reasoning, and the type of those texts.
+_THOUGHTS = {"summary": "summary_text", "content": "reasoning_text"}
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form of one item."""
+    role, content, kind = native.get("role"), native.get("content"), native.get("type")
+    if not isinstance(kind, str | None):
+        return _other(native)
+    if type(content) is str and len(native) == 2 and type(role) is str and role in _PLAIN_ROLES:
+        return {"role": role, "parts": [{"type": "text", "content": content}]}
+    if kind is None or kind == _MESSAGE:
+        return _message(native, role) if isinstance(role, str) else _other(native)
+    read = None
+    if kind in _CALLS:
+        read = _call(native, kind)
+    elif kind in _RESULTS:
+        read = _result(native, kind)
+    elif kind == _REASONING:
+        read = _reasoning(native)
+    return read or _other(native)
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """One item; of a message that no single item can say, a message with all its parts in the content."""
+    extra, parts = extra_of(cast(dict[str, Any], message)), message["parts"]
+    kind = extra.get("type", _MESSAGE)
+    if kind == _REASONING and all(part.get("type") == _REASONING for part in parts):
+        return _native_reasoning(parts, extra)
+    if kind != _MESSAGE and len(parts) == 1:
+        return parts[0].get("value", {}) if parts[0].get("type") == AS_IS else dict(parts[0])
+    if len(parts) == 1 and "id" in parts[0]:
+        if parts[0].get("type") == "tool_call" and "name" in parts[0]:
+            return _native_call(parts[0])
+        if parts[0].get("type") == "tool_call_response":
+            return _native_result(parts[0])
+    return _native_message(message, extra)
+
+
+def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """The items of a request's `input`, or of a response's `output`."""
+    return [to_message(native) for native in natives]
+
+
+def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """The items again."""
+    return [from_message(message) for message in messages]
+
+
+def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+    """One item of a response's `output`, and its reasoning as far as it can be read.
+
+    Reasoning is an item of its own that clients send back, so it stays in its message, too.
+    """
+    message = to_message(native)
+    if native.get("type") != _REASONING:
+        return message, None
+    thoughts = [part["content"] for part in message["parts"] if part.get("type") == _REASONING and part.get("content")]
+    return message, "\n\n".join(thoughts) or None
+
+
+def _beyond(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+    more = rest(native, read)
+    if more.get("status") == "completed":
+        del more["status"]
+    if isinstance(more.get("id"), str):
+        del more["id"]
+    return more
+
+
+def _message(native: Mapping[str, Any], role: str) -> Message:
+    extra = _beyond(native, ("role", "content", "name", "type"))
+    if role == "developer":
+        extra["role"] = role
+    parts: list[Part] = []
+    content = native.get("content")
+    if isinstance(content, str):
+        parts.append({"type": "text", "content": content})
+    elif isinstance(content, list | tuple) and content:
+        parts += [content_part(part, role) for part in cast(list[Any], content)]
+        if len(parts) == 1 and role != "assistant" and parts[0].get("type") == "text" and "extra" not in parts[0]:
+            parts[0]["extra"] = {"type": text_type(role)}  # one text in a list is not the same as the text
+    elif content is not None:
+        extra["content"] = content
+    message: Message = {"role": "system" if role == "developer" else role, "parts": parts}
+    name = native.get("name")
+    if isinstance(name, str):
+        message["name"] = name
+    elif name is not None:
+        extra["name"] = name
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def _native_message(message: Message, extra: dict[str, Any]) -> dict[str, Any]:
+    role = extra.get("role", message["role"])
+    native: dict[str, Any] = {"role": role}
+    parts = message["parts"]
+    text = parts[0] if len(parts) == 1 and parts[0].get("type") == "text" else None
+    if text is not None and "extra" not in text and role != "assistant":
+        native["content"] = text.get("content")
+    elif parts:
+        native["content"] = [native_part(part, role) for part in parts]
+    if "name" in message:
+        native["name"] = message["name"]
+    return {**native, **extra, "role": role}
+
+
+def _call(native: Mapping[str, Any], kind: str) -> Message | None:
+    where = _CALLS[kind]
+    call_id, name, arguments = native.get("call_id"), native.get("name"), native.get(where)
+    if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
+        return None
+    said = read_arguments(arguments) if kind == _FUNCTION else arguments
+    part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": said}
+    extra = _beyond(native, ("type", "call_id", "name", where))
+    return {"role": "assistant", "parts": [_extended(part, extra, kind, _FUNCTION)]}
+
+
+def _native_call(part: Part) -> dict[str, Any]:
+    extra = extra_of(part)
+    kind = extra.get("type", _FUNCTION)
+    arguments = write_arguments(part.get("arguments", ""))
+    said = {"call_id": part["id"], "name": part["name"], _CALLS.get(kind, "arguments"): arguments}
+    return {**extra, "type": kind, **said}
+
+
+def _result(native: Mapping[str, Any], kind: str) -> Message | None:
+    call_id = native.get("call_id")
+    if not isinstance(call_id, str):
+        return None
+    part: Part = {"type": "tool_call_response", "id": call_id}
+    if (output := native.get("output")) is not None:
+        part["response"] = output
+    extra = _beyond(native, ("type", "call_id", "output"))
+    return {"role": "tool", "parts": [_extended(part, extra, kind, _FUNCTION_RESULT)]}
+
+
+def _native_result(part: Part) -> dict[str, Any]:
+    extra = extra_of(part)
+    given = {"output": part["response"]} if "response" in part else {}
+    return {**extra, "type": extra.get("type", _FUNCTION_RESULT), "call_id": part["id"], **given}
+
+
+def _extended(part: Part, extra: dict[str, Any], kind: str, usual: str) -> Part:
+    if kind != usual:
+        extra["type"] = kind
+    if extra:
+        part["extra"] = extra
+    return part
+
+
+def _reasoning(native: Mapping[str, Any]) -> Message | None:
+    extra = rest(native, ("content", "summary"))  # its `id` is how the server finds the rest of it
+    if extra.get("status") == "completed":
+        del extra["status"]
+    parts: list[Part] = []
+    for key, kind in _THOUGHTS.items():
+        texts = native.get(key)
+        if isinstance(texts, list) and texts and all(_is_thought(text, kind) for text in cast(list[Any], texts)):
+            said = {} if key == "summary" else {"extra": {"type": kind}}
+            parts += [{"type": _REASONING, "content": text["text"], **said} for text in cast(list[Any], texts)]
+        elif texts is not None and texts != []:
+            return None
+        elif (texts is None) == (key == "summary"):  # a summary is expected, if an empty one; a content is not
+            extra[key] = texts
+    return {"role": "assistant", "parts": parts, "extra": extra}
+
+
+def _is_thought(text: Any, kind: str) -> bool:
+    given = cast(dict[str, Any], text) if isinstance(text, dict) else {}
+    return len(given) == 2 and given.get("type") == kind and isinstance(given.get("text"), str)
+
+
+def _native_reasoning(parts: list[Part], extra: dict[str, Any]) -> dict[str, Any]:
+    native: dict[str, Any] = {"summary": [], **extra}
+    for part in parts:
+        kind = extra_of(part).get("type", _THOUGHTS["summary"])
+        key = "summary" if kind == _THOUGHTS["summary"] else "content"
+        native[key] = [*(native.get(key) or ()), {"type": kind, "text": part.get("content")}]
+    return without_nulls(native)
+
+
+def _other(native: Mapping[str, Any]) -> Message:
+    """An item that only this API has, or that nobody has heard of: the one part of a message, as it came."""
+    kind = native.get("type")
+    if not isinstance(kind, str) or kind == _MESSAGE:
+        return {"role": _NO_ROLE, "parts": [as_is(dict(native))], "extra": {"type": None}}
+    part = content_part(dict(native), "")
+    if part.get("type") != kind or "extra" in part:  # read as something that stands inside of a message
+        part = as_is(dict(native))
+    return {"role": _role_of(kind), "parts": [part], "extra": {"type": kind}}
+
+
+def _role_of(kind: str) -> str:
+    if kind.endswith("_output"):
+        return "tool"
+    return "user" if kind == "mcp_approval_response" else "assistant"

@@ -1,0 +1,103 @@
+"""Deletes lanes of dead processes that are delivered and old: payloads do not stay on disk in plain text for nothing.
+
+A run that has not ended may be resumed from its lanes, so these stay.  The shipping thread looks, at a few lanes each
+time, and goes on with the next ones the next time.  What it deletes of its own lane: see `own_expiry`.
+"""
+
+import random
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.export.cursor import is_delivered
+from playhead.export.expiry.ended_runs import EndedRuns
+from playhead.export.expiry.runs_seen import RunsSeen, runs_in, together
+from playhead.journal.lane import LaneReader, adopt, names_in
+
+_MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    path: Path
+    what: RunsSeen
+
+
+class Expiry:
+    """For one journal.  Belongs to one thread."""
+
+    def __init__(
+        self,
+        journal_dir: Path,
+        keep_seconds: float,
+        wall: Callable[[], float] = time.time,
+        start: Callable[[], float] = random.random,
+    ):
+        """`keep_seconds`: how long a lane stays after the last of it was delivered.
+
+        `start`: where among the lanes to begin, from 0 to 1.  At random, so that lanes which stay do not keep programs
+        that look at a few from ever coming to those behind.
+        """
+        self._journal_dir = journal_dir
+        self._keep_seconds = keep_seconds
+        self._wall = wall
+        self._start = start
+        self._after: str | None = None
+        self._ended = EndedRuns(journal_dir)
+
+    def look(self, own: Path, most_lanes: int = 200) -> int:
+        """Looks at some lanes; returns how many were deleted.  Raises OSError when the journal cannot be read."""
+        # By name: to ask of thousands whether they are lanes takes a hundred times as long as to list them.
+        names = self._part([name for name in names_in(self._journal_dir) if name != own.name], most_lanes)
+        over = [path for path in map(self._journal_dir.joinpath, names) if self._is_over(path)]
+        if not over:
+            return 0
+        seen = self._read(over)
+        noted = self._ended.known()
+        ended = {run for lane in seen for run in lane.what.ended}
+        # Before anything is deleted: what says so may be among it, and what stays may be out of sight the next time.
+        self._ended.note(ended - noted)
+        return sum(self._delete(lane.path) for lane in seen if lane.what.runs <= ended | noted)
+
+    def _part(self, found: list[str], most: int) -> list[str]:
+        if len(found) <= most:
+            return found
+        first = int(self._start() * len(found)) if self._after is None else bisect_right(found, self._after)
+        part = (found[first:] + found[:first])[:most]
+        self._after = part[-1]
+        return part
+
+    def _is_over(self, path: Path) -> bool:
+        with suppress(OSError):
+            changed = (path / "acked").stat().st_mtime
+            return changed + self._keep_seconds <= self._wall() and is_delivered(path)
+        return False
+
+    def _read(self, paths: list[Path]) -> list[_Seen]:
+        seen: list[_Seen] = []
+        left = _MOST_BYTES
+        for path in paths:
+            reader = LaneReader(path)
+            with suppress(OSError):
+                numbers = reader.segments()
+                size = sum(map(reader.segment_bytes, numbers))
+                if seen and size > left:
+                    break
+                left -= size
+                seen.append(_Seen(path, together([runs_in(reader.segment_path(n).read_bytes()) for n in numbers])))
+        return seen
+
+    def _delete(self, path: Path) -> bool:
+        with suppress(OSError):  # another process may do so, too
+            adopted = adopt(path)
+            if adopted is not None:
+                try:
+                    if is_delivered(path):
+                        LaneReader(path).delete()
+                        return True
+                finally:
+                    adopted.close()
+        return False

@@ -1,0 +1,112 @@
+"""Deletes what a process that lives on has delivered a while ago: the same as `expiry` does, of its own lane.
+
+Space is given back segment by segment.  So that there are any in a process that records little, a new one is begun
+each time that the old one is as old as anything may get.  From there on contents are recorded anew: what a run may need
+for a resume stands behind the beginning of the segment that was new when it began.  A run that has not ended keeps all
+of that, as it does in a dead process's lane.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+
+from playhead.export.expiry.ended_runs import EndedRuns
+from playhead.export.expiry.runs_seen import RunsSeen, runs_in
+from playhead.journal.lane import LaneReader
+
+# A tenth of a second of the shipping thread's time.
+_MOST_BYTES = 64 * 2**20
+# A run's background tasks record behind its end, and the segment with the end may be gone.
+_MOST_ENDED = 10_000
+
+
+class OwnExpiry:
+    """For one lane.  Belongs to one thread."""
+
+    def __init__(
+        self,
+        lane: Path,
+        keep_seconds: float,
+        begin_segment: Callable[[], int | None],
+        wall: Callable[[], float] = time.time,
+    ):
+        """`keep_seconds`: how long a segment stays after the last append to it.
+
+        `begin_segment` begins another one, in which nothing before it is relied on, and returns its number; None when
+        it cannot, or there is nothing in the last one.
+        """
+        self.lane = lane
+        self._reader = LaneReader(lane)
+        self._keep_seconds = keep_seconds
+        self._begin_segment = begin_segment
+        self._wall = wall
+        self._began = wall()
+        self._seen: dict[int, RunsSeen] = {}
+        """Of segments that are complete."""
+        self._fresh = [0]
+        """Numbers of the segments from which on nothing before them is relied on."""
+        self._ended: dict[bytes, None] = {}
+        self._notes = EndedRuns(lane.parent)
+
+    def look(self) -> int:
+        """Returns how many segments were deleted.  Raises OSError."""
+        if not 0 <= self._wall() - self._began < self._keep_seconds:
+            number = self._begin_segment()
+            self._began = self._wall()
+            if number is not None:
+                self._fresh.append(number)
+        numbers = self._reader.segments()
+        acked = self._reader.acked().segment
+        over = list(takewhile(lambda number: number < acked and self._is_over(number), numbers[:-1]))
+        if not over:
+            return 0
+        needed = self._needed_from(numbers)
+        gone = [number for number in over if number < needed]
+        for number in gone:
+            self._reader.delete_segment(number)
+            self._forget(number)
+        return len(gone)
+
+    def _is_over(self, number: int) -> bool:
+        with suppress(FileNotFoundError):
+            return self._reader.segment_path(number).stat().st_mtime + self._keep_seconds <= self._wall()
+        return True
+
+    def _needed_from(self, numbers: list[int]) -> int:
+        """The first segment that may be needed for a resume."""
+        ended = {*self._ended, *self._notes.known()}
+        seen = self._read(numbers)
+        new = frozenset[bytes]().union(*(each.ended for each in seen.values())) - ended
+        self._notes.note(new)
+        ended |= new
+        open_from = [number for number, each in seen.items() if each.runs - ended]
+        return self._fresh_before(min([*open_from, max(seen, default=0) + 1]))
+
+    def _read(self, numbers: list[int]) -> dict[int, RunsSeen]:
+        seen: dict[int, RunsSeen] = {}
+        left = _MOST_BYTES
+        for number in numbers:
+            if number not in self._seen:
+                left -= self._reader.segment_bytes(number)
+                if left < 0 and seen:
+                    break  # the rest at the next look: until then nothing that it may need is deleted
+                with suppress(FileNotFoundError):
+                    self._seen[number] = runs_in(self._reader.segment_path(number).read_bytes())
+            if number in self._seen:
+                seen[number] = self._seen[number]
+        self._seen.pop(numbers[-1], None)  # it is written to
+        return seen
+
+    def _fresh_before(self, number: int) -> int:
+        return max((fresh for fresh in self._fresh if fresh <= number), default=0)
+
+    def _forget(self, number: int) -> None:
+        seen = self._seen.pop(number, None)
+        if seen is not None:
+            self._ended.update(dict.fromkeys(seen.ended))
+            for run in list(self._ended)[: max(0, len(self._ended) - _MOST_ENDED)]:
+                del self._ended[run]
+        while len(self._fresh) > 1 and self._fresh[1] <= number:
+            del self._fresh[0]

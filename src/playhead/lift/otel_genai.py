@@ -1,0 +1,140 @@
+"""Content under OpenTelemetry's GenAI names: in attributes of spans and log events, and in those of span events.
+
+Values come as JSON text, structured, or encoded twice.  Messages become threads; a message that has no parts but looks
+like Chat Completions is read as that, for many instrumentations write what they were given.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+
+from playhead.dialect import openai, otel_genai
+from playhead.lift.found import Found, put_ref
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead.model.span import Attributes, SpanEvent
+
+NAME = "otel_genai"
+
+DETAILS: Final = "gen_ai.client.inference.operation.details"
+_VARIABLE = "gen_ai.prompt.variable."
+_PREFIX = "gen_ai."
+
+
+def take(attributes: Attributes, found: Found) -> None:
+    """Moves content out of the attributes, in place."""
+    for key in [key for key in attributes if key.startswith(_PREFIX)]:
+        reader = _READERS.get(key) or (_value if _is_variable(key) else None)
+        if reader is None:
+            continue
+        raw = attributes.pop(key)
+        if raw is None:
+            continue
+        try:
+            ref = reader(raw, attributes, found)
+        except ValueError:
+            ref = found.unparsed(key, raw)
+        if ref is not None:
+            put_ref(attributes, key, ref)
+
+
+def knows(attributes: Attributes) -> bool:
+    """Whether content under these names was here, or is named by refs; asked after `take`."""
+    return any(key.startswith(_PREFIX) and (key in _REF_KEYS or _is_variable_ref(key)) for key in attributes)
+
+
+def hoist(event: SpanEvent, onto: Attributes) -> None:
+    """An event with the details of the operation speaks for its span, which may have been told to carry no content."""
+    if event.name == DETAILS:
+        for name in _ABOUT_THE_SPAN:
+            if name in event.attributes:
+                onto.setdefault(name, event.attributes[name])
+
+
+def _is_variable(key: str) -> bool:
+    return key.startswith(_VARIABLE) and not key.endswith((names.REF_SUFFIX, names.REF_SUFFIX + ".external"))
+
+
+def _is_variable_ref(key: str) -> bool:
+    return key.startswith(_VARIABLE) and key.endswith(names.REF_SUFFIX)
+
+
+def _natives(raw: Any) -> list[dict[str, Any]]:
+    value = otel_genai.structured(raw)
+    natives = cast(list[Any], value if isinstance(value, list) else [value])
+    if not all(isinstance(native, dict) for native in natives):
+        raise ValueError("a list of messages was expected")
+    return natives
+
+
+def _dialect(native: Mapping[str, Any]) -> Any:
+    is_chat = "parts" not in native and ("content" in native or "tool_calls" in native)
+    return openai if is_chat else otel_genai
+
+
+def _input(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+    messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
+    return found.thread(messages)
+
+
+def _output(raw: Any, attributes: Attributes, found: Found) -> ContentRef | None:
+    messages: list[Message] = []
+    reasonings: list[Any] = []
+    reasons: list[str] = []
+    for native in _natives(raw):
+        if reason := otel_genai.finish_reason(native):
+            reasons.append(reason)
+        answer = {key: value for key, value in native.items() if key != "finish_reason"}
+        message, reasoning = _dialect(answer).output_message(answer)
+        messages.append(message)
+        if reasoning is not None:
+            reasonings.append(reasoning)
+    if reasons:
+        attributes.setdefault(names.FINISH_REASONS, reasons)
+    if reasonings and names.REASONING_REF not in attributes:
+        attributes[names.REASONING_REF] = found.content(reasonings[0] if len(reasonings) == 1 else reasonings)
+    return found.thread(messages)
+
+
+def _system(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+    if isinstance(raw, str) and raw[:1] not in ("{", "[", '"'):
+        return found.content(raw)  # some write the instructions as they are
+    value = otel_genai.structured(raw)
+    if isinstance(value, str):
+        return found.content(value)
+    natives = cast(list[Any], value) if isinstance(value, list) else [value]
+    return found.content(otel_genai.to_parts(natives))
+
+
+def _tools(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+    value = otel_genai.structured(raw)
+    natives = cast(list[Any], value) if isinstance(value, list) else [value]
+    # Some emit a list of JSON texts, one a tool.
+    return found.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
+
+
+def _value(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+    value = otel_genai.tool_value(raw)
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        raise ValueError("this looked like JSON")
+    return found.content(value)
+
+
+_READERS: Final[dict[str, Callable[[Any, Attributes, Found], ContentRef | None]]] = {
+    names.INPUT_MESSAGES: _input,
+    names.OUTPUT_MESSAGES: _output,
+    names.SYSTEM_INSTRUCTIONS: _system,
+    names.TOOL_DEFINITIONS: _tools,
+    names.TOOL_ARGUMENTS: _value,
+    names.TOOL_RESULT: _value,
+    "gen_ai.retrieval.query.text": _value,
+    "gen_ai.retrieval.documents": _value,
+    "gen_ai.memory.query.text": _value,
+    "gen_ai.memory.records": _value,
+}
+_REF_KEYS: Final = frozenset(key + names.REF_SUFFIX for key in _READERS)
+_ABOUT_THE_SPAN: Final = (
+    *(key + names.REF_SUFFIX for key in _READERS),
+    names.FINISH_REASONS,
+    names.REASONING_REF,
+)

@@ -1,0 +1,54 @@
+"""The last of [lift]'s nets: whatever is too long for a span and no dialect took becomes content under `<key>_ref`."""
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from playhead.lift.found import Found
+from playhead.model.canonical import canonical_json
+from playhead.model.names import REF_SUFFIX
+from playhead.model.span import Attributes
+
+# Longer than what people look for and group by (URLs, SQL statements, header values), shorter than most payloads; and
+# twice what Postgres keeps in a row before it moves values elsewhere.
+LIMIT_BYTES: Final = 4 * 1024
+_SHORT_CHARS = 500
+
+_SMALL = frozenset({bool, int, float, type(None)})
+
+
+def is_oversize(value: Any) -> bool:
+    """Whether the value takes more than LIMIT_BYTES: text as UTF-8, lists and objects as JSON."""
+    if type(cast(object, value)) in _SMALL:
+        return False
+    if isinstance(value, str):
+        size = len(value)
+        if size > LIMIT_BYTES or size * 4 <= LIMIT_BYTES or value.isascii():
+            return size > LIMIT_BYTES
+        return len(value.encode("utf-8", "surrogatepass")) > LIMIT_BYTES
+    if isinstance(value, bytes):
+        return len(value) > LIMIT_BYTES
+    return len(canonical_json(value)) > LIMIT_BYTES
+
+
+def move_oversize(attributes: Attributes, found: Found) -> Attributes:
+    """The attributes without what is too long; the same object when nothing is."""
+    return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], found)
+
+
+def move(attributes: Attributes, keys: Sequence[str], found: Found) -> Attributes:
+    """The attributes with refs in place of these; the same object when there are none."""
+    if not keys:
+        return attributes
+    moved = frozenset(keys)
+    kept = {key: value for key, value in attributes.items() if key not in moved}
+    for key in keys:
+        name = key + REF_SUFFIX
+        while name in attributes or name in kept:  # that name means something else here
+            name += REF_SUFFIX
+        kept[name] = found.content(attributes[key])
+    return kept
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text that is content now."""
+    return f"{text[:_SHORT_CHARS]}... ({len(text)} characters)"

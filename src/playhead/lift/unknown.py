@@ -1,0 +1,61 @@
+"""Spans and log events that no dialect understood: what looks like content leaves them, whatever its name.
+
+Nobody has said what these attributes mean.  A value is taken for content when it is long, when it is JSON of messages,
+or when its name is one that content commonly has (OpenInference's `input.value`, Vercel's `ai.prompt`).
+"""
+
+import re
+from typing import Any, Final
+
+from playhead.lift.found import EXTERNAL, Found
+from playhead.lift.oversize import move
+from playhead.model.canonical import canonical_json
+from playhead.model.names import REF_SUFFIX
+from playhead.model.span import Attributes
+
+# Longer than names, ids and most URLs; shorter than what people and models write to each other.
+INLINE_CHARACTERS: Final = 1024
+# Under a name of content, what is not longer is an enumeration, an id or a flag, which people filter by.
+_NAMED_CHARACTERS = 64
+_CONTENT_NAME = re.compile(
+    "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
+)
+_MESSAGES = re.compile(r'"(?:role|content|messages)"\s*:')
+# Semantic conventions define these, and they hold no conversation: statements, addresses, what was raised.  Those of
+# more than 4 KiB become content all the same.
+_DEFINED = (
+    "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
+    "http.target", "http.url", "playhead.", "process.", "url.",
+)  # fmt: skip
+_REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
+
+
+def move_content_like(attributes: Attributes, found: Found, limit: int) -> Attributes:
+    """The attributes without what looks like content, with refs in its place; the same object when nothing does.
+
+    `limit`: texts of more characters are content whatever they are called.
+    """
+    return move(attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], found)
+
+
+def scope_name(scope: str) -> str:
+    """The name of a scope, as it can be shown anywhere: at most 100 characters, all of them Unicode."""
+    return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
+
+
+def _is_content_like(key: str, value: Any, limit: int) -> bool:
+    if key.startswith(_DEFINED):
+        return False
+    if isinstance(value, (list, dict)):
+        text = canonical_json(value).decode("utf-8", "replace")
+    elif isinstance(value, str):
+        text = value
+    else:
+        return False
+    if len(text) > limit:
+        return True
+    if key.endswith(_REFS):  # what it names is elsewhere
+        return False
+    if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
+        return True
+    return text.lstrip()[:1] in ("{", "[") and _MESSAGES.search(text) is not None

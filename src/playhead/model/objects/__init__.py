@@ -1,0 +1,1 @@
+"""[model]: Python objects of any kind → plain JSON values.  Never raises into the program."""

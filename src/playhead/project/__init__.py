@@ -1,0 +1,9 @@
+"""Spans and log events of a run → its events, its summary, and states to start folds from.  Pure.
+
+Shared by the collector and the SDK.  Imports the model only: no I/O, no clock, no framework.
+
+    projector     the whole way, for one run            span_tree     which span encloses which
+    order         the order of calls                    call_events   the events of one call
+    log_events    the events of log records             context       what each model call added, and what left
+    forking       what a fork shares with its parent    summary       a run's row in lists
+"""

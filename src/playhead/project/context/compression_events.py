@@ -1,0 +1,71 @@
+"""store → [project]: the event of a compression, declared by whoever made it or inferred from what a call was given."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.span import LogEvent
+from playhead.project.attributes import ref, text, texts, whole
+from playhead.project.context.conversations import Conversations, Cut
+
+INFERRED, DECLARED = "inferred", "declared"
+
+
+def inferred(head: Mapping[str, Any], cut: Cut, after: ContentRef | None, tokens_after: int | None) -> ev.RunEvent:
+    """A cut that shows in a call's input."""
+    return ev.ContextCompressed(
+        **head,
+        origin=INFERRED,
+        strategy=cut.verdict.strategy,
+        tokens_before=cut.tokens,
+        tokens_after=tokens_after,
+        kept=cut.kept,
+        summarised=cut.verdict.summarised,
+        dropped=cut.verdict.dropped,
+        before=cut.before,
+        after=after,
+        summary=cut.verdict.summary,
+    )
+
+
+def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversations: Conversations) -> ev.RunEvent:
+    """What somebody says that was done; what is not said is what the two threads show."""
+    attributes = log.attributes
+    before, after = ref(attributes, names.COMPRESSION_BEFORE_REF), ref(attributes, names.COMPRESSION_AFTER_REF)
+    summary = ref(attributes, names.COMPRESSION_SUMMARY_REF)
+    cut = conversations.declare(actor, before, after, summary)
+    shown = cut.verdict if cut else None
+    summarised, dropped = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
+    if shown is not None and summarised is None:
+        gone = (*shown.summarised, *shown.dropped)
+        summarised = _without(gone, dropped) if dropped is not None and summary else shown.summarised
+    if shown is not None and dropped is None:
+        dropped = _without((*shown.summarised, *shown.dropped), summarised or ())
+    return ev.ContextCompressed(
+        **head,
+        origin=DECLARED,
+        strategy=text(attributes, names.COMPRESSION_STRATEGY) or ("summary" if summary else None),
+        tokens_before=whole(attributes, names.COMPRESSION_TOKENS_BEFORE),
+        tokens_after=whole(attributes, names.COMPRESSION_TOKENS_AFTER),
+        kept=_refs(attributes, names.COMPRESSION_KEPT) or (cut.kept if cut else ()),
+        summarised=summarised or (),
+        dropped=dropped or (),
+        before=before,
+        after=after,
+        summary=summary,
+    )
+
+
+def _refs(attributes: Mapping[str, Any], name: str) -> tuple[ContentRef, ...] | None:
+    """A list of refs; None when it is not given."""
+    return tuple(ContentRef(item) for item in texts(attributes, name) if is_ref(item)) if name in attributes else None
+
+
+def _without(refs: tuple[ContentRef, ...], others: tuple[ContentRef, ...]) -> tuple[ContentRef, ...]:
+    left = list(refs)
+    for other in others:
+        if other in left:
+            left.remove(other)
+    return tuple(left)

@@ -1,0 +1,133 @@
+"""store → [project]: what a fork has of its parent, so that it tells only what it did itself.  Pure.
+
+A fork's history is the parent's events before the call at which they part, then its own; seqs go on.  It tells no call
+of the shared part again, so how calls ended that were underway at the cut is taken over from the parent.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.span import Span
+from playhead.project.attributes import CANCELLED, order_of, text, whole
+from playhead.project.context.conversations import Conversations
+from playhead.project.inputs import Parent, RunInput
+from playhead.project.span_tree import Tree
+
+_BEGINS = (ev.LlmCalled, ev.ToolCalled, ev.StepStarted)
+_ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """`upto`: the seq of the last event that is shared; `events`: all of these that are here; `ends`: how calls ended
+    that were underway, in their order."""
+
+    upto: int
+    events: Sequence[ev.RunEvent] = ()
+    ends: Sequence[ev.RunEvent] = ()
+
+
+def fork_root(spans: Iterable[Span]) -> Span | None:
+    """The span that says that the run is a fork; None for any other run."""
+    return next((span for span in spans if text(span.attributes, names.FORK_OF) is not None), None)
+
+
+def first_order(spans: Iterable[Span]) -> int:
+    """The number with which a run's own calls begin: a fork goes on from where its parent was."""
+    spans = list(spans)
+    root = fork_root(spans)
+    if root is None:
+        return 1
+    said = whole(root.attributes, names.FORK_ORDER)
+    # Its first call has the number of the one that it stands in for.
+    return said or min((order for span in spans if (order := order_of(span.attributes))), default=1)
+
+
+def shared_with(work: RunInput, tree: Tree) -> Shared | None:
+    """What the run shares with its parent; None when it is no fork, or the place where they part is not known (yet)."""
+    parent = work.parent
+    if parent is None:
+        # A parent that was here and is gone leaves everything in its place.
+        return None if work.shared is None else Shared(work.shared)
+    cut = _cut(parent, first_order(work.spans))
+    first = None if cut is None else next((event.seq for event in parent.events if event.span == cut.span_id), None)
+    if work.shared is not None and (work.sealed is not None or first is None):
+        first = work.shared + 1
+    if first is None:
+        return None
+    shared = [event for event in parent.events if event.seq < first]
+    later = [event for event in parent.events if event.seq >= first]
+    return Shared(first - 1, shared, _ends(parent, shared, later, cut, tree))
+
+
+def take_over(conversations: Conversations, events: Iterable[ev.RunEvent]) -> None:
+    """Brings conversations to where the parent's were."""
+    events = list(events)
+    tokens = {event.span: event.usage.input_tokens for event in events if isinstance(event, ev.LlmCompleted)}
+    for event in events:
+        match event:
+            case ev.LlmCalled():
+                conversations.enter(event.span or "", event.actor, event.thread, tokens.get(event.span))
+            case ev.LlmCompleted() | ev.LlmFailed():
+                conversations.leave(event.span or "", event.thread)
+            case ev.ContextCompressed(origin="declared"):
+                conversations.declare(event.actor, event.before, event.after, event.summary)
+            case ev.RunResumed() | ev.RunForked():
+                conversations.interrupt()
+            case _:
+                pass
+
+
+def _cut(parent: Parent, order: int) -> Span | None:
+    """The parent's call at which they part: its own, or one that it shares itself."""
+    for spans in parent.spans:
+        found = next((span for span in spans if order_of(span.attributes) == order), None)
+        if found is not None or order >= first_order(spans):
+            return found
+    return None
+
+
+def _ends(
+    parent: Parent, shared: Sequence[ev.RunEvent], later: Sequence[ev.RunEvent], cut: Span | None, tree: Tree
+) -> list[ev.RunEvent]:
+    """Of calls that the fork had answered from the record: not those that it made again, as it did all around the cut.
+
+    What was cancelled was not answered.
+    """
+    spans = {span.span_id: span for level in reversed(parent.spans) for span in level}
+    again = {key for place in tree.places if (key := text(place.span.attributes, names.CALL_KEY)) is not None}
+    around = set(_above(cut, spans))
+    underway = {
+        span
+        for span in _open(shared)
+        if span not in around and (span not in spans or text(spans[span].attributes, names.CALL_KEY) not in again)
+    }
+    ended = {event.span for event in later if isinstance(event, _ENDS) and event.outcome != CANCELLED} & underway
+    return [
+        event
+        for event in later
+        if event.span in ended
+        and (isinstance(event, _ENDS) or (isinstance(event, ev.MessageAdded) and event.source == "output"))
+    ]
+
+
+def _open(events: Iterable[ev.RunEvent]) -> set[str]:
+    found: set[str] = set()
+    for event in events:
+        if isinstance(event, _BEGINS) and event.span is not None:
+            found.add(event.span)
+        elif isinstance(event, _ENDS):
+            found.discard(event.span or "")
+        elif isinstance(event, ev.RunForked | ev.RunResumed):
+            found.clear()
+    return found
+
+
+def _above(span: Span | None, spans: Mapping[str, Span]) -> Iterator[str]:
+    seen: set[str] = set()
+    while span is not None and span.span_id not in seen:
+        seen.add(span.span_id)
+        yield span.span_id
+        span = spans.get(span.parent_id or "")

@@ -1,0 +1,107 @@
+"""store → [project]: which spans are model calls of their own, where several spans tell of one call.
+
+| what is seen | what becomes of it |
+|---|---|
+| a model call that says nothing of a model, with others inside (`@observe(kind="llm")` around a client) | a step |
+| a model call that tells the same as those inside it (a framework's span around the client's) | a step |
+| the same, where the inner one is another instrumentation's and ours is around it | the inner one gives no events |
+| two at a time, from two instrumentations, with one response id | the other instrumentation's gives no events |
+
+A function of kind llm is told as a model call until one begins inside it: its event has the same seq as a step.
+The same: equal input or output messages, one response id, or tokens that are the inner call's, or the sum of several's.
+Pure.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from playhead.model import names
+from playhead.model.event import Usage
+from playhead.project.attributes import ref, text, usage_of
+from playhead.project.span_tree import Place
+
+_TELLS = (
+    names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.RESPONSE_REF, names.RESPONSE_ID, names.INPUT_TOKENS,
+    names.OUTPUT_TOKENS,
+)  # fmt: skip
+
+
+def count_once(places: Sequence[Place]) -> None:
+    """Changes the kind of places that tell of a call which another one tells of.  Parents stand before children."""
+    _merge_nested(places)
+    _merge_beside([place for place in places if place.kind == "llm"])
+    for place in places:
+        above = place.parent
+        if above is not None:
+            place.call = above if above.kind == "llm" else above.call
+
+
+def _merge_nested(places: Iterable[Place]) -> None:
+    """Innermost first: what is around a step that was a model call is around the calls in that."""
+    within: dict[str, list[Place]] = {}
+    for place in reversed([place for place in places if place.kind == "llm"]):
+        inner = within.pop(place.span.span_id, [])
+        if inner:
+            _merge(place, inner)
+        if place.call is not None:
+            told = [place] if place.kind == "llm" else [one for one in inner if one.kind == "llm"]
+            within.setdefault(place.call.span.span_id, []).extend(told)
+
+
+def _merge(outer: Place, inner: Sequence[Place]) -> None:
+    if not any(name in outer.span.attributes for name in _TELLS):
+        outer.kind = "step"
+        return
+    if _is_ours(outer) and all(map(_is_ours, inner)):
+        return  # our own never tell of one call twice, and what they tell while it happens is not taken back
+    same = [place for place in inner if _is_same(outer, place)]
+    if len(same) == 1 and _is_ours(outer) and not _is_ours(same[0]):
+        same[0].kind = None
+    elif same or _is_sum(outer, inner):
+        outer.kind = "step"
+
+
+def _merge_beside(calls: Iterable[Place]) -> None:
+    by_id: dict[str, list[Place]] = {}
+    for place in calls:
+        response = text(place.span.attributes, names.RESPONSE_ID)
+        if response is not None:
+            by_id.setdefault(response, []).append(place)
+    for alike in by_id.values():
+        for kept in filter(_is_ours, alike):
+            for other in alike:
+                if not _is_ours(other) and other.kind == "llm" and _overlap(kept, other):
+                    other.kind = None
+
+
+def _is_ours(place: Place) -> bool:
+    return place.span.scope == names.SCOPE
+
+
+def _is_same(outer: Place, inner: Place) -> bool:
+    one, other = outer.span.attributes, inner.span.attributes
+    for name in (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF):
+        if (said := ref(one, name)) is not None and said == ref(other, name):
+            return True
+    response = text(one, names.RESPONSE_ID)
+    if response is not None and response == text(other, names.RESPONSE_ID):
+        return True
+    return _tokens(usage_of(one)) is not None and _tokens(usage_of(one)) == _tokens(usage_of(other))
+
+
+def _is_sum(outer: Place, inner: Sequence[Place]) -> bool:
+    tokens = [_tokens(usage_of(place.span.attributes)) for place in inner]
+    known = [each for each in tokens if each is not None]
+    total = (sum(asked for asked, _ in known), sum(answered for _, answered in known))
+    return bool(known) and len(known) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
+
+
+def _tokens(usage: Usage) -> tuple[int, int] | None:
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    return usage.input_tokens, usage.output_tokens
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    first, second = one.span, other.span
+    ends = first.end_ns or first.start_ns, second.end_ns or second.start_ns
+    return first.start_ns <= ends[1] and second.start_ns <= ends[0]

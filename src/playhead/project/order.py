@@ -1,0 +1,162 @@
+"""store → [project]: the order in which a run's calls began and ended.
+
+Our own process counts starts and log events (`playhead.call.order`) and says of each end which start it came after, so
+its order needs no clock.  Whatever has no numbers (other processes, other instrumentation) is placed by time, never
+before its parent.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.span import LogEvent
+from playhead.project.attributes import attempt_of, order_of, replaced_by, whole
+from playhead.project.span_tree import Place, Tree
+
+START, LOG, END = "start", "log", "end"
+# At one instant, what began earlier ends first, then calls begin, and last end those that took no time.
+_ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
+
+
+@dataclass(slots=True)
+class Moment:
+    """A call's start or end, or a log event.  `place` is the call, or the one around the log event, when known."""
+
+    what: str
+    time_ns: int
+    place: Place | None
+    log: LogEvent | None = None
+
+
+_Key = tuple[Any, ...]
+_Keyed = list[tuple[_Key, Moment]]
+
+
+def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
+    """All that happened, in order.  The order in which `logs` stand makes no difference if they are `logs_once`."""
+    counted: _Keyed = []
+    loose: list[Moment] = []
+    # Who resumes a run goes on counting, also in calls that it goes on with; whatever does not say so counts anew.
+    goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
+    for place in tree.places:
+        _count(place, 0 if goes_on else place.attempt, counted, loose)
+    for n, log in enumerate(logs):
+        order = order_of(log.attributes)
+        place = tree.get(log.span_id)
+        moment = Moment(LOG, log.time_ns, place, log)
+        if order is None:
+            loose.append(moment)
+        else:
+            attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
+            counted.append(((attempt, order, 0, 0, log.time_ns, log.span_id or "", n), moment))
+    counted.sort(key=itemgetter(0))
+    if not loose:
+        return [moment for _, moment in counted]
+    return _merge(counted, _by_time(tree, counted, loose))
+
+
+def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
+    """The log events that say something about a run, each once, in an order of their own."""
+    ours = (log for log in logs if log.name.startswith("playhead.") and log.name != names.STARTED)
+    keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in ours}
+    return [keyed[key] for key in sorted(keyed)]
+
+
+def spans_missing(tree: Tree, logs: Iterable[LogEvent], first: int = 1) -> int:
+    """Holes in what the run's process counted, from `first` on.  A later attempt may count anew, or go on: both are
+    covered.  What a later attempt has done in the place of calls that a crash has left nothing of is not missing."""
+    logs = list(logs)
+    counted = {place.order for place in tree.places}
+    counted.update(order_of(log.attributes) for log in logs)
+    orders = {order for order in counted if order is not None and order >= first}
+    last = max(orders, default=first - 1)
+    replaced = [span for log in logs if log.name == names.RESUMED for span in replaced_by(log)]
+    missing = last - (first - 1) - len(orders)
+    if missing <= 0 or not replaced:
+        return max(0, missing)
+    holes = (order for order in range(first, last) if order not in orders)
+    return sum(not any(low <= hole <= high for low, high in replaced) for hole in holes)
+
+
+def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
+    span = place.span
+    order = place.order
+    start = Moment(START, span.start_ns, place)
+    if order is None:
+        loose.append(start)
+    else:
+        counted.append(((attempt, order, 0, 0, span.start_ns, span.span_id, -1), start))
+    if span.end_ns is None:
+        return
+    end = Moment(END, span.end_ns, place)
+    after = whole(span.attributes, names.CALL_ENDED_AFTER)
+    if order is None or after is None:
+        loose.append(end)
+    else:
+        nth = whole(span.attributes, names.CALL_END_ORDER) or 0
+        counted.append(((attempt, max(order, after), 1, nth, span.end_ns, span.span_id, -1), end))
+
+
+def _by_time(tree: Tree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
+    """What has no numbers, sorted by time.  A child's clock may be behind its parent's: it begins when that did."""
+    now = 0
+    for n, (_, moment) in enumerate(counted):
+        now = max(now, moment.time_ns)
+        counted[n] = ((now,), moment)
+        if moment.what == START and moment.place is not None:
+            moment.place.begun_ns = now
+    for place in tree.places:
+        if place.begun_ns == 0:
+            place.begun_ns = max(place.span.start_ns, place.parent.begun_ns if place.parent else 0)
+    latest = {place.span.span_id: place.begun_ns for place in tree.places}
+    for place in reversed(tree.places):
+        if place.parent is not None:
+            above = place.parent.span.span_id
+            latest[above] = max(latest[above], latest[place.span.span_id])
+    return sorted(((_time_key(moment, latest, n), moment) for n, moment in enumerate(loose)), key=itemgetter(0))
+
+
+def _time_key(moment: Moment, latest: dict[str, int], n: int) -> _Key:
+    place = moment.place
+    if place is None:
+        return (moment.time_ns, _BEGINS, 0, "", n)
+    span_id, time_ns = place.span.span_id, max(moment.time_ns, place.begun_ns)
+    if moment.what == START:
+        return (place.begun_ns, _BEGINS, place.depth, span_id, -1)
+    if moment.what == LOG:
+        return (time_ns, _BEGINS, place.depth + 1, span_id, n)
+    # A call that has something begin inside it in its last instant ends after that.
+    at_once = time_ns in (latest[span_id], place.begun_ns)
+    return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -place.depth, span_id, -1)
+
+
+def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
+    """Both sorted lists as one.  What counts its calls keeps its own order whatever the clocks say."""
+    out: list[Moment] = []
+    waiting = {moment.place.span.span_id: moment for _, moment in loose if moment.what == START and moment.place}
+
+    def take(moment: Moment) -> None:
+        if moment.what == START and moment.place is not None:
+            # A call without numbers whose clock is ahead of its child's is brought forward.
+            above: list[Moment] = []
+            here: Place | None = moment.place.parent
+            while here is not None and here.span.span_id in waiting:
+                above.append(waiting.pop(here.span.span_id))
+                here = here.parent
+            out.extend(reversed(above))
+            waiting.pop(moment.place.span.span_id, None)
+        out.append(moment)
+
+    taken = 0
+    for key, moment in loose:
+        while taken < len(counted) and counted[taken][0][0] <= key[0]:
+            take(counted[taken][1])
+            taken += 1
+        if moment.what != START or moment.place is None or moment.place.span.span_id in waiting:
+            take(moment)
+    for _, moment in counted[taken:]:
+        take(moment)
+    return out

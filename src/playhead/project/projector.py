@@ -1,0 +1,52 @@
+"""store → [project] → read.  What a run's spans and log events amount to: its events, its row, its snapshots.
+
+Pure and deterministic: the same spans and log events give the same events with the same ids and seqs, in whatever order
+they arrived and however often.
+"""
+
+from dataclasses import dataclass
+
+from playhead.model.state import RUNNING, RunState, fold
+from playhead.project.call_events import EventWriter
+from playhead.project.context.known_messages import Known
+from playhead.project.forking import first_order, fork_root, shared_with
+from playhead.project.inputs import Projection, RunInput
+from playhead.project.model_calls import count_once
+from playhead.project.order import logs_once, moments, spans_missing
+from playhead.project.sealing import is_resumed, keep_places
+from playhead.project.span_tree import Tree
+from playhead.project.summary import row_of, states
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
+
+    seal_after_ns: int = 30_000_000_000
+    # Two of the store's pages of events: a state at any seq is read from one page on average, and folded in 3 ms.
+    snapshot_every: int = 512
+
+
+def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
+    """Everything that is known about a run, from all its spans and log events."""
+    tree, logs = Tree(work.spans), logs_once(work.logs)
+    count_once(tree.places)
+    known, shared = Known(work.roles, work.messages), shared_with(work, tree)
+    writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
+    for moment in moments(tree, logs):
+        writer.write(moment)
+    events = writer.events
+    sealed = work.sealed is not None and not is_resumed(work.sealed, events)
+    if work.sealed is not None and sealed:
+        events = keep_places(work.sealed, events)
+    start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
+    state, snapshots = states(events, settings.snapshot_every, start)
+    quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
+    # A fork's seqs rest on those of its parent, and are as settled as these.
+    settled = fork_root(work.spans) is None or (work.parent is not None and work.parent.sealed and shared is not None)
+    sealed = sealed or (quiet and settled and state.status != RUNNING)
+    missing = spans_missing(tree, logs, first_order(work.spans))
+    row = row_of(work.run, tree, events, state, spans_missing=missing, sealed=sealed, shared=shared)
+    fork = fork_root(work.spans) is not None
+    whole = not (fork or known.unread or known.missing) and work.sealed is None
+    return Projection(events, row, snapshots, known.unread, whole and state.status != RUNNING)

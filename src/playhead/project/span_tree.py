@@ -1,0 +1,204 @@
+"""store → [project]: the call tree of a run.  Who encloses whom, which agent acts, which span the run begins with.
+
+Spans come from many hands: parents may be lost, may arrive later, or may form a cycle.  None of that stops anything.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from playhead.model import names
+from playhead.model.span import Span
+from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, whole
+
+# OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
+_INTERNAL, _ENTRY = (0, 1), (2, 5)
+_VISITING = -1
+
+
+@dataclass(slots=True)
+class Place:
+    """A span and what its place in the tree makes of it.
+
+    `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
+    `run_began_ns` (None: with this one, too).  `kind` is None when the
+    span gives no events of its own.  `call` is the nearest model call around it.  `begun_ns` is when it began by its
+    own clock, but not before its parent; `order.py` sets it when clocks are what it has to go by.
+    """
+
+    span: Span
+    kind: str | None
+    parent: "Place | None" = None
+    depth: int = _VISITING
+    actor: str | None = None
+    call: "Place | None" = None
+    root: bool = False
+    ends_run: bool = False
+    run_began_ns: int | None = None
+    attempt: int = 0
+    order: int | None = None
+    encloses: bool = False
+    begun_ns: int = 0
+
+    @property
+    def step_name(self) -> str:
+        """What it is called as a step: an agent by its name."""
+        return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name
+
+
+class Tree:
+    """All spans of a run, each once, parents before their children."""
+
+    def __init__(self, spans: Iterable[Span]) -> None:
+        self._all = {span.span_id: _place_of(span) for span in _each_once(spans)}
+        self.places: list[Place] = []
+        self.roots = self._find_roots()
+        # Where the chain of parents is broken, the run's own agent is who acts: its span encloses everything.
+        self._agent = agent_name(self.roots[0].span, self.roots[0].kind) if self.roots else None
+        for place in self._all.values():
+            if place.depth == _VISITING:
+                self._climb(place)
+        self._name_steps()
+
+    def get(self, span_id: str | None) -> Place | None:
+        """The span's place."""
+        return None if span_id is None else self._all.get(span_id)
+
+    @property
+    def agent(self) -> str | None:
+        """The agent that the run begins with."""
+        return self._agent
+
+    def _find_roots(self) -> list[Place]:
+        """One per attempt for our own runs; for others' traces the one span that encloses the rest, if it can be told.
+
+        A run of ours whose root has not arrived has none: another span in its place would end the run too early.
+        """
+        everyone = self._all.values()
+        is_ours = any(names.RUN_ID in place.span.attributes for place in everyone)
+        begins: dict[int, list[Place]] = {}
+        for place in sorted(everyone, key=_earliest):
+            if place.span.attributes.get(names.RUN_ROOT) is True:
+                begins.setdefault(place.attempt, []).append(place)
+        around = None if is_ours and not self._is_trace() else self._outermost(sure=is_ours)
+        if around is not None:
+            around.root = True
+            around.ends_run = self._is_outermost(around.span)
+            return [around]
+        for several in begins.values():
+            several[0].root = True
+            last = several[0] if several[0].kind not in names.CALL_KINDS else _last(several)
+            if last is not None:
+                last.ends_run, last.run_began_ns = True, several[0].span.start_ns
+        return [begins[attempt][0] for attempt in sorted(begins)]
+
+    def _is_trace(self) -> bool:
+        """Whether the run is all that has one trace: calls without an agent, inside somebody's span, uncounted."""
+        ours = [place for place in self._all.values() if names.RUN_ID in place.span.attributes]
+        return all(place.order is None and place.span.attributes[names.RUN_ID] == place.span.trace_id for place in ours)
+
+    def _outermost(self, *, sure: bool) -> Place | None:
+        """The span that encloses a trace.  `sure`: it can be no other, since spans that stand for it are here."""
+        everyone = self._all.values()
+        parentless = [place for place in everyone if place.span.parent_id is None]
+        orphans = [place for place in everyone if place.span.parent_id not in self._all]
+        if sure:
+            entries = [place for place in orphans if place.span.kind in _ENTRY]
+            parentless = [place for place in parentless or entries if names.RUN_ROOT not in place.span.attributes]
+            return min(parentless, key=_earliest, default=None)
+        return min(parentless or orphans or everyone, key=_earliest, default=None)
+
+    def _is_outermost(self, span: Span) -> bool:
+        """Whether a trace of others ends with this span.
+
+        Children are exported before their parents, so a span whose parent is unknown is usually an early child.  What
+        answers a request is different: its parent is the caller, who may never report here.
+        """
+        return span.parent_id is None or span.parent_id in self._all or span.kind in _ENTRY
+
+    def _climb(self, place: Place) -> None:
+        """Gives a place and those above it their depth, top first."""
+        path: list[Place] = []
+        here: Place | None = place
+        seen: set[str] = set()
+        while here is not None and here.depth == _VISITING:
+            if here.span.span_id in seen:
+                path = _cut_cycle(path, here)
+                break
+            seen.add(here.span.span_id)
+            path.append(here)
+            here = None if here.root else self.get(here.span.parent_id)
+        for lower in reversed(path):
+            self._settle(lower)
+
+    def _settle(self, place: Place) -> None:
+        parent = None if place.root else self.get(place.span.parent_id)
+        if parent is not None and parent.depth != _VISITING:
+            place.parent = parent
+            place.depth = parent.depth + 1
+            place.call = parent if parent.kind == "llm" else parent.call
+            place.actor = agent_name(place.span, place.kind) or parent.actor
+        else:
+            place.depth = 0
+            place.actor = agent_name(place.span, place.kind) or self._agent
+        self.places.append(place)
+
+    def _name_steps(self) -> None:
+        """A span of unknown kind is a step when GenAI calls run inside it: then it shows how the run is built.
+
+        All others (database drivers, HTTP clients) and what carries requests between processes tell nothing about the
+        agent; they stay in the tree, and give no events.
+        """
+        for place in self.places:
+            above = place.parent if place.kind is not None else None
+            while above is not None and above.kind is None and not above.encloses:
+                above.encloses = True
+                above = above.parent
+        for place in self.places:
+            if place.encloses and not place.root and place.span.kind in _INTERNAL:
+                place.kind = "step"
+
+
+def _last(calls: Sequence[Place]) -> Place | None:
+    """Of calls without an agent, the one that ended last; None while one is open."""
+    if any(place.span.end_ns is None for place in calls):
+        return None
+
+    def end(place: Place) -> tuple[int, int, int]:
+        attributes = place.span.attributes
+        counted = whole(attributes, names.CALL_ENDED_AFTER) or 0, whole(attributes, names.CALL_END_ORDER) or 0
+        return *counted, place.span.end_ns or 0
+
+    return max(calls, key=end)
+
+
+def _place_of(span: Span) -> Place:
+    return Place(span, kind_of(span), attempt=attempt_of(span.attributes), order=order_of(span.attributes))
+
+
+def _each_once(spans: Iterable[Span]) -> list[Span]:
+    """One span per id, whatever the order of arrival: the ended one, then the latest attempt's, then the one that says
+    most."""
+    kept: dict[str, Span] = {}
+    for span in spans:
+        other = kept.setdefault(span.span_id, span)
+        if other is not span and _knows(span) > _knows(other):
+            kept[span.span_id] = span
+    return sorted(kept.values(), key=lambda span: (span.start_ns, span.span_id))
+
+
+def _knows(span: Span) -> tuple[bool, int, int, int, str]:
+    said = sorted((name, repr(value)) for name, value in span.attributes.items())
+    return span.end_ns is not None, attempt_of(span.attributes), span.end_ns or 0, len(said), repr(said)
+
+
+def _cut_cycle(path: list[Place], again: Place) -> list[Place]:
+    """The path with the cycle's earliest span on top, so that where the climb began makes no difference."""
+    start = path.index(again)
+    below, cycle = path[:start], path[start:]
+    top = cycle.index(min(cycle, key=_earliest))
+    # Parents follow their children in a path: what lies above the top in the cycle hangs below its other end.
+    return below + cycle[top + 1 :] + cycle[: top + 1]
+
+
+def _earliest(place: Place) -> tuple[int, int, int, str]:
+    return place.attempt, place.order or 0, place.span.start_ns, place.span.span_id

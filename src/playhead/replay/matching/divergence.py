@@ -1,0 +1,178 @@
+"""The difference between a call and the recorded call that stands in its place, for a person.  Pure but for reading."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from playhead.model import names
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.message import message_text, read_message
+from playhead.model.ref import ContentRef
+from playhead.replay.matching.recorded_calls import RecordedCall, asked_system, asked_thread, question_of
+from playhead.replay.record import Record
+
+_WORDS = {
+    names.SYSTEM_INSTRUCTIONS_REF: "system instructions",
+    names.TOOL_DEFINITIONS_REF: "tool definitions",
+    names.REQUEST_REF: "request settings",
+    names.TOOL_ARGUMENTS_REF: "arguments",
+    names.INPUT_REF: "arguments",
+}
+_VERBS = {
+    "changed": "asks something else than it did",
+    "renamed": "is in the record under another path",
+    "not_called_again": "was not called again",
+}
+_MOST_LINES = 40
+_MOST_WIDTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that differs: what it is, as a unified diff of its lines."""
+
+    what: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """A call that is not as recorded.  `str()` is the report."""
+
+    how: str
+    place: str
+    recorded_order: int
+    changes: tuple[Change, ...]
+    code_changed: bool
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        verb = _VERBS.get(self.how, "is not in the record here")
+        lines = [f"{self.place} {verb} (recorded call {self.recorded_order})"]
+        for change in self.changes:
+            lines += [f"  {change.what} changed:", *(f"    {line}" for line in change.lines)]
+        if self.code_changed:
+            lines.append("  the function's own code has changed since")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Divergence:
+    """Compares the call (`attributes` of its span) with the recorded one; `record` has the contents of both."""
+    place = str(attributes.get(names.CALL_KEY, ""))
+    code, then = attributes.get(names.CODE), expected.span.attributes.get(names.CODE)
+    if how == "renamed":
+        code_changed = code is not None and code != then
+        return Divergence(how, place, expected.order, (), code_changed, _renamed(place, expected))
+    if how == "inserted":
+        notes = [f"the record goes on with {expected.place}"]
+        if not expected.can_answer:
+            notes = [f"{expected.place} had completed without such a call"]
+        elif question_of(attributes) == expected.question and attributes.get(names.KIND) == expected.kind:
+            notes.append(f"with the same arguments: was {expected.name} renamed?")
+        return Divergence(how, place, expected.order, (), False, tuple(notes))
+    changes = [change for name in _WORDS if (change := _value_change(name, attributes, expected, record))]
+    thread = _thread_change(attributes, expected, record)
+    return Divergence(
+        how, place, expected.order, (*thread, *changes), code is not None and then is not None and code != then
+    )
+
+
+def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
+    """What has become of the path: told, and as the option with which to resume."""
+    old, new = (at.rpartition(":")[0].split("/") for at in (expected.place, key))
+    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
+    was, is_now = "/".join(old), "/".join(new)
+    if is_now.startswith(f"{was}/"):
+        what = f"calls in {was} are now made in {is_now}"
+    elif was.startswith(f"{is_now}/"):
+        what = f"calls in {was} are now made in {is_now} itself"
+    else:
+        what = f"it looks as if {was} was renamed to {is_now}"
+    option = f"if so, resume with renamed={{{was!r}: {is_now!r}}}, or playhead resume --renamed {was}={is_now}"
+    return f"the record has {expected.place} with the same arguments: {what}", option
+
+
+def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Change | None:
+    new, old = (
+        asked_system(each) if name == names.SYSTEM_INSTRUCTIONS_REF else each.get(name)
+        for each in (attributes, expected.span.attributes)
+    )
+    if new == old:
+        return None
+    return Change(_WORDS[name], _diff(_text(old, record), _text(new, record)))
+
+
+def _thread_change(attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> list[Change]:
+    new, old = asked_thread(attributes), asked_thread(expected.span.attributes)
+    if new is None or old is None or new == old:
+        return []
+    before, after = record.messages(ContentRef(old)), record.messages(ContentRef(new))
+    if before is None or after is None:
+        return [Change("messages", ("the recorded messages are not at hand to compare",))]
+    changes: list[Change] = []
+    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
+    for tag, a1, a2, b1, b2 in matcher.get_opcodes():
+        if tag != "equal":
+            was = "\n".join(_message(ref, record) for ref in before[a1:a2])
+            is_now = "\n".join(_message(ref, record) for ref in after[b1:b2])
+            changes.append(Change(_places(a1, a2, b1, b2), _diff(was, is_now)))
+    return changes
+
+
+def _places(a1: int, a2: int, b1: int, b2: int) -> str:
+    first, last = (a1, a2) if a2 > a1 else (b1, b2)
+    return f"message {first + 1}" if last - first == 1 else f"messages {first + 1} to {last}"
+
+
+def _message(ref: ContentRef, record: Record) -> str:
+    data = _bytes(ref, record)
+    if data is None:
+        return f"({ref} is not at hand)"
+    try:
+        message = read_message(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+    calls = [f"{p.get('name')}({p.get('arguments')})" for p in message["parts"] if p.get("type") == "tool_call"]
+    return f"{message['role']}: " + "\n".join(filter(None, [message_text(message), *calls]))
+
+
+def _text(ref: str | None, record: Record) -> str:
+    if ref is None:
+        return ""
+    data = _bytes(ContentRef(ref), record)
+    if data is None:
+        return f"({ref} is not at hand)"
+    return "\n".join(_flat(data))
+
+
+def _bytes(ref: ContentRef, record: Record) -> bytes | None:
+    content = record.content(ref)
+    return None if content is None else content.data
+
+
+def _flat(data: bytes) -> list[str]:
+    """JSON as one `path: value` per line, so that a diff names what changed."""
+    try:
+        return list(_lines("", parse_json(data)))
+    except ValueError:
+        return data.decode("utf-8", "replace").splitlines()
+
+
+def _lines(path: str, value: Any) -> Sequence[str]:
+    if isinstance(value, dict) and value:
+        items = cast("dict[str, Any]", value).items()
+        return [line for key, item in items for line in _lines(f"{path}.{key}" if path else str(key), item)]
+    if isinstance(value, list) and value:
+        numbered = enumerate(cast("list[Any]", value))
+        return [line for at, item in numbered for line in _lines(f"{path}[{at}]", item)]
+    return [f"{path}: {canonical_json(value).decode('utf-8', 'replace')}"]
+
+
+def _diff(before: str, after: str) -> tuple[str, ...]:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
+    shown = [line[:_MOST_WIDTH] for line in lines if not line.startswith(("---", "+++", "@@"))]
+    more = len(shown) - _MOST_LINES
+    return (*shown[:_MOST_LINES], f"... and {more} more lines") if more > 0 else tuple(shown)

@@ -1,0 +1,72 @@
+"""Which recorded call an enclosing one is: one that is not answered, but runs again since other calls are inside it."""
+
+from collections import deque
+from collections.abc import Callable
+from itertools import chain
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.forks import fork_safe_lock
+from playhead.model import names
+from playhead.replay.matching.recorded_calls import Question, RecordedCall, place_of, question_of
+
+PlacesOf = Callable[[str], list[str]]
+
+
+class Enclosing:
+    """Finds each recorded call once.  Safe for threads.
+
+    A call with the same arguments is the one, in whatever order branches come.  Arguments may look otherwise in each
+    process (an object's address), so in the flow that made the recorded call its place is enough: there calls follow
+    each other.  The root of a run is its root, whatever it is called now.
+    """
+
+    def __init__(self, calls: list[RecordedCall], places_of: PlacesOf, *, same_run: bool):
+        """`places_of`: where the record may have a call that stands here."""
+        self._mutex = fork_safe_lock()
+        self._places_of = places_of
+        self._root: RecordedCall | None = None
+        self._waiting: dict[tuple[object, ...], deque[RecordedCall]] = {}
+        self._taken: set[str] = set()
+        for call in calls:
+            if call.can_answer:
+                continue
+            # Calls without an agent are roots side by side: each is itself.
+            if same_run and names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS:
+                self._root = call  # the last one: before a fork's own stands its parent's
+                continue
+            for at in _keys(call.place, call.question, call.flow):
+                self._waiting.setdefault(at, deque()).append(call)
+        self._times = {at: len(calls) for at, calls in self._waiting.items()}
+
+    def take(self, span: ObservedSpan) -> RecordedCall | None:
+        """The recorded call, if there is one that no other call is."""
+        with self._mutex:
+            is_root = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
+            if is_root and self._root is not None:
+                root, self._root = self._root, None
+                return root
+            places, question = self._places_of(place_of(span.attributes)), question_of(span.attributes)
+            flow = span.flow.name if span.flow is not None else None
+            keys = [_keys(place, question, flow) for place in places]
+            for at in chain.from_iterable(zip(*keys, strict=True)):
+                call = self._next(self._waiting.get(at))
+                if call is not None:
+                    return call
+        return None
+
+    def is_unlike_others(self, call: RecordedCall) -> bool:
+        """Whether no other recorded call at its place has its arguments."""
+        return self._times.get((call.place, call.question)) == 1
+
+    def _next(self, waiting: "deque[RecordedCall] | None") -> RecordedCall | None:
+        while waiting:
+            call = waiting.popleft()
+            if call.span.span_id not in self._taken:
+                self._taken.add(call.span.span_id)
+                return call
+        return None
+
+
+def _keys(place: str, question: Question, flow: str | None) -> tuple[tuple[object, ...], ...]:
+    """By what a call is looked for, best first."""
+    return (place, question, flow), (place, question), (place, flow, "any question")

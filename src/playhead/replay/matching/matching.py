@@ -1,0 +1,386 @@
+"""Which recorded call a call is, or how it differs from the record.  Pure but for remembering what was asked already.
+
+A call is found by its place (path of enclosing observed names, kind, name) and its question (refs of everything it was
+asked).  So parallel branches match in any order, and a changed argument never matches.
+
+What is not found is new, or the program has changed.  Within one flow of execution (`api.flow`) calls follow each
+other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does not
+know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record alone
+cannot tell: it is decided by whether the other branches come for the calls that are left.  So such a verdict is not
+certain, and says how likely it is; the caller lets the call wait for the others where it can.
+
+- Nothing is left of the record: it is new.
+- Calls are left in its own flow: changed, CERTAIN in the flow that the run began in.  Another flow is known by the
+  first of its calls that was found, LIKELY if only one branch of the record asked that, else POSSIBLE.
+- Calls are left in flows that overlapped with its own in the record: they will come for theirs; nothing follows.
+- Calls are left in the flow that it branched off from, which had gone on, or in flows that branched off from its own
+  and had ended before it went on: LIKELY.
+- Calls are left in other flows that nobody has come for: POSSIBLE.
+
+Overlapping is judged on the whole record, never on what is left of it: otherwise the order of arrival would decide.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal
+
+from playhead.api.calls.flow import Flow
+from playhead.api.forks import fork_safe_lock
+from playhead.api.replay_wait import Patience
+from playhead.model import names
+from playhead.replay.matching.recorded_calls import Question, RecordedCall
+
+How = Literal["changed", "inserted", "renamed"]
+_FOREVER = 2**62
+_LOOK_AGAIN_SECONDS = 0.02
+
+
+class Certainty(IntEnum):
+    """How sure it is that the program has changed, as long as other branches may come."""
+
+    POSSIBLE = 1
+    LIKELY = 2
+    CERTAIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """This recorded call is the one."""
+
+    call: RecordedCall
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """The record says nothing about this call: it ended before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diverged:
+    """The record goes on otherwise.  `changed`: `expected` stands at this place, with another question; `renamed`: it
+    is the same call under another path; `inserted`: the record has no such call, and `expected` is what it has."""
+
+    how: How
+    expected: RecordedCall
+    certainty: Certainty = Certainty.CERTAIN
+
+
+Match = Found | Beyond | Diverged
+
+
+@dataclass(slots=True)
+class _RecordedFlow:
+    """One flow of the record.  `first`, `last`: orders between which it was under way."""
+
+    parent: str
+    first: int
+    last: int
+    calls: list[RecordedCall] = field(default_factory=list[RecordedCall])
+
+    def meets(self, other: "_RecordedFlow") -> bool:
+        """Whether one of its calls was under way while the other flow was."""
+        return any(call.order <= other.last and _end(call) >= other.first for call in self.calls)
+
+
+class Matcher:
+    """Answers each recorded call once.  Safe for threads."""
+
+    def __init__(self, calls: Iterable[RecordedCall], renamed: Mapping[str, str] | None = None):
+        """`calls`: those that can be answered, in the order in which they started.  `renamed`: paths of enclosing
+        calls as the record has them → as the program has them now."""
+        # Notified when a call was found: a verdict that was not certain may be another one now.
+        self._changed = threading.Condition(fork_safe_lock())
+        self.progress = 0
+        """Counts what branches have done."""
+        self._renamed = sorted((renamed or {}).items(), key=lambda pair: len(pair[1]), reverse=True)
+        self._left: dict[str, RecordedCall] = {}
+        self._given_up: dict[str, RecordedCall] = {}
+        self._by_question: dict[tuple[str, Question], dict[str, deque[RecordedCall]]] = {}
+        self._flows: dict[str, _RecordedFlow] = {}
+        self._flow_of_number: dict[str, str] = {}
+        self._reached: dict[str, int] = {}
+        self._claimed: set[str] = set()
+        self._surely: set[str] = set()
+        for call in calls:
+            self._left[call.span.span_id] = call
+            flows = self._by_question.setdefault((call.place, call.question), {})
+            flows.setdefault(call.flow, deque()).append(call)
+            flow = self._flows.get(call.flow)
+            if flow is None:
+                flow = self._flows[call.flow] = _RecordedFlow(_parent_number(call.flow), call.order, 0)
+                self._flow_of_number[_number_of(call.flow)] = call.flow
+            flow.calls.append(call)
+            flow.last = max(flow.last, _end(call))
+        self._askers = {question: len(flows) for question, flows in self._by_question.items()}
+        self._loose = {call.span.span_id for flow in self._flows.values() for call in _overlapping(flow.calls)}
+
+    def match(self, place: str, question: Question, flow: Flow | None = None, *, patience_seconds: float = 0) -> Match:
+        """The verdict on a call that is about to be made in this flow; what is found is found once.
+
+        One that is not certain waits for other branches to come for what is left of the record, until none of them
+        has done anything for so long: see `api.patience`."""
+        flow = flow or Flow("", 0)
+        if not place or not any(question):
+            # It is made in a forked child, whose calls are recorded without their place; or nothing of the arguments
+            # was recorded: nothing can be checked, so nothing is answered.
+            return Beyond()
+        places = self.recorded_places(place)
+        with self._changed:
+            verdict = self._match(places, question, flow)
+            if not _is_unsure(verdict):  # as nearly always
+                return verdict
+            progress = self.progress
+            patience = Patience(patience_seconds, progress)
+            while True:
+                while progress == self.progress:
+                    if not patience.lasts(self.progress):
+                        return verdict
+                    self._changed.wait(_LOOK_AGAIN_SECONDS)
+                progress = self.progress
+                verdict = self._match(places, question, flow)
+                if not _is_unsure(verdict):
+                    return verdict
+
+    def stir(self) -> None:
+        """A branch has done something."""
+        with self._changed:
+            self._stirred()
+
+    def is_undecided(self, place: str, question: Question, flow: Flow | None) -> bool:
+        """Whether the verdict is not certain, as long as other branches may come."""
+        if not place or not any(question):
+            return False
+        places = self.recorded_places(place)
+        with self._changed:
+            if any(any(self._by_question.get((each, question), {}).values()) for each in places):
+                return False
+            return _is_unsure(self._not_found(places, question, flow or Flow("", 0)))
+
+    def _match(self, places: list[str], question: Question, flow: Flow) -> Match:
+        for place in places:
+            call = self._take(place, question, flow)
+            if call is not None:
+                self._stirred()
+                return Found(call)
+        return self._not_found(places, question, flow)
+
+    def unchecked(self, place: str, flow: Flow | None = None) -> RecordedCall | None:
+        """The recorded call in the place of one of which no arguments are recorded, in either run."""
+        nothing = next((question for at, question in self._by_question if at == place and not any(question)), None)
+        with self._changed:
+            return None if nothing is None else self._take(place, nothing, flow or Flow("", 0))
+
+    def left(self) -> list[RecordedCall]:
+        """Calls of the record that were not made again."""
+        with self._changed:
+            return sorted([*self._left.values(), *self._given_up.values()], key=lambda call: call.order)
+
+    def missed(self) -> list[RecordedCall]:
+        """Those of them that were expected: not in what runs live since it diverged."""
+        with self._changed:
+            return list(self._left.values())
+
+    def claim(self, flow: Flow, call: RecordedCall, *, surely: bool) -> None:
+        """The flow goes on as the one that made this recorded call, which encloses others."""
+        with self._changed:
+            if call.flow in self._flows and flow.name not in self._flows and call.flow not in self._claimed:
+                flow.name = call.flow
+                self._claimed.add(call.flow)
+                if surely:
+                    self._surely.add(call.flow)
+
+    def cover(self, calls: Iterable[RecordedCall], flow: Flow | None) -> None:
+        """These were made inside a call that was answered as a whole: nobody will ask for them."""
+        with self._changed:
+            for call in calls:
+                if self._left.pop(call.span.span_id, None) is not None:
+                    self._by_question[call.place, call.question][call.flow].remove(call)
+                    self._reach(call, flow)
+            self._stirred()
+
+    def give_up(self, path: str | None, flow: Flow | None, expected: RecordedCall) -> None:
+        """From here on the program goes its own way below this path (None: at all), in this flow: no such call is
+        expected."""
+        own = {flow.name if flow is not None else "", expected.flow}
+        recorded = {place.rpartition(":")[0] for place in self.recorded_places(f"{path}:")}
+        recorded |= {expected.branch}
+        with self._changed:
+            for call in list(self._left.values()):
+                at = f"{call.place.rpartition(':')[0]}/"
+                below = path is None or any(at.startswith(f"{each}/") for each in recorded)
+                if below and (call.flow in own or any(self._is_below(call.flow, each) for each in own)):
+                    self._given_up[call.span.span_id] = self._left.pop(call.span.span_id)
+            self._stirred()
+
+    def completed(self, place: str, kind: str, question: Question) -> RecordedCall | None:
+        """A settled call that nobody has come for, with this name and question: at this place, else elsewhere.  It is
+        taken."""
+        if not any(question):
+            return None
+        places, name = self.recorded_places(place), place.rpartition(":")[0].rpartition("/")[2]
+        with self._changed:
+            same = [
+                call
+                for call in (*self._given_up.values(), *self._left.values())
+                if call.kind == kind and call.name == name and call.question == question and call.is_settled
+            ]
+            if not same:
+                return None
+            call = next((call for call in same if call.place in places), same[0])
+            self._left.pop(call.span.span_id, None)
+            self._given_up.pop(call.span.span_id, None)
+            waiting = self._by_question[call.place, call.question].get(call.flow)
+            if waiting is not None and call in waiting:
+                waiting.remove(call)
+            self._stirred()
+            return call
+
+    def recorded_places(self, place: str) -> list[str]:
+        """Where the record may have it."""
+        if not self._renamed:
+            return [place]
+        path, colon, kind = place.rpartition(":")
+        found: list[str] = []
+        for old, new in self._renamed:
+            if path == new or path.startswith(f"{new}/"):
+                found.append(f"{old}{path[len(new) :]}{colon}{kind}")
+        return [*dict.fromkeys([*found, place])]
+
+    def _stirred(self) -> None:
+        self.progress += 1
+        self._changed.notify_all()
+
+    # --- found --------------------------------------------------------------------------------------------------------
+
+    def _take(self, place: str, question: Question, flow: Flow) -> RecordedCall | None:
+        """The first call with this question: of this flow, else of one that nobody else goes on with."""
+        flows = self._by_question.get((place, question), {})
+        which = flow.name
+        if not flows.get(which):
+            free = [name for name, calls in flows.items() if calls]
+            which = next((name for name in free if name not in self._claimed), free[0] if free else None)
+        if which is None:
+            return None
+        call = flows[which].popleft()
+        self._left.pop(call.span.span_id, None)
+        self._given_up.pop(call.span.span_id, None)
+        if call.flow and flow.name and flow.name not in self._flows and call.flow not in self._claimed:
+            flow.name = call.flow
+        if call.flow == flow.name:
+            self._claimed.add(call.flow)
+            if self._askers[place, question] == 1:
+                self._surely.add(call.flow)
+        self._reach(call, flow)
+        return call
+
+    def _reach(self, call: RecordedCall, flow: Flow | None) -> None:
+        order, reached = call.order, self._reached
+        if order > reached.get(call.flow, 0):
+            reached[call.flow] = order
+        if flow is not None:
+            if order > reached.get(flow.name, 0):
+                reached[flow.name] = order
+            flow.reached = max(flow.reached, order)
+
+    # --- not found ----------------------------------------------------------------------------------------------------
+
+    def _not_found(self, places: list[str], question: Question, flow: Flow) -> Match:
+        reached = self._reached.get(flow.name, flow.since)
+        # What was passed by (a removed step, an attempt that others have overtaken) is not what comes next.
+        ahead = [call for call in self._left.values() if call.order > reached]
+        own = [call for call in ahead if call.flow == flow.name and call.span.span_id not in self._loose]
+        if own:
+            if not flow.name:
+                return _diverged(places, question, own, Certainty.CERTAIN)
+            likely = flow.name in self._surely
+            return _diverged(places, question, own, Certainty.LIKELY if likely else Certainty.POSSIBLE)
+        graded = [(certainty, call) for call in ahead if (certainty := self._elsewhere(call, flow)) is not None]
+        if not graded:
+            return Beyond()
+        highest = max(certainty for certainty, _ in graded)
+        return _diverged(places, question, [call for _, call in graded], highest)
+
+    def _elsewhere(self, call: RecordedCall, flow: Flow) -> Certainty | None:
+        """How sure a call that is left in another flow makes it that the program has changed; None: not at all."""
+        if not call.is_settled:
+            return None
+        if call.flow == flow.name:  # the flow's calls overlapped, so it was no single one
+            return Certainty.POSSIBLE
+        theirs, mine = self._flows[call.flow], self._flows.get(flow.name)
+        if call.flow and call.flow in self._claimed:
+            return None  # somebody else goes on there
+        if mine is None and flow.name:
+            return self._before_unknown(call, flow)
+        if mine is None:  # nothing of the run's own flow was recorded
+            return Certainty.LIKELY
+        if mine.meets(theirs) or (not self._is_below(call.flow, flow.name) and theirs.meets(mine)):
+            return None
+        if self._is_below(call.flow, flow.name) or self._is_below(flow.name, call.flow):
+            return Certainty.LIKELY
+        return Certainty.POSSIBLE
+
+    def _before_unknown(self, call: RecordedCall, flow: Flow) -> Certainty:
+        """Of a flow that the record may have under another number, or not at all."""
+        parent = self._flow_of_number.get(_parent_number(flow.name))
+        if parent is None or call.flow != parent:
+            return Certainty.POSSIBLE
+        recorded = self._flows[parent]
+        branches = [each for each in self._flows.values() if each.parent == _number_of(parent)]
+        beside = any(recorded.meets(branch) for branch in branches if branch is not recorded)
+        return Certainty.POSSIBLE if beside else Certainty.LIKELY
+
+    def _is_below(self, flow: str, other: str) -> bool:
+        """Whether the flow has branched off from the other one, or from one that has."""
+        seen: set[str] = set()
+        while flow and flow not in seen:
+            seen.add(flow)
+            parent = self._flow_of_number.get(_parent_number(flow), "")
+            if parent == other or (not other and not parent):
+                return True
+            flow = parent
+        return False
+
+
+def _is_unsure(verdict: Match) -> bool:
+    """Whether it may be another one when other branches have come."""
+    return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
+
+
+def _diverged(places: list[str], question: Question, left: list[RecordedCall], certainty: Certainty) -> Diverged:
+    here = next((call for call in left if call.place in places), None)
+    if here is not None:
+        return Diverged("changed", here, certainty)
+    kind, name = places[-1].rpartition(":")[2], places[-1].rpartition(":")[0].rpartition("/")[2]
+    same = [call for call in left if (call.kind, call.name, call.question) == (kind, name, question)]
+    return Diverged("renamed", same[0], certainty) if same else Diverged("inserted", left[0], certainty)
+
+
+def _end(call: RecordedCall) -> int:
+    return _FOREVER if call.ended is None else max(call.ended[0], call.order)
+
+
+def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
+    """Calls of one flow that were under way at the same time, so that somebody switches between branches by other
+    means than tasks and threads.  A stream, or a generator, is under way while its reader makes other calls."""
+    found: dict[str, RecordedCall] = {}
+    open_: list[RecordedCall] = []
+    for call in calls:
+        if call.kind == "llm" or call.span.attributes.get(names.OUTPUT_TYPE) == "items":
+            continue
+        open_ = [other for other in open_ if _end(other) >= call.order]
+        for other in open_:
+            if not call.place.startswith(f"{other.place.rpartition(':')[0]}/"):
+                found |= {other.span.span_id: other, call.span.span_id: call}
+        open_.append(call)
+    return list(found.values())
+
+
+def _number_of(flow: str) -> str:
+    return flow.partition("<")[0]
+
+
+def _parent_number(flow: str) -> str:
+    return flow.partition("<")[2]

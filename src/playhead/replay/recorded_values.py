@@ -1,0 +1,22 @@
+"""What a recorded run read besides its calls (the clock, random numbers, UUIDs), for the run that goes on from it."""
+
+from playhead.api.recorded_values import kinds_of, use
+from playhead.api.run import ActiveRun
+from playhead.model import names
+from playhead.replay.record import Record
+
+
+def give_values(run: ActiveRun, record: Record, upto: int | None = None) -> None:
+    """The run is given what the record has; `upto`: of a fork, what was read before the call at which it parts.
+
+    It records what its record does, whatever the code says now.
+    """
+    roots = (span.attributes for span in record.spans if names.RECORDED_VALUES in span.attributes)
+    kinds = kinds_of(next((said[names.RECORDED_VALUES] for said in roots), None))
+    read = [(int(log.attributes.get(names.CALL_ORDER, 0)), log) for log in record.logs if log.name == names.VALUE_READ]
+    read = sorted((each for each in read if upto is None or each[0] < upto), key=lambda each: each[0])
+    if kinds or read:
+        given = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
+        use(run, kinds, given)
+    if kinds:
+        run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}

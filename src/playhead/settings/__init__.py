@@ -1,0 +1,5 @@
+"""Settings of the SDK, and the table type that the collector's settings are made of, too.
+
+table   one setting: environment variable, type, default, help; reading and checking values
+sdk     the settings of the SDK
+"""

@@ -1,0 +1,220 @@
+"""What a user of the SDK can set: one table, read once by `configure`.
+
+Where spans go is said by `PLAYHEAD_ENDPOINT`.  Without it, OpenTelemetry's variables are read: programs often have
+them set for somebody else's collector, so they count only if a Playhead collector answers there (see `export.http`).
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote
+
+from playhead.errors import SettingInvalid
+from playhead.model.names import VALUE_KINDS
+from playhead.model.objects.masking import DEFAULT_KEYS
+from playhead.settings import table as s
+from playhead.settings.table import MIB, BadSetting, InForce, Setting, default_of, in_force_of, setting, table_of
+
+
+def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where programs of this platform keep what should survive a restart but is no document."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead" / "journal"
+    named = Path(environ.get("XDG_STATE_HOME", ""))  # XDG: a relative path in this variable is to be ignored
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "playhead" / "journal"
+
+
+def _headers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
+    headers = tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
+    # What no request can have in its head would be found out with the first one, and end the sending of all of them.
+    if not all(equals for _, equals, _ in pairs) or not all(map(_is_header, headers)):
+        raise ValueError
+    return headers
+
+
+def _is_header(header: tuple[str, str]) -> bool:
+    name, value = header
+    return _HEADER_NAME.fullmatch(name) is not None and value.isascii() and value.isprintable()
+
+
+def _values(text: str) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not set(VALUE_KINDS).issuperset(words):
+        raise ValueError
+    return tuple(words)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not all(part.isidentifier() for word in words for part in word.split(".")):
+        raise ValueError
+    return tuple(words)
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+KEYS = s.Kind("names with commas between them, or none", _keys)
+MODULES = s.Kind("names of modules or packages with commas between them", _names)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+def _collector(text: str) -> str:
+    # Others' variables name the path for each signal; ours is the address below which all of them are.
+    url = str(s.HTTP_URL.read(text))
+    for path in ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1"):
+        url = url.removesuffix(path)
+    return url
+
+
+COLLECTOR_URL = s.Kind(s.HTTP_URL.accepts, _collector)
+OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
+VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
+HEADERS = s.Kind("name=value pairs with commas between them", _headers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that a user of the SDK can set, with the values in force."""
+
+    endpoint: str = setting(
+        "PLAYHEAD_ENDPOINT",
+        "http://127.0.0.1:4318",
+        COLLECTOR_URL,
+        "the Playhead collector: where spans and content go",
+        fallback=OTEL_ENDPOINT,
+    )
+    headers: tuple[tuple[str, str], ...] = setting(
+        "PLAYHEAD_HEADERS",
+        (),
+        HEADERS,
+        "headers to send along, name=value,name=value",
+        secret=True,
+        fallback=OTEL_HEADERS,
+    )
+    disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing")
+    api_key: str | None = setting("PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True)
+    journal_dir: Path = setting(
+        "PLAYHEAD_JOURNAL_DIR", default_journal_dir, s.FOLDER, "where the journal keeps what is not yet delivered"
+    )
+    durability: Literal["process", "fsync", "off"] = setting(
+        "PLAYHEAD_DURABILITY",
+        "process",
+        s.one_of("process", "fsync", "off"),
+        "what a recorded call survives: kill -9 of the process, loss of power (fsync), or neither (off)",
+    )
+    # 512 MiB: a day of a busy agent whose collector is down, and little beside what its machine has.
+    journal_max_bytes: int = setting(
+        "PLAYHEAD_JOURNAL_MAX_BYTES",
+        512 * MIB,
+        s.BYTES,
+        "most disk space that the journal may take, for all processes that share its folder",
+    )
+    # An hour: long enough to resume or to look at what has just ended without the collector, and short enough that
+    # payloads which the collector has do not lie around. Runs that have not ended keep theirs.
+    journal_keep_seconds: float = setting(
+        "PLAYHEAD_JOURNAL_KEEP_SECONDS",
+        3600.0,
+        s.SECONDS,
+        "how long the journal keeps records once they are delivered and their runs have ended",
+    )
+    # 64 MiB: what the collector accepts; above it a marker with size, digest and the first 64 KiB is kept.
+    max_content_bytes: int = setting(
+        "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest payload recorded; of a larger one, a marker is"
+    )
+    capture_content: bool = setting(
+        "PLAYHEAD_CAPTURE_CONTENT", True, s.SWITCH, "false: record calls, but none of what they were given or returned"
+    )
+    capture_reasoning: bool = setting(
+        "PLAYHEAD_CAPTURE_REASONING", True, s.SWITCH, "false: leave out what models think aloud"
+    )
+    # What credentials are called in requests, settings and clients. `none`: somebody's own hook does it all.
+    mask_keys: tuple[str, ...] = setting(
+        "PLAYHEAD_MASK_KEYS",
+        DEFAULT_KEYS,
+        KEYS,
+        "keys whose values are masked in recorded objects (not in plain dictionaries), also as the end of a key",
+    )
+    record: Literal["sampled", "always"] = setting(
+        "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"
+    )
+    # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
+    record_values: tuple[str, ...] = setting(
+        "PLAYHEAD_RECORD_VALUES", (), VALUES, "what every run records besides its calls, to be given again on resume"
+    )
+    # None: a record is data, and importing what it names would let who wrote it choose code to be run.
+    restorable: tuple[str, ...] = setting(
+        "PLAYHEAD_RESTORABLE",
+        (),
+        MODULES,
+        "modules and packages that may be imported to restore recorded values of their classes on resume",
+    )
+    # 60 s: a model may think for long, and a task that lives on between jobs (a bot, a queue's consumer) rests longer.
+    task_run_seconds: float = setting(
+        "PLAYHEAD_TASK_RUN_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
+    )
+    # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
+    linger_seconds: float = setting(
+        "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"
+    )
+    # 60 s: longer than most waits for a model, during which a run that is alive sends nothing; with a heartbeat each
+    # 20 s, two may be lost. Shorter takes a slow run for a dead one, longer keeps people waiting for a dead machine's.
+    lease_seconds: float = setting(
+        "PLAYHEAD_LEASE_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how long a resumed run is kept from other machines after each sign of life",
+    )
+    # 1 s: branches that ran together are this far apart only where they wait for something that is not recorded; and a
+    # changed program stands still for so long before it is told.
+    replay_wait_seconds: float = setting(
+        "PLAYHEAD_REPLAY_WAIT_SECONDS",
+        1.0,
+        s.SECONDS,
+        "how long a call that a resumed run's record does not have waits for parallel branches before it has diverged",
+    )
+    # 5 s: an exit that takes longer looks like a hang; what is not delivered by then stays in the journal.
+    exit_timeout_seconds: float = setting(
+        "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"
+    )
+    endpoint_is_otel: bool = False
+    """Whether `endpoint` is OpenTelemetry's variable's: whose collector is there has to be found out first."""
+
+
+def table() -> tuple[Setting, ...]:
+    """Every setting, in the order in which to show them."""
+    return table_of(Settings)
+
+
+def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
+    """Every setting with its value and where that comes from.  Raises SettingInvalid."""
+    try:
+        lines = in_force_of(Settings, environ, options)
+    except BadSetting as error:
+        raise SettingInvalid(str(error)) from None
+    if _source(lines, "endpoint") in {"environment", "option"}:
+        # OpenTelemetry's headers are the key to OpenTelemetry's endpoint, and nobody else's business.
+        return tuple(default_of(line.setting) if line.source == OTEL_HEADERS else line for line in lines)
+    return lines
+
+
+def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
+    """The settings in force; `options` win over the environment.  Raises SettingInvalid."""
+    lines = in_force(environ, **options)
+    is_otel = _source(lines, "endpoint") == OTEL_ENDPOINT
+    return Settings(**{line.setting.field: line.value for line in lines}, endpoint_is_otel=is_otel)
+
+
+def _source(lines: tuple[InForce, ...], field: str) -> str:
+    return next(line.source for line in lines if line.setting.field == field)

@@ -1,0 +1,229 @@
+"""Analysis questions in processes of their own: hostile texts hold up nobody, and a killed process is one refusal."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import httpx
+import psutil
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from playhead_collector.app import PROJECT
+from playhead_collector.process import CollectorProcess
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres.store import connect
+from tests.integration.read.hostile import hostile
+from tests.integration.read.recorded import conversation
+from tests.support.adversarial import SIZE, TEXTS
+
+SECONDS = 1.0
+# What a question may take besides its time: the start of a process on a machine that does other things.
+MARGIN_SECONDS = 20.0
+# Others use the machine, too; a question that held up the collector would cost the whole of its time.
+SLACK_SECONDS = 0.3
+WORKER = "playhead_collector.workers.worker"
+RUNS = {name: uuid4().hex for name in TEXTS}
+PLAIN = uuid4().hex
+QUESTIONS = ("decisions", "attributions", "causes/{last}", "compressions", "tokens", "reasoning/{last}", "diff")
+
+
+def ingest(url: str, batches: list[Batch]) -> None:
+    async def all_of_them() -> None:
+        store = await connect(url, pool_size=1)
+        for batch in batches:
+            await store.ingest(PROJECT, batch)
+        await store.close()
+
+    asyncio.run(all_of_them())
+
+
+@pytest.fixture(scope="module")
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    batches = [hostile(run, TEXTS[name](SIZE)).batch() for name, run in RUNS.items()]
+    ingest(module_database_url, [*batches, conversation(PLAIN, 3).batch()])
+    env = {"PLAYHEAD_ANALYSIS_SECONDS": str(SECONDS)}
+    with CollectorProcess(database_url=module_database_url, env=env) as collector:
+        yield collector
+        assert "Traceback" not in collector.log()
+
+
+@pytest.fixture
+def http(collector: CollectorProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=collector.url, timeout=120, trust_env=False) as http:
+        yield http
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    return [child for child in psutil.Process(pid).children() if WORKER in child.cmdline()]
+
+
+def spans() -> bytes:
+    request = ExportTraceServiceRequest()
+    scope_spans = request.resource_spans.add().scope_spans.add()
+    trace = uuid4().bytes
+    for number in range(1, 51):
+        span = scope_spans.spans.add(name="x", start_time_unix_nano=number, end_time_unix_nano=number + 1)
+        span.trace_id, span.span_id = trace, number.to_bytes(8, "big")
+    return request.SerializeToString()
+
+
+@dataclass
+class Watched:
+    """How long others waited meanwhile, in seconds."""
+
+    probes: list[float] = field(default_factory=list[float])
+    batches: list[float] = field(default_factory=list[float])
+
+
+@contextmanager
+def watched(url: str) -> Generator[Watched]:
+    """Sends spans and asks for `/healthz`, one after the other, as long as the block takes."""
+    seen, over = Watched(), threading.Event()
+
+    def go_on() -> None:
+        with httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
+            while not over.wait(0.01):
+                began = time.perf_counter()
+                http.get("/healthz").raise_for_status()
+                probed = time.perf_counter()
+                body = spans()
+                sent = time.perf_counter()
+                headers = {"content-type": "application/x-protobuf"}
+                http.post("/v1/traces", content=body, headers=headers).raise_for_status()
+                seen.probes.append(probed - began)
+                seen.batches.append(time.perf_counter() - sent)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def p99(times: list[float]) -> float:
+    return sorted(times)[int(len(times) * 0.99)]
+
+
+@pytest.mark.slow
+def test_hostile_texts_are_answered_or_refused_in_time_while_spans_are_taken(
+    collector: CollectorProcess, http: httpx.Client
+):
+    last = {run: http.get(f"/api/v1/runs/{run}").json()["events"] for run in RUNS.values()}  # projected, too
+    with watched(collector.url) as without:
+        time.sleep(2)
+    with watched(collector.url) as meanwhile:
+        for name, run in RUNS.items():
+            for question in QUESTIONS:
+                path = question.format(last=last[run] - 2)
+                began = time.perf_counter()
+                answer = http.get(f"/api/v1/runs/{run}/{path}")
+                assert time.perf_counter() - began < SECONDS + MARGIN_SECONDS, (name, path)
+                if answer.status_code != httpx.codes.OK:
+                    error = answer.json()["error"]
+                    assert (answer.status_code, error["code"]) == (503, "took_too_long"), (name, path, error)
+    assert p99(meanwhile.batches) <= 1.2 * p99(without.batches) + SLACK_SECONDS
+    assert p99(meanwhile.probes) <= 1.2 * p99(without.probes) + SLACK_SECONDS
+
+
+def test_answers_and_refusals_are_those_of_the_questions(http: httpx.Client):
+    path = f"/api/v1/runs/{PLAIN}"
+    found = http.get(f"{path}/attributions", params={"limit": 2})
+    assert found.headers["content-type"] == "application/json"
+    assert [item["name"] for item in found.json()["items"]] == ["search", "search"]
+    assert http.get(f"{path}/decisions/999999").status_code == httpx.codes.NOT_FOUND
+    assert http.get(f"{path}/causes/1").json().keys() >= {"nodes", "edges"}
+    nobody = http.get(f"/api/v1/runs/{'0' * 32}/tokens")
+    assert (nobody.status_code, nobody.json()["error"]["code"]) == (404, "no_such_run")
+
+
+def test_what_has_just_arrived_is_in_the_answer(module_database_url: str, http: httpx.Client):
+    run = uuid4().hex
+    for turns in (1, 2):
+        ingest(module_database_url, [conversation(run, turns).batch()])
+        assert len(http.get(f"/api/v1/runs/{run}/attributions").json()["items"]) == turns
+
+
+def test_a_process_that_is_killed_amid_a_question_is_one_clear_refusal(collector: CollectorProcess, http: httpx.Client):
+    with stopped(collector, http) as (worker, ask):
+        answer = ask()
+        worker.kill()
+        refused = answer.result()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "analysis_ended")
+    assert refused.headers["retry-after"] == "1"
+    assert http.get(f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
+    assert [each.pid for each in workers_of(collector.pid)] != [worker.pid]
+
+
+def test_a_client_that_goes_away_gives_its_question_up(collector: CollectorProcess, http: httpx.Client):
+    failed = figure(http, "failed")
+    with stopped(collector, http) as (worker, ask):
+        answer = ask(timeout=0.1)
+        with pytest.raises(httpx.ReadTimeout):
+            answer.result()
+        assert gone(worker.pid)
+    assert http.get(f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
+    assert figure(http, "failed") == failed + 1
+
+
+def test_nothing_is_left_of_a_collector_that_is_killed_or_stopped(module_database_url: str):
+    for end in (CollectorProcess.kill, CollectorProcess.stop):
+        with CollectorProcess(database_url=module_database_url) as collector:
+            httpx.get(f"{collector.url}/api/v1/runs/{PLAIN}/tokens", timeout=60).raise_for_status()
+            (worker,) = workers_of(collector.pid)
+            end(collector)
+            assert gone(worker.pid)
+            assert "Traceback" not in collector.log()
+
+
+def test_without_processes_the_collector_answers_itself(module_database_url: str):
+    env = {"PLAYHEAD_ANALYSIS_PROCESSES": "0"}
+    with CollectorProcess(database_url=module_database_url, env=env) as collector:
+        httpx.get(f"{collector.url}/api/v1/runs/{PLAIN}/attributions", timeout=60).raise_for_status()
+        assert workers_of(collector.pid) == []
+
+
+Ask = Callable[..., "Future[httpx.Response]"]
+
+
+@contextmanager
+def stopped(collector: CollectorProcess, http: httpx.Client) -> Generator[tuple[psutil.Process, Ask]]:
+    """The worker process, which stands still, and what asks it and returns once the question is with it."""
+    http.get(f"/api/v1/runs/{PLAIN}/tokens").raise_for_status()
+    (worker,) = workers_of(collector.pid)
+    worker.suspend()
+
+    def ask(timeout: float = 60) -> "Future[httpx.Response]":
+        answer = thread.submit(http.get, f"/api/v1/runs/{PLAIN}/decisions", timeout=timeout)
+        while figure(http, "running") == 0 and not answer.done():
+            pass
+        return answer
+
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            yield worker, ask
+        finally:
+            if worker.is_running():
+                worker.kill()
+
+
+def figure(http: httpx.Client, name: str) -> float:
+    lines = http.get("/metrics").text.splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(f"playhead_analysis_{name} "))
+
+
+def gone(pid: int) -> bool:
+    """Whether the process ends within the time that a test has."""
+    deadline = time.monotonic() + MARGIN_SECONDS
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,175 @@
+"""How two runs differ: runs made by hand, with their labels."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from playhead.model import event as ev
+from playhead.model.message import Message, text_message
+from playhead_collector.analysis.compare.comparison import answer_compare
+from tests.support.readers.fake import RUN, FakeStore, Story, record_of
+
+OTHER = "0badcafe" * 4
+SYSTEM, GO = text_message("system", "You are of help."), text_message("user", "Where is order A1?")
+
+
+class Two:
+    """Two runs in one store; `told` writes them from a list of steps."""
+
+    def __init__(self) -> None:
+        self.store = FakeStore()
+
+    def told(self, run: str, *steps: Any, call_id: str = "c", **row: Any) -> None:
+        """A step is a question and what the model says to it, or a tool with its arguments and its result."""
+        story, messages = Story(self.store), list[Message]()
+        story.add(ev.RunStarted, "root", name="support")
+        for n, step in enumerate(steps):
+            span = f"{run[:4]}{n}"
+            if step[0] == "tool":
+                _, name, arguments, result = step
+                if isinstance(result, Exception):
+                    arguments = self.store.keep(arguments)
+                    story.add(ev.ToolCalled, span, name=name, arguments=arguments)
+                    story.add(ev.ToolFailed, span, name=name, error_type="TimeoutError", message=str(result))
+                else:
+                    story.tool_call(span, name, arguments, result)
+            else:
+                new, said = step
+                output = _asks(said, f"{call_id}{n}") if isinstance(said, tuple) else text_message("assistant", said)
+                story.model_call(span, messages, new, output)
+                messages += [*new, output]
+        story.add(ev.RunCompleted, "root", elapsed_ms=1.0)
+        self.store.keep_run(_of(run, story), run, **row)
+
+    async def compared(self, a: str = RUN, b: str = OTHER, limit: int = 100, after: int = 0) -> Any:
+        return await answer_compare(record_of(self.store, a), record_of(self.store, b), limit, after)
+
+
+def _of(run: str, story: Story) -> list[Any]:
+    return [replace(event, run=run) for event in story.events]
+
+
+def _asks(call: tuple[str, Any], call_id: str) -> Message:
+    name, arguments = call
+    return {"role": "assistant", "parts": [{"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}]}
+
+
+def found(text: str, call_id: str) -> Message:
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id, "response": text}]}
+
+
+def lookup(call_id: str, result: Any = "late", said: str = "It is late.") -> list[Any]:
+    return [
+        ([SYSTEM, GO], ("look_up", {"order": "A1"})),
+        ("tool", "look_up", {"order": "A1"}, result),
+        ([found(str(result), f"{call_id}0")], said),
+    ]
+
+
+@pytest.fixture
+def two() -> Two:
+    return Two()
+
+
+def ops(answer: Any) -> list[str]:
+    return [pair["op"] for pair in answer["items"]]
+
+
+async def test_runs_that_only_differ_in_ids_of_calls_are_the_same(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("d"), call_id="d")
+    answer = await two.compared()
+    assert (answer["parts"], answer["items"], answer["next_cursor"]) == (None, [], None)
+    assert answer["counts"] == {"same": 3, "changed": 0, "only_a": 0, "only_b": 0}
+    assert answer["common"] == {"calls": 3, "a": 11, "b": 11, "shared": 0}
+    assert answer["outcome"]["differs"] == []
+
+
+async def test_a_run_beside_itself_has_no_difference(two: Two):
+    two.told(RUN, *lookup("c"))
+    answer = await two.compared(RUN, RUN)
+    assert (answer["parts"], answer["outcome"]["differs"]) == (None, [])
+    assert answer["common"]["shared"] == answer["a"]["events"]
+
+
+async def test_another_result_is_where_they_part_and_what_follows_is_paired(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("c", "lost", "It is lost, sorry."))
+    answer = await two.compared()
+    assert answer["common"]["calls"] == 1
+    parts = answer["parts"]
+    assert (parts["op"], parts["differs"]) == ("changed", ["result"])
+    assert (parts["a"]["name"], parts["a"]["seq"], parts["b"]["seq"]) == ("look_up", 7, 7)
+    assert parts["changes"] == [{"what": "result", "lines": ["-late", "+lost"]}]
+    assert [pair["differs"] for pair in answer["items"]] == [["result"], ["messages", "answer"]]
+    assert answer["outcome"]["differs"] == ["answer"]
+    said = answer["outcome"]["answers"]
+    assert [said[side]["parts"][0]["content"] for side in "ab"] == ["It is late.", "It is lost, sorry."]
+
+
+async def test_a_tool_that_fails_instead_is_a_difference_of_status_and_error(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("c", RuntimeError("too slow")))
+    parts = (await two.compared())["parts"]
+    assert parts["differs"] == ["status", "error", "result"]
+    assert parts["changes"][1] == {"what": "error", "lines": ["+TimeoutError: too slow"]}
+
+
+async def test_other_arguments_are_told_by_their_paths(two: Two):
+    two.told(RUN, ("tool", "look_up", {"order": "A1", "deep": True}, 1))
+    two.told(OTHER, ("tool", "look_up", {"order": "A2", "deep": True}, 1))
+    (change,) = (await two.compared())["parts"]["changes"]
+    assert change == {"what": "arguments", "lines": ['-order: "A1"', '+order: "A2"']}
+
+
+async def test_a_message_that_differs_is_shown_as_who_said_what(two: Two):
+    two.told(RUN, ([SYSTEM, GO], "Fine."))
+    two.told(OTHER, ([SYSTEM, text_message("user", "Where is order B2?")], "Fine."))
+    parts = (await two.compared())["parts"]
+    assert parts["differs"] == ["messages"]
+    assert parts["changes"][0]["lines"] == ["-user: Where is order A1?", "+user: Where is order B2?"]
+
+
+async def test_calls_of_one_run_only_stand_alone(two: Two):
+    two.told(RUN, ("tool", "a", 1, 1), ("tool", "b", 1, 1), ("tool", "c", 1, 1))
+    two.told(OTHER, ("tool", "a", 1, 1), ("tool", "x", 1, 1), ("tool", "c", 1, 1), ("tool", "d", 1, 1))
+    answer = await two.compared()
+    assert ops(answer) == ["only_a", "only_b", "same", "only_b"]
+    assert answer["counts"] == {"same": 2, "changed": 0, "only_a": 1, "only_b": 2}
+    assert answer["parts"]["a"]["name"] == "b"
+    assert answer["parts"]["b"] is None
+    assert [change["what"] for change in answer["parts"]["changes"]] == ["arguments", "result"]
+
+
+async def test_pairs_come_in_pages_that_join(two: Two):
+    two.told(RUN, *(("tool", f"t{n}", n, n) for n in range(9)))
+    two.told(OTHER, *(("tool", f"t{n}", n, -n) for n in range(9)))
+    pages, after = list[Any](), 0
+    while True:
+        page = await two.compared(limit=2, after=after)
+        pages += page["items"]
+        if page["next_cursor"] is None:
+            break
+        after = int(page["next_cursor"])
+    whole = await two.compared()
+    assert pages == whole["items"]
+    assert (len(pages), whole["common"]["calls"]) == (8, 1)
+
+
+async def test_runs_without_calls_can_be_compared(two: Two):
+    two.told(RUN)
+    two.told(OTHER, ("tool", "a", 1, 1))
+    answer = await two.compared()
+    assert (answer["common"]["calls"], ops(answer)) == (0, ["only_b"])
+    assert (await two.compared(RUN, RUN))["items"] == []
+
+
+async def test_a_fork_shares_the_events_of_its_parent(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("c", "lost", "It is lost."))
+    own, theirs = two.store.events_of[OTHER], two.store.events_of[RUN]
+    two.store.events_of[OTHER] = [*theirs[:6], *own[6:]]
+    answer = await two.compared()
+    assert answer["common"] == {"calls": 1, "a": 5, "b": 5, "shared": 6}
+    assert answer["parts"]["differs"] == ["result"]

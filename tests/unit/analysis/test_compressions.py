@@ -1,0 +1,256 @@
+"""Audits of labelled runs: every message is accounted for, lost facts are found, and so is who missed them."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from playhead.model.event import ContextCompressed
+from playhead.model.message import Message, message_contents, text_message
+from playhead.model.thread import thread_of
+from playhead.project.projector import ProjectSettings, project
+from playhead.wire.answers import CompressionAudit
+from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
+from playhead_collector.errors import Refused
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import messages_of
+from playhead_collector.serve.schemas import schema
+from tests.support.compressed_runs import (
+    FOUND,
+    KNOWN,
+    LONG,
+    ORDER,
+    PLACE,
+    RUNS,
+    SYSTEM,
+    YES,
+    Call,
+    LabelledRun,
+    agent,
+    calls,
+    gives,
+)
+from tests.support.readers.fake import RUN, FakeStore, record_of
+from tests.support.recorded_runs import Recorded
+
+each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labelled.name)
+
+
+def recorded(labelled: LabelledRun) -> RunRecord:
+    store, run = FakeStore(), Recorded(RUN, labelled)
+    store.contents |= run.contents
+    store.nodes |= run.nodes
+    store.keep_run(project(run.work(), 0, ProjectSettings()).events)
+    return record_of(store)
+
+
+def kept(record: RunRecord) -> FakeStore:
+    assert isinstance(record.store, FakeStore)
+    return record.store
+
+
+def refs(messages) -> list[str]:
+    return [message_contents(message)[0].ref for message in messages]
+
+
+@each_run
+async def test_the_list_counts_what_became_of_the_messages(labelled: LabelledRun):
+    items = (await list_compressions(recorded(labelled), 10, 0))["items"]
+    assert [each["strategy"] for each in items] == [expected.strategy for expected in labelled.expected]
+    for each, expected in zip(items, labelled.expected, strict=True):
+        counts = each["messages"]
+        assert counts["before"] == counts["kept"] + counts["summarised"] + counts["dropped"]
+        assert (counts["summarised"], counts["dropped"]) == (len(expected.summarised), len(expected.dropped))
+        assert counts["after"] == len(labelled.calls[expected.call].given) or expected.origin == "declared"
+
+
+@each_run
+async def test_an_audit_says_what_went_what_was_lost_and_what_was_missed(labelled: LabelledRun, read_json):
+    record = recorded(labelled)
+    for each, expected in zip((await list_compressions(record, 10, 0))["items"], labelled.expected, strict=True):
+        audit = read_json(await audit_compression(record, str(each["seq"])))
+        assert [place["message"] for place in audit["summarised"]] == refs(expected.summarised)
+        assert [place["message"] for place in audit["dropped"]] == refs(expected.dropped)
+        assert all(place["seq"] < audit["seq"] for place in audit["dropped"] + audit["summarised"])
+        lost = {fact["text"]: fact for fact in audit["lost"]}
+        assert set(expected.lost) <= set(lost)
+        needed = {(fact["text"], need["how"]) for fact in audit["lost"] for need in fact["needed"]}
+        assert set(expected.needed) <= needed
+        assert audit["needed_total"] == len({text for text, _ in needed})
+        assert audit["missing"] == []
+        TypeAdapter(schema(CompressionAudit)).validate_python(audit, strict=True)
+        assert 0.5 < audit["confidence"] <= 1.0
+
+
+async def test_quotes_are_what_stands_at_their_offsets(read_json):
+    record = recorded(next(run for run in RUNS if run.name == "summed_up"))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    account = next(fact for fact in audit["lost"] if fact["text"] == "77812345")
+    assert (account["kind"], account["label"]) == ("identifier", "account")
+    (place,) = account["places"]
+    assert place["text"] == "77812345"
+    (need,) = account["needed"]
+    question, answer = need["quotes"]
+    assert (need["how"], question["text"]) == ("asked_again", "Could you tell me your account again?")
+    assert answer["text"] == "77812345"
+    assert item["seq"] < question["seq"] < answer["seq"]
+    item_id = next(fact for fact in audit["lost"] if fact["text"] == "LMP-4471")
+    assert [(need["how"], need["value"]) for need in item_id["needed"]] == [("wrong_value", "LMP-9999")]
+    for quote in [*account["places"], *(quote for need in account["needed"] for quote in need["quotes"])]:
+        message = kept(record).contents[quote["ref"]]
+        assert quote["text"] in message.data.decode()
+
+
+async def test_tokens_are_reported_or_say_that_they_are_estimated():
+    def cut(before: int | None, after: int | None):
+        talk = [text_message("user", f"message {n}") for n in range(8)]
+        answer = text_message("assistant", "yes")
+        calls = [Call(talk, answer, tokens=before), Call([*talk[4:], answer], answer, tokens=after)]
+        return recorded(LabelledRun("cut", calls))
+
+    for before, after, basis in ((100, 60, "reported"), (100, None, "calibrated"), (None, None, "estimated")):
+        record = cut(before, after)
+        (item,) = (await list_compressions(record, 10, 0))["items"]
+        tokens = (await audit_compression(record, str(item["seq"])))["tokens"]
+        assert tokens["basis"] == basis
+        assert (tokens["before"] or 0) > (tokens["after"] or 0) > 0
+
+
+async def test_an_event_that_is_no_compression_is_refused():
+    with pytest.raises(Refused, match="is no compression"):
+        await audit_compression(recorded(RUNS[0]), "1")
+
+
+async def test_pages_of_compressions_join_to_the_whole_list():
+    record = recorded(next(run for run in RUNS if run.name == "window"))
+    whole = await list_compressions(record, 10, 0)
+    first = await list_compressions(record, 1, 0)
+    second = await list_compressions(record, 1, int(first["next_cursor"] or 0))
+    assert [*first["items"], *second["items"]] == whole["items"]
+    assert (len(whole["items"]), second["next_cursor"]) == (2, None)
+
+
+async def test_what_is_not_stored_is_named_and_nothing_fails():
+    record = recorded(RUNS[0])
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    kept(record).contents.clear()
+    audit = await audit_compression(record, str(item["seq"]))
+    assert (audit["lost"], audit["messages"]) == ([], item["messages"])
+    assert len(audit["missing"]) > 5
+
+
+WORDS = st.sampled_from("abcdefgh")
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> LabelledRun:
+    """Calls whose context grows, loses any messages, and gains others in their places."""
+    talk: list[Message] = [text_message("system", "s")]
+    calls: list[Call] = []
+    for number in range(draw(st.integers(2, 6))):
+        kept = [message for message in talk[1:] if draw(st.integers(0, 4))]
+        place = draw(st.integers(0, len(kept)))
+        new = [text_message("user", draw(WORDS)) for _ in range(draw(st.integers(0, 2)))]
+        talk = [talk[0], *kept[:place], *new, *kept[place:], text_message("user", draw(WORDS))]
+        answer = text_message("assistant", draw(WORDS).upper() + str(draw(st.integers(0, number))))
+        calls.append(Call(talk, answer))
+        talk = [*talk, answer]
+    return LabelledRun("random", calls)
+
+
+@given(conversations())
+@settings(deadline=None, max_examples=150)
+async def test_kept_summarised_and_dropped_are_what_was_there_before(labelled: LabelledRun):
+    record, answers = recorded(labelled), {}
+    for call in labelled.calls:
+        answers[thread_of(call.given).ref] = refs([call.answer])
+    for item in (await list_compressions(record, 100, 0))["items"]:
+        audit = await audit_compression(record, str(item["seq"]))
+        event = await record.event(item["seq"])
+        assert isinstance(event, ContextCompressed)
+        assert event.before is not None
+        before, after = [await messages_of(record.store, 1, thread) for thread in (event.before, event.after)]
+        fates = [place for fate in (audit["kept"], audit["summarised"], audit["dropped"]) for place in fate]
+        assert sorted(place["position"] for place in fates) == list(range(item["messages"]["before"]))
+        parts = Counter(place["message"] for place in fates)
+        assert Counter(before) <= parts <= Counter(before) + Counter(answers[event.before])
+        assert Counter(place["message"] for place in audit["kept"]) <= Counter(after)
+
+
+@st.composite
+def declared_conversations(draw: st.DrawFn) -> LabelledRun:
+    """Calls before which the program takes out any messages, sums them up or not, and always says so."""
+    talk: list[Message] = [text_message("system", "s"), text_message("user", "begin")]
+    calls: list[Call] = []
+    for number in range(draw(st.integers(2, 6))):
+        declares = None
+        if number and draw(st.booleans()):
+            kept = [message for message in talk[1:] if draw(st.integers(0, 2))]
+            summary = text_message("user", "Summary: " + draw(WORDS)) if draw(st.booleans()) else None
+            shorter = [talk[0], *([summary] if summary else []), *kept]
+            declares = {"before": talk, "after": shorter, "summary": summary, "strategy": "own"}
+            talk = shorter
+        talk = [*talk, text_message("user", draw(WORDS))]
+        answer = text_message("assistant", draw(WORDS).upper())
+        calls.append(Call(talk, answer, declares=declares))
+        talk = [*talk, answer]
+    return LabelledRun("declared", calls)
+
+
+@given(declared_conversations())
+@settings(deadline=None, max_examples=150)
+async def test_what_was_declared_is_told_once_and_is_what_was_there_before(labelled: LabelledRun):
+    record = recorded(labelled)
+    said = [call.declares for call in labelled.calls if call.declares]
+    items = (await list_compressions(record, 100, 0))["items"]
+    assert [(item["origin"], item["strategy"]) for item in items] == [("declared", "own")] * len(said)
+    for item, declared in zip(items, said, strict=True):
+        audit = await audit_compression(record, str(item["seq"]))
+        fates = [*audit["kept"], *audit["summarised"], *audit["dropped"]]
+        assert sorted(place["position"] for place in fates) == list(range(len(declared["before"])))
+        assert [place["message"] for place in sorted(fates, key=lambda place: place["position"])] == refs(
+            declared["before"]
+        )
+        assert not (audit["dropped"] if declared["summary"] else audit["summarised"])
+        assert Counter(place["message"] for place in audit["kept"]) <= Counter(refs(declared["after"]))
+
+
+def looked_up(tool: str, *then: Message) -> LabelledRun:
+    """After a compression, a tool gives the whole order again; what then comes is said or called by the agent."""
+    again = calls("c9", tool, order_id="W2378156")
+    order = gives("c9", ORDER["parts"][0]["response"])
+    tail = [SYSTEM, FOUND, YES, PLACE, KNOWN]
+    given = [*tail, again, order]
+    return LabelledRun(
+        tool, [Call(LONG, PLACE), Call(tail, again), *(Call([*given, *then[:n]], then[n]) for n in range(len(then)))]
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "then", "facts"),
+    [
+        ("get_order", [agent("I have it.")], set[str]()),
+        ("get_order", [calls("c10", "send", item="LMP-4471")], {"LMP-4471"}),
+        ("get_order", [agent("One moment."), agent("The desk lamp LMP-4471 comes.")], {"LMP-4471", "Desk Lamp"}),
+        ("find_order", [agent("It was 15.50 euros.")], {"15.5"}),
+        ("update_order", [agent("The Desk Lamp LMP-4471 comes.")], set[str]()),
+        ("orders.cancelOrder", [agent("The Desk Lamp LMP-4471 comes.")], set[str]()),
+        ("orders.post_search", [agent("LMP-4471 comes.")], {"LMP-4471"}),
+    ],
+)
+async def test_only_what_a_read_gave_and_the_agent_then_used_was_looked_up_again(
+    tool: str, then: list[Message], facts: set[str], read_json
+):
+    record = recorded(looked_up(tool, *then))
+    audit = read_json(await audit_compression(record, str((await list_compressions(record, 10, 0))["items"][0]["seq"])))
+    found = {
+        fact["text"]: need for fact in audit["lost"] for need in fact["needed"] if need["how"] == "looked_up_again"
+    }
+    assert set(found) == facts
+    for fact, need in found.items():
+        used = need["quotes"][-1]
+        assert used["seq"] > need["seq"]
+        assert used["text"].split(".")[0].lower() in fact.lower()

@@ -1,0 +1,193 @@
+"""Every question about a run takes time in proportion to the texts in it, whatever these say.
+
+By default a few shapes of text are measured.  PLAYHEAD_LONG_TEXTS=all measures every shape, with longer texts: some
+minutes.  Time is that of this process's processor, the least of several measurements, without the garbage collector.
+"""
+
+import asyncio
+import gc
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from playhead.model import event as ev
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.texts.limits import LONGEST_TEXT
+from playhead_collector.serve import errors, routes
+from tests.support.hostile_texts import (
+    ON_PUNCTUATION,
+    UNITS,
+    all_different,
+    pairs_of_few_words,
+    text_of_shape,
+    truncated_json,
+)
+from tests.support.readers.chat import Chat
+from tests.support.readers.fake import RUN, FakeRunner, FakeStore
+from tests.support.readers.hostile_run import hostile_run
+
+OTHER = "0190f5ff" * 4
+PREFIX = "/api/v1/runs/{run}"
+# Questions about one run that read what was said in it.  Those at the right read nothing of the kind.
+ASKED = {
+    "/attributions": [""],
+    "/attributions/{seq}": [""],
+    "/causes/{seq}": ["?direction=both"],
+    "/compressions": [""],
+    "/compressions/{seq}": [""],
+    "/context": ["?form=openai"],
+    "/decisions": [""],
+    "/decisions/{seq}": [""],
+    "/diff": ["?from=2&to={seq}"],
+    "/messages": [""],
+    "/reasoning/{seq}": [""],
+    "/state": ["?hydrate=true"],
+    "/tokens": [""],
+    "/llm-calls": ["?hydrate=true"],
+    "/tool-calls": ["?hydrate=true"],
+    "/events": ["?hydrate=true"],
+}
+READS_NO_TEXT = {"", "/spans", "/logs", "/lease", "/explain"}
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{
+        shape: lambda length, shape=shape: text_of_shape(shape, length)
+        for shape in UNITS
+        if not shape.endswith(ON_PUNCTUATION)
+    },
+    "truncated JSON of HTML": truncated_json,
+    "all different": all_different,
+    "pairs of few words": pairs_of_few_words,
+    "a list, cut": lambda length: '["a\\"b", ' + text_of_shape("quotes and backslashes", length),
+}
+# Those that found something when this was written.
+OFTEN = ("quotes and backslashes", "truncated JSON of HTML", "all different", "pairs of few words")
+ALL = os.environ.get("PLAYHEAD_LONG_TEXTS") == "all"
+SHORT = 6_000 if ALL else 3_000
+MOST = 2.5
+TOO_SHORT_TO_TELL = 0.15
+
+
+def app_on(store: Any) -> FastAPI:
+    app = FastAPI()
+    app.include_router(routes.router(store, FakeRunner()))
+    errors.install(app)
+    return app
+
+
+def run_of(text: str) -> FakeStore:
+    store = FakeStore()
+    hostile_run(store, text, RUN)
+    hostile_run(store, text + " and another", OTHER)
+    return store
+
+
+def questions(store: FakeStore) -> list[str]:
+    """Every question, about an event for which there is an answer."""
+    seq = {
+        cls: max(event.seq for event in store.events_of[RUN] if isinstance(event, cls))
+        for cls in (ev.ToolCalled, ev.LlmCompleted, ev.ContextCompressed)
+    }
+    about = {"/compressions/{seq}": seq[ev.ContextCompressed], "/attributions/{seq}": seq[ev.ToolCalled]}
+    asked = [
+        (PREFIX + path + query).format(run=RUN, seq=about.get(path, seq[ev.LlmCompleted]))
+        for path, queries in ASKED.items()
+        for query in queries
+    ]
+    return [*asked, f"/api/v1/runs/{RUN}/compare/{OTHER}"]
+
+
+async def seconds(store: FakeStore, questions: list[str]) -> dict[str, float]:
+    """Processor time for each answer."""
+    taken: dict[str, float] = {}
+    transport = httpx.ASGITransport(app=app_on(store))
+    async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+        gc.collect()
+        gc.disable()
+        try:
+            for question in questions:
+                begun = time.process_time()
+                answer = await client.get(question)
+                taken[question] = time.process_time() - begun
+                assert answer.status_code == 200, (question, answer.text[:300])
+        finally:
+            gc.enable()
+    return taken
+
+
+def test_no_question_is_left_out() -> None:
+    api = routes.router(FakeStore(), FakeRunner())  # pyright: ignore[reportArgumentType]
+    paths = {route.path for route in api.routes if isinstance(route, APIRoute)}
+    of_a_run = {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
+    assert of_a_run == {*ASKED, *READS_NO_TEXT}
+
+
+@pytest.mark.parametrize("shape", SHAPES if ALL else OFTEN)
+def test_every_question_takes_twice_as_long_for_texts_of_twice_the_length(shape: str) -> None:
+    # Few words that make many identifiers: only long texts have enough of these to be slow.
+    measure(shape, 4 * SHORT if ALL and shape == "pairs of few words" else SHORT)
+
+
+def measure(shape: str, length: int) -> None:
+    half, whole = run_of(SHAPES[shape](length)), run_of(SHAPES[shape](2 * length))
+    asked = questions(half)
+    least = dict.fromkeys(asked, 1e9)
+    most = dict.fromkeys(asked, 1e9)
+    for attempt in range(5):
+        slow = [each for each in asked if most[each] > max(TOO_SHORT_TO_TELL, MOST * least[each])]
+        if attempt and not slow:
+            break
+        ask = slow if attempt else asked
+        least |= {each: min(least[each], taken) for each, taken in asyncio.run(seconds(half, ask)).items()}
+        most |= {each: min(most[each], taken) for each, taken in asyncio.run(seconds(whole, ask)).items()}
+    slow_ones = {each: (least[each], most[each]) for each in asked}
+    assert not {
+        each: both for each, both in slow_ones.items() if both[1] > TOO_SHORT_TO_TELL and both[1] > MOST * both[0]
+    }
+
+
+LIMIT = 2_000
+
+
+def test_a_text_beyond_the_limit_is_read_to_it_and_the_answer_says_so() -> None:
+    store = run_of("x" * 1_000 + " CODE77 " + "y " * LIMIT + "LATE99")
+    app = FastAPI()
+    configured = Configured(longest_text=LIMIT)
+    app.include_router(routes.router(store, FakeRunner(), configured=configured))  # pyright: ignore[reportArgumentType]
+
+    async def ask() -> list[dict[str, Any]]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+            return [(await client.get(question)).json() for question in questions(store)]
+
+    answers = asyncio.run(ask())
+    marked = [answer["cut"] for answer in answers if "cut" in answer]
+    assert len(marked) >= 5
+    assert all({(text["read"], text["length"] > LIMIT) for text in cut} == {(LIMIT, True)} for cut in marked)
+    plain = run_of("short")
+    assert not any("cut" in answer.json() for answer in asyncio.run(answers_of(plain)))
+
+
+async def answers_of(store: FakeStore) -> list[httpx.Response]:
+    transport = httpx.ASGITransport(app=app_on(store))
+    async with httpx.AsyncClient(transport=transport, base_url="http://collector") as client:
+        return [await client.get(question) for question in questions(store)]
+
+
+def test_a_megabyte_is_answered_in_bounded_time() -> None:
+    """Measured against a text of the limit's length, not against a clock: beyond the limit, length costs next to
+    nothing."""
+    taken: list[float] = []
+    for length in (LONGEST_TEXT, 4 * LONGEST_TEXT):
+        store = FakeStore()
+        chat = Chat(store)
+        chat.user(truncated_json(length))
+        chat.asks("look_up", {"query": "W0000123"}, "found")
+        chat.done()
+        taken.append(sum(asyncio.run(seconds(store, [f"/api/v1/runs/{RUN}/attributions"])).values()))
+    assert taken[1] < MOST * taken[0], taken

@@ -1,0 +1,130 @@
+"""Reasoning that models write down in a form is taken apart, whatever the form, and nothing of it is lost."""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playhead_collector.analysis.reasoning.written_down import Piece, Structured, read_structured, take_apart
+
+LABELS = """
+Goal: refund the order
+**Observation**: it is late
+Options:
+1. Refund: the quick way
+   Pros: fast; kind
+   Cons:
+   - costs 5 EUR
+   - sets a precedent
+2. Deny - Pros: cheap Cons: angry customer
+Decision: refund
+"""
+TAGS = (
+    "<goal>refund the order</goal><observation>it is late</observation><options>"
+    '<option name="Refund">the quick way<pro>fast</pro><pro>kind</pro><con>costs 5 EUR</con><con>sets a precedent</con>'
+    "</option><option>Deny<pros>- cheap</pros><cons>- angry customer</cons></option></options>"
+    "<decision>refund</decision>"
+)
+JSON = """{"goal": "refund the order", "observation": "it is late", "options": [
+  {"name": "Refund", "pros": ["fast", "kind"], "cons": ["costs 5 EUR", "sets a precedent"]},
+  {"name": "Deny", "pros": ["cheap"], "cons": "angry customer"}], "decision": "refund"}"""
+HEADINGS = """## Goal
+refund the order
+## Observations
+it is late
+## Options
+### Option Refund
+#### Pros
+- fast
+- kind
+#### Cons
+- costs 5 EUR
+- sets a precedent
+### Option Deny
+#### Pros
+- cheap
+#### Cons
+- angry customer
+## Decision
+refund
+"""
+OPTIONS = [("Refund", ["fast", "kind"], ["costs 5 EUR", "sets a precedent"]), ("Deny", ["cheap"], ["angry customer"])]
+
+
+def texts(text: str, pieces: list[Piece]) -> list[str]:
+    return [text[piece.start : piece.end] for piece in pieces]
+
+
+def pieces_of(found: Structured) -> list[Piece]:
+    own = [*found.goal, *found.observation, *found.decision, *found.rest]
+    return own + [piece for each in found.options for piece in (each.name, *each.about, *each.pros, *each.cons)]
+
+
+@pytest.mark.parametrize("form", [LABELS, TAGS, JSON, HEADINGS], ids=["labels", "tags", "json", "headings"])
+def test_the_same_is_read_from_each_form(form: str):
+    text = f"Let me see. <reasoning>{form}</reasoning> I refund it."
+    (found,) = read_structured(text, "reasoning")
+    assert texts(text, found.goal) == ["refund the order"]
+    assert texts(text, found.observation) == ["it is late"]
+    assert texts(text, found.decision) == ["refund"]
+    options: list[Any] = [
+        (text[each.name.start : each.name.end].removeprefix("Option "), texts(text, each.pros), texts(text, each.cons))
+        for each in found.options
+    ]
+    assert options == OPTIONS
+    assert found.rest == []
+
+
+def test_what_is_said_about_an_option_is_kept_with_it():
+    (found,) = read_structured(f"<reasoning>{LABELS}</reasoning>", "reasoning")
+    assert texts(f"<reasoning>{LABELS}</reasoning>", found.options[0].about) == ["the quick way"]
+
+
+def test_what_fits_no_field_is_kept():
+    text = "<think>First a thought.\nGoal: help\n</think>"
+    (found,) = read_structured(text, "think")
+    assert (texts(text, found.rest), texts(text, found.goal)) == (["First a thought."], ["help"])
+    assert found.is_structured
+
+
+def test_a_block_that_is_not_closed_goes_to_the_end_and_others_stand_apart():
+    text = "<reasoning>Goal: a</reasoning> x <REASONING>Goal: b"
+    assert [texts(text, each.goal) for each in read_structured(text, "reasoning")] == [["a"], ["b"]]
+
+
+def test_a_text_without_the_tag_has_no_block_and_plain_thinking_no_fields():
+    assert read_structured("Goal: x", "reasoning") == []
+    plain = take_apart("I think that I should look first.")
+    assert not plain.is_structured
+    assert plain.rest == [Piece(0, 33)]
+
+
+def test_arguments_before_any_option_are_kept():
+    text = "Pros: fast"
+    assert texts(text, take_apart(text).rest) == ["fast"]
+
+
+# What texts in this form are made of, broken ones among them.
+BITS = st.sampled_from(
+    ["Goal:", "Options:\n", "1. ", "- ", "Pros:", "Cons: ", "Decision: ", "<goal>", "</goal>", "<option name='x'>", "{",
+     '"goal": "', '", ', "<option>", "</options>", "\n", " ", ";", "## Option A", ": ",
+     "\u2014 ", "é", '"', "]}", "```json\n"]
+)  # fmt: skip
+WORDS = st.from_regex(r"[b-y]{4}z", fullmatch=True)
+
+
+@given(st.lists(st.one_of(BITS, WORDS, st.text(max_size=5)), max_size=40).map("".join))
+def test_any_text_can_be_taken_apart_into_pieces_that_do_not_overlap(text: str):
+    for found in (take_apart(text), *read_structured(f"<r>{text}", "r")):
+        pieces = sorted(pieces_of(found), key=lambda piece: (piece.start, piece.end))
+        assert all(found.start <= piece.start <= piece.end <= found.end for piece in pieces)
+        assert all(one.end <= other.start for one, other in pairwise(pieces))
+
+
+@given(st.lists(st.one_of(BITS, WORDS), max_size=30).map(" ".join))
+def test_no_word_that_is_not_the_form_s_own_is_lost(text: str):
+    covered = {place for piece in pieces_of(take_apart(text)) for place in range(piece.start, piece.end)}
+    assert [word[0] for word in re.finditer(r"\b[b-y]{4}z\b", text) if not {*range(*word.span())} <= covered] == []

@@ -1,0 +1,247 @@
+"""Tokens: reported, calibrated, estimated; limits, compressions, cost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playhead.model import event as ev
+from playhead.model.message import Message, text_message
+from playhead_collector.analysis.tokens.tokens import answer_tokens
+from playhead_collector.errors import BadSetting
+from playhead_collector.read.context.token_estimates import Sample, Scale, calibrate, estimate_message
+from playhead_collector.read.prices import Price, Prices, read_prices, shipped
+from tests.support.readers.fake import FakeStore, Story, record_of
+
+SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": Price("gpt-4o", 40, 2.0, 10.0, 0.5)})
+QUESTION, ANSWER = text_message("user", "Where is my order?"), text_message("assistant", "On its way.")
+
+
+def usage(**tokens: int) -> ev.Usage:
+    return ev.Usage(**tokens)
+
+
+async def ask(story: Story, prices: Prices = SMALL, limit: int = 100, after: int = 0) -> Any:
+    return await answer_tokens(story.done(), prices, limit, after)
+
+
+def call(story: Story, span: str, before: list[Message], new: list[Message], reported: ev.Usage, **fields: Any) -> None:
+    """A model call whose answer is ANSWER; what it reports is as given."""
+    thread = story.store.keep_thread([*before, *new])
+    for node in thread.nodes[len(before) :]:
+        story.add(ev.MessageAdded, span, role="user", message=node.message)
+    story.add(ev.LlmCalled, span, model="gpt-4o", thread=thread.ref, **fields)
+    answer = story.store.keep_thread([ANSWER])
+    story.add(ev.LlmCompleted, span, model="gpt-4o-2024-08-06", usage=reported, thread=answer.ref)
+    story.add(ev.MessageAdded, span, role="assistant", source="output", message=answer.nodes[0].message)
+
+
+async def test_what_the_provider_reported_anchors_every_point():
+    story = Story(FakeStore())
+    call(story, "a", [], [text_message("system", "Be kind."), QUESTION], usage(input_tokens=30, output_tokens=4))
+    call(story, "b", [QUESTION, ANSWER], [QUESTION], usage(input_tokens=44, output_tokens=5, reasoning_tokens=2))
+    answer = await ask(story)
+    totals = [(point["kind"], point["context"], point["context_basis"]) for point in answer["items"]]
+    assert totals[1:5] == [
+        ("message_added", 30, "reported"),
+        ("llm_called", 30, "reported"),
+        ("llm_completed", 30, "reported"),
+        ("message_added", 34, "reported"),
+    ]
+    assert totals[0][2] == "calibrated"
+    assert [(p["added"], p["added_basis"]) for p in answer["items"] if p["role"] == "assistant"] == [
+        (4, "reported"),
+        (3, "reported"),  # what was thought does not enter the context
+    ]
+    assert answer["totals"]["context_peak"] == 44
+
+
+async def test_the_level_is_a_warning_from_four_fifths_of_the_limit_on():
+    story = Story(FakeStore())
+    for span, tokens in (("a", 31), ("b", 32)):
+        call(story, span, [], [QUESTION], usage(input_tokens=tokens, output_tokens=1))
+    answer = await ask(story)
+    called = [point for point in answer["items"] if point["kind"] == "llm_called"]
+    assert [(point["limit"], point["ratio"], point["level"]) for point in called] == [
+        (40, 0.775, "ok"),
+        (40, 0.8, "warning"),
+    ]
+    assert (answer["totals"]["warnings"], answer["totals"]["peak_ratio"], answer["warn_at"]) == (1, 0.8, 0.8)
+
+
+async def test_an_estimate_is_calibrated_by_the_run_s_own_calls_and_says_so():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=17, output_tokens=1))
+    call(story, "b", [], [QUESTION], usage())
+    answer = await ask(story)
+    assert estimate_message(QUESTION) == 8.5
+    (model,) = answer["models"]
+    assert model["calibration"] == {"factor": 2.0, "calls": 1, "scope": "run"}
+    called = [(p["context"], p["context_basis"]) for p in answer["items"] if p["kind"] == "llm_called"]
+    assert called == [(17, "reported"), (17, "calibrated")]
+    assert (answer["totals"]["unreported_calls"], answer["totals"]["unpriced_calls"]) == (1, 1)
+
+
+async def test_without_own_reports_other_runs_of_the_project_calibrate():
+    store = FakeStore()
+    other = Story(store)
+    call(other, "a", [], [QUESTION], usage(input_tokens=17))
+    store.keep_run(other.events, "f" * 32)
+    own = Story(store)
+    call(own, "b", [], [QUESTION], usage())
+    answer = await ask(own)
+    assert answer["models"][0]["calibration"] == {"factor": 2.0, "calls": 1, "scope": "project"}
+
+
+async def test_with_nothing_reported_anywhere_an_estimate_is_an_estimate():
+    story = Story(FakeStore())
+    tools = story.store.keep([{"name": "find"}])
+    call(story, "a", [], [QUESTION], usage(), tools=tools)
+    answer = await ask(story)
+    assert answer["models"][0]["calibration"] is None
+    called = next(point for point in answer["items"] if point["kind"] == "llm_called")
+    assert (called["context"], called["context_basis"]) == (round(8.5 + len('[{"name":"find"}]') / 4), "estimated")
+
+
+async def test_a_compression_takes_away_what_it_dropped_unless_it_says_better():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION, ANSWER], usage(input_tokens=15))
+    dropped = tuple(story.store.keep(message) for message in (QUESTION, ANSWER))
+    story.add(ev.ContextCompressed, "b", origin="inferred", dropped=dropped)
+    call(story, "b", [], [QUESTION], usage(input_tokens=9))
+    story.add(ev.ContextCompressed, "c", origin="declared", tokens_before=900, tokens_after=100)
+    answer = await ask(story)
+    inferred, declared = (point for point in answer["items"] if point["kind"] == "context_compressed")
+    assert (inferred["added_basis"], inferred["context"]) == ("calibrated", 0)
+    assert -17 < inferred["added"] < -8
+    assert (declared["added"], declared["added_basis"], declared["context"]) == (-800, "reported", 100)
+    assert answer["totals"]["compressions"] == [inferred["seq"], declared["seq"]]
+
+
+async def test_a_cost_counts_cached_tokens_by_their_own_price_and_unknown_ones_not_at_all():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=1_000, output_tokens=100, cache_read_tokens=400))
+    call(story, "b", [], [QUESTION], usage(input_tokens=1_000))
+    answer = await ask(story)
+    totals = answer["totals"]
+    assert totals["cost"] == pytest.approx((600 * 2 + 400 * 0.5 + 100 * 10) / 1e6)
+    assert (totals["unpriced_calls"], totals["cache_hit_share"], totals["cache_read_tokens"]) == (1, 0.4, 400)
+    assert answer["prices"] == {"date": "2026-01-01", "source": "a test", "currency": "EUR"}
+
+
+async def test_a_model_without_a_price_costs_null_and_never_zero():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=10, output_tokens=1))
+    answer = await ask(story, Prices("", "", "", {}))
+    assert (answer["totals"]["cost"], answer["totals"]["unpriced_calls"]) == (None, 1)
+    assert (answer["models"][0]["limit"], answer["models"][0]["price"]) == (None, None)
+    assert {point["level"] for point in answer["items"]} == {None}
+    assert answer["totals"]["cache_hit_share"] is None
+
+
+async def test_pages_join_to_the_whole_timeline():
+    story = Story(FakeStore())
+    for span in "abcdef":
+        call(story, span, [], [QUESTION], usage(input_tokens=10))
+    whole = (await ask(story))["items"]
+    seen, cursor = [], "0"
+    while cursor is not None:
+        page = await answer_tokens(record_of(story.store), SMALL, 5, int(cursor))
+        seen += page["items"]
+        cursor = page["next_cursor"]
+    assert seen == whole
+
+
+async def test_messages_that_are_not_stored_have_no_tokens_and_make_none_up():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION, text_message("user", "lost")], usage(input_tokens=10))
+    for ref in [event.message for event in story.events if isinstance(event, ev.MessageAdded)][:2]:
+        story.store.contents.pop(ref)  # pyright: ignore[reportArgumentType]
+    points = (await ask(story))["items"]
+    assert [(point["added"], point["context"]) for point in points[:2]] == [(None, None), (None, 10)]
+
+
+async def test_an_empty_run_has_an_empty_timeline():
+    store = FakeStore()
+    store.keep_run([])
+    answer = await answer_tokens(record_of(store), SMALL, 10, 0)
+    assert (answer["items"], answer["models"], answer["totals"]["cost"]) == ([], [], None)
+
+
+# --- prices and estimates --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        ("gpt-4o", "gpt-4o"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("gpt-4o-2024-05-13", "gpt-4o-2024-05-13"),
+        ("GPT-4o-mini-2024-07-18", "gpt-4o-mini"),
+        ("openai/gpt-4.1", "gpt-4.1"),
+        ("claude-sonnet-4-20250514", "claude-sonnet-4"),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", "claude-sonnet-4"),
+        ("claude-3-5-haiku-latest", "claude-3-5-haiku"),
+        ("gpt-3.5-turbo-0125", "gpt-3.5-turbo"),
+        ("gpt-4o-audio", None),
+        ("my-own-model", None),
+        (None, None),
+    ],
+)
+def test_a_model_is_found_by_its_name_whoever_serves_it(model: str | None, line: str | None):
+    found = shipped().of(model)
+    assert (found and found.name) == line
+
+
+def test_the_table_that_comes_along_says_when_and_from_where():
+    prices = shipped()
+    assert prices.date >= "2025"
+    assert prices.source
+    assert all(line.limit and line.input and line.output for line in prices.models.values())
+    assert "unverified" in prices.source
+    checked, unchecked = prices.of("gpt-4o"), prices.of("claude-3-opus")
+    assert checked is not None
+    assert "2026" in (checked.source or "")
+    assert unchecked is not None
+    assert unchecked.source is None
+
+
+def test_an_operator_s_table_takes_its_place(tmp_path: Path):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps({"date": "2026-02-02", "source": "our contract", "models": {"Mine": {"limit": 9}}}))
+    prices = read_prices(path)
+    assert (prices.of("mine"), prices.currency) == (Price("mine", 9), "USD")
+    assert prices.of("gpt-4o") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "PLAYHEAD_PRICES cannot be"),
+        ("[]", "PLAYHEAD_PRICES"),
+        ('{"date": "x"}', "does not say 'models'"),
+        ('{"date": "x", "source": "", "models": {"m": {"input": "free"}}}', "input of m is not a number"),
+        ('{"date": "x", "source": "", "models": {"m": {"input": -1}}}', "0 or more"),
+        (None, "No such file"),
+    ],
+)
+def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, text: str | None, says: str):
+    path = tmp_path / "prices.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(BadSetting, match=says):
+        read_prices(path)
+
+
+def test_a_call_that_did_not_report_has_no_cost():
+    price = Price("m", None, 1.0, 1.0)
+    assert price.cost(ev.Usage(input_tokens=5)) is None
+    assert price.cost(ev.Usage(output_tokens=5)) is None
+    assert Price("m", 5).cost(ev.Usage(1, 1)) is None
+    assert price.cost(ev.Usage(1_000_000, 0)) == 1.0
+
+
+def test_calibration_fits_all_samples_together_and_leaves_out_the_useless():
+    assert calibrate([Sample(10, 5.0), Sample(30, 15.0), Sample(0, 5.0), Sample(5, 0.0)], "run") == Scale(2.0, 2, "run")
+    assert calibrate([], "run").basis == "estimated"

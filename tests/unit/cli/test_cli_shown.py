@@ -1,0 +1,34 @@
+"""What was recorded is only ever text on the terminal of whoever looks at it."""
+
+import json
+
+import pytest
+
+from playhead.cli import output
+
+STEERING = "\x1b]0;title\x07\x9b31m\u202ereversed"
+
+
+@pytest.mark.parametrize("value", [STEERING, [STEERING, "x"], (STEERING,), {"a": STEERING}])
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_no_value_steers_a_terminal(
+    value: object, is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(output, "is_terminal", lambda: is_terminal)
+    output.facts({"tools": value})
+    output.table(["tools"], [[value]])
+    said = capsys.readouterr().out
+    assert "reversed" in said
+    assert not {"\x1b]", "\x07", "\x9b", "\u202e"} & {said[at : at + n] for at in range(len(said)) for n in (1, 2)}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_json_says_the_same_and_steers_nothing(
+    is_terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(output, "is_terminal", lambda: is_terminal)
+    output.as_json({"said": STEERING, "name": "Zoë"})
+    said = capsys.readouterr().out
+    assert json.loads(said) == {"said": STEERING, "name": "Zoë"}
+    assert "Zoë" in said
+    assert not set("\x1b\x07\x9b\u202e") & set(said)

@@ -1,0 +1,136 @@
+"""The difference of two moments, applied to the first, gives the second: states and contexts, onwards and back."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from playhead.model import event as ev
+from playhead.model.message import text_message
+from playhead.model.ref import ContentRef
+from playhead.model.state import fold
+from playhead.project.context.known_messages import Known
+from playhead.wire.answers import Diff
+from playhead_collector.errors import Refused
+from playhead_collector.read.diff.moments import answer_diff
+from playhead_collector.read.diff.states import apply_context, apply_state, comparable, diff_contexts, diff_states
+from playhead_collector.serve.schemas import schema
+from tests.support.readers.fake import FakeStore, Story
+
+LETTERS = [ContentRef.of(letter.encode()) for letter in "abcdef"]
+KINDS = [
+    (ev.StateChanged, {"key": "plan", "value": LETTERS[0]}),
+    (ev.StateChanged, {"key": "plan", "value": LETTERS[1]}),
+    (ev.StateChanged, {"key": "todo", "value": None}),
+    (ev.MessageAdded, {"role": "user", "message": LETTERS[2]}),
+    (ev.LlmCalled, {"model": "m", "thread": LETTERS[3]}),
+    (ev.LlmCompleted, {"usage": ev.Usage(10, 5)}),
+    (ev.ToolCalled, {"name": "search"}),
+    (ev.ToolFailed, {"name": "search", "error_type": "E", "message": "no"}),
+    (ev.ContextCompressed, {"origin": "inferred", "after": LETTERS[4]}),
+    (ev.CheckpointCreated, {"state": LETTERS[5]}),
+    (ev.PlanCreated, {"plan": LETTERS[5]}),
+    (ev.ApprovalRequested, {"approval": "x"}),
+    (ev.ApprovalReceived, {"approval": "x", "approved": True}),
+    (ev.RunResumed, {"attempt": 1}),
+    (ev.RunCompleted, {"elapsed_ms": 1.0}),
+]  # fmt: skip
+
+
+def known(refs, role="user") -> Known:
+    return Known(dict.fromkeys(refs, role), {})
+
+
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc")), min_size=1, max_size=25), st.data())
+@settings(deadline=None)
+def test_states(steps, data: st.DataObject):
+    story = Story(FakeStore())
+    for (cls, fields), span in steps:
+        story.add(cls, span, **fields)
+    one, other = (data.draw(st.integers(0, len(steps))) for _ in range(2))
+    before, after = (comparable(fold(story.events[:upto])) for upto in (one, other))
+    assert apply_state(before, diff_states(before, after)) == after
+    assert apply_state(after, diff_states(after, before)) == before
+
+
+@given(*[st.lists(st.sampled_from(LETTERS), max_size=8)] * 2)
+def test_contexts(before: list[ContentRef], after: list[ContentRef]):
+    entries = diff_contexts(before, after, known(LETTERS))
+    assert apply_context(before, entries) == after
+    assert sorted(entry["from"] for entry in entries if entry["from"] is not None) == list(range(len(before)))
+    assert [entry["to"] for entry in entries if entry["to"] is not None] == list(range(len(after)))
+
+
+def test_a_message_in_the_place_of_another_replaces_it_and_what_went_stands_where_it_was():
+    a, b, c, d, e, f = LETTERS
+    ops = [
+        (entry["op"], entry["message"], entry["was"])
+        for entry in diff_contexts([a, b, c, d], [a, e, c, f], known(LETTERS))
+    ]
+    assert ops == [("kept", a, None), ("replaced", e, b), ("kept", c, None), ("dropped", d, None), ("added", f, None)]
+
+
+@pytest.fixture
+def story() -> Story:
+    """run_started, user, called, completed, assistant | plan | user, called, completed, assistant"""
+    story = Story(FakeStore())
+    keep = story.store.keep
+    story.add(ev.RunStarted, "root", name="support")
+    hello, hi = text_message("user", "hello"), text_message("assistant", "hi")
+    story.model_call("a", [], [hello], hi, request=keep({"temperature": 0}))
+    story.add(ev.StateChanged, "root", key="plan", value=keep(["greet"]))
+    new = text_message("user", "go on")
+    story.model_call("b", [hello, hi], [new], text_message("assistant", "done"), request=keep({"temperature": 1}))
+    return story
+
+
+async def test_an_answer_has_both_with_what_was_said(story: Story, read_json):
+    answer = read_json(await answer_diff(story.done(), "3", None, hydrate=True))
+    assert (answer["from"]["seq"], answer["to"]["seq"]) == (3, 10)
+    assert (answer["from"]["call"], answer["to"]["call"]) == (3, 8)
+    context = answer["context"]
+    assert {op: context[op] for op in ("kept", "added", "dropped", "replaced")} == {
+        "kept": 1, "added": 2, "dropped": 0, "replaced": 0,
+    }  # fmt: skip
+    assert [entry["value"]["parts"][0]["content"] for entry in context["entries"][1:]] == ["hi", "go on"]
+    assert set(context["changed"]) == {"settings"}
+    state = answer["state"]
+    (ref,) = state["keyed"]["user_state"]["added"].values()
+    assert answer["values"] == {ref: ["greet"]}
+    assert state["changed"]["llm_calls"] == {"from": 1, "to": 2}
+    assert (state["lists"]["history"]["same"], len(state["lists"]["history"]["added"])) == (1, 3)
+    assert answer["missing"] == []
+    TypeAdapter(schema(Diff)).validate_python(answer, strict=True)
+
+
+async def test_backwards_is_the_other_way_round(story: Story):
+    record = story.done()
+    onwards, back = (
+        await answer_diff(record, "3", "9", hydrate=False),
+        await answer_diff(record, "9", "3", hydrate=False),
+    )
+    assert (onwards["from"], onwards["to"]) == (back["to"], back["from"])
+    assert onwards["context"]["added"] == back["context"]["dropped"] == 2
+    assert onwards["state"]["keyed"]["user_state"]["added"] == back["state"]["keyed"]["user_state"]["removed"]
+
+
+async def test_a_moment_is_a_seq_or_an_event_and_what_there_is_not_is_refused(story: Story):
+    record = story.done()
+    assert (await answer_diff(record, story.events[2].id, "9", hydrate=False))["from"]["seq"] == 3
+    assert (await answer_diff(record, None, None, hydrate=False))["from"]["seq"] == 1
+    with pytest.raises(Refused, match="has no event 99"):
+        await answer_diff(record, "3", "99", hydrate=False)
+
+
+async def test_the_same_moment_twice_differs_in_nothing(story: Story):
+    answer = await answer_diff(story.done(), "9", "9", hydrate=True)
+    assert answer["state"] == {"changed": {}, "keyed": {}, "lists": {}}
+    assert [entry["op"] for entry in answer["context"]["entries"]] == ["kept"] * 3
+
+
+async def test_a_thread_that_is_not_stored_is_named(story: Story):
+    record = story.done()
+    story.store.nodes.clear()
+    answer = await answer_diff(record, "3", "9", hydrate=True)
+    assert answer["context"]["entries"] == []
+    assert len(answer["missing"]) == 2
