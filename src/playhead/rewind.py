@@ -14,6 +14,7 @@ from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.replay.lease import Terms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
+from playhead.replay.naming import whole_run_id
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
@@ -24,6 +25,8 @@ _CHOICES = {
     "in_doubt": ("raise", "rerun"),
 }
 """Beside PLAYHEAD_RESUME: PLAYHEAD_RESUME_ON_DIVERGENCE, and so on, with what each can be."""
+_CHOICES_OF_FORKS = {"live": ("all", "llm"), "tools": ("deny",)}
+_MAY_BE_FUNCTIONS = {"on_divergence", "in_doubt", "tools"}
 ASKED = "PLAYHEAD_REWIND"
 """How `playhead resume` and `playhead fork` tell the program that they start what to do: a JSON object."""
 
@@ -42,7 +45,7 @@ def resume(
 
     Calls of models, tools, retrievers and embeddings are answered from the record, arguments checked, until it ends;
     from there the run goes on live, as its next attempt.  The record is read from the local journal, else from the
-    collector.
+    collector.  `run_id` may also be a part of the id, or "last": only the collector knows which run that is.
 
     `on_divergence`, where the program asks something else than it did: "raise" (ReplayDiverged, before anything is
     executed), "live" (one warning; that branch goes on live), or a function of the report that may give an outcome.
@@ -61,17 +64,20 @@ def resume(
     A run that has completed gives its results again, executes nothing and records nothing; where the program differs,
     it raises ReplayDiverged, whatever is asked for: `fork` makes a new run of it.
     """
+    _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt)
+    _check_mappings("resume", renamed=renamed, outcomes=outcomes)
     collector = _Collector()
 
     def make() -> Any:
         settings = settings_in_force()
+        run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
         policy = Policy(on_divergence, in_doubt, completed=completed, renamed=dict(renamed or {}))
         policy.patience_seconds = settings.replay_wait_seconds
         policy.outcomes = {str(at): outcome for at, outcome in (outcomes or {}).items()}
         deliver = partial(flush, settings.exit_timeout_seconds)
         terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
-        return _whole(prepare_resume(run_id, collector, policy=policy, terms=terms))
+        return _whole(prepare_resume(run, collector, policy=policy, terms=terms))
 
     return Rewound(make, collector.close)
 
@@ -102,17 +108,20 @@ def fork(
     "deny" (raises ToolDenied, the default), or a function of name and arguments.  Entering the block raises NoRecord,
     and ReplayError for an outcome that cannot be.
     """
+    _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
+    _check_mappings("fork", renamed=renamed)
+    if isinstance(at, bool) or not isinstance(at, int | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ReplayError(f"fork(at={at!r}): expected a seq, an event's id, or a function's name")
     collector = _Collector()
 
     def make() -> Any:
         settings = settings_in_force()
+        run = whole_run_id(run_id, collector)
         flush(0)  # as above
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
         policy.patience_seconds = settings.replay_wait_seconds
-        return _whole(
-            prepare_fork(run_id, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live)
-        )
+        return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live))
 
     return Rewound(make, collector.close)
 
@@ -155,6 +164,24 @@ def _go_on(asked: str | None, run_id: str | None, chosen: Mapping[str, str], rec
         if log.hasHandlers():  # without any, it would stand on the terminal twice
             log.error("%s", why)
         raise SystemExit(f"playhead: {why}") from error
+
+
+def _check(of: str, **options: Any) -> None:
+    """A misspelt option would be taken for another one, and execute what it was to keep from being executed."""
+    for option, given in options.items():
+        choices = (_CHOICES | _CHOICES_OF_FORKS)[option]
+        if given is None and option == "tools":
+            continue
+        may_be_a_function = option in _MAY_BE_FUNCTIONS
+        if given not in choices and not (may_be_a_function and callable(given)):
+            expected = [*map(repr, choices), *(["a function"] if may_be_a_function else [])]
+            raise ReplayError(f"{of}({option}={given!r}): expected {' or '.join(expected)}")
+
+
+def _check_mappings(of: str, **options: Any) -> None:
+    for option, given in options.items():
+        if given is not None and not isinstance(given, Mapping):
+            raise ReplayError(f"{of}({option}={given!r}): expected a dictionary")
 
 
 def _whole(prepared: Prepared) -> Prepared:

@@ -278,6 +278,8 @@ def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[
         if not (by_id or by_name):
             raise NoRecord(nothing)
         return (by_id or by_name)[0]
+    if int(at) < 1:
+        raise NoRecord(nothing)
     try:
         found = [event for event in client().events(run_id, after=int(at) - 1, limit=1) if event["seq"] == int(at)]
     except ClientError as error:

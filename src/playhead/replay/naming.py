@@ -1,0 +1,30 @@
+"""Which run is meant, before anything is read of it or recorded under its id."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playhead.errors import ClientError, CollectorUnreachable, NoRecord
+
+_WHOLE = re.compile("[0-9a-f]{32}")
+
+
+def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
+    """The id of the run that is named by it (also as a UUID is written), by a part of it, or as `last`.
+
+    Only a part, or `last`, is asked of the collector.  Raises NoRecord; TypeError for what is no text.
+    """
+    if not isinstance(named, str):
+        raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")
+    written = named.strip().replace("-", "").lower()
+    if _WHOLE.fullmatch(written):
+        return written
+    try:
+        return str(client().run(named.strip())["run"])
+    except CollectorUnreachable as error:
+        raise NoRecord(
+            f"{named!r} is not the whole id of a run, which has 32 digits, and what it means only a collector knows: "
+            f"{error}"
+        ) from error
+    except ClientError as error:
+        raise NoRecord(str(error)) from error

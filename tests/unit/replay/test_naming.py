@@ -1,0 +1,116 @@
+"""Which run `resume` and `fork` mean, and what they do not take."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead import observe
+from playhead.errors import NoRecord, ReplayError
+from playhead.model import names
+from tests.support.journal_reader import Recording
+from tests.support.readers.fake import FakeStore
+from tests.support.readers.served import app_on, served
+
+executed: list[int] = []
+
+
+@observe(kind="tool")
+def work(number: int) -> int:
+    executed.append(number)
+    if number == 2 and executed == [1, 2]:
+        raise KeyboardInterrupt  # as Ctrl-C would: the call is in doubt
+    return number
+
+
+@observe
+def agent() -> int:
+    return work(1) + work(2)
+
+
+@pytest.fixture
+def stopped(recording: Recording) -> str:
+    """A run that was stopped in its second call."""
+    executed.clear()
+    with pytest.raises(KeyboardInterrupt):
+        agent()
+    return str(recording.read().spans[0].attributes[names.RUN_ID])
+
+
+@pytest.fixture
+def collector(recording: Recording, stopped: str) -> Iterator[str]:
+    """One that knows this run, as its newest."""
+    store = FakeStore()
+    store.keep_run([], stopped)
+    with served(app_on(store)) as url:
+        recording.configure(endpoint=url, lease_seconds=0)
+        yield url
+
+
+@pytest.mark.usefixtures("collector")
+@pytest.mark.parametrize("named", ["last", "part", "as a uuid"])
+def test_a_run_goes_on_under_its_own_id_however_it_was_named(recording: Recording, stopped: str, named: str):
+    ways = {"last": "last", "part": stopped[8:20], "as a uuid": f" {str(uuid.UUID(stopped)).upper()}"}
+    with playhead.resume(ways[named], in_doubt="rerun") as resumed:
+        assert agent() == 3
+    assert resumed.id == stopped
+    assert {span.attributes[names.RUN_ID] for span in recording.read().spans} == {stopped}
+    with playhead.fork(ways[named], at="work") as forked:
+        agent()
+    said = {span.attributes.get(names.FORK_OF) for span in recording.read().spans}
+    assert (said - {None}, forked.id != stopped) == ({stopped}, True)
+
+
+@pytest.mark.usefixtures("collector")
+@pytest.mark.parametrize("named", ["", "nobody's", "../../leases", "last/events"])
+def test_what_names_no_run_is_no_record(recording: Recording, named: str):
+    for rewound in (playhead.resume(named), playhead.fork(named, at="work")):
+        with pytest.raises(NoRecord, match="there is no run"):
+            rewound.__enter__()
+    assert not [path for path in recording.folder.parent.rglob("*") if path.suffix == ".lock"]
+
+
+def test_without_a_collector_a_part_is_not_guessed(recording: Recording, stopped: str):
+    recording.configure(endpoint="http://127.0.0.1:9")
+    with pytest.raises(NoRecord, match="is not the whole id of a run, which has 32 digits"):
+        playhead.resume(stopped[8:20]).__enter__()
+
+
+@pytest.mark.parametrize("named", [None, 5, Path("last")])
+def test_a_run_is_named_by_a_text(named: Any):
+    with pytest.raises(TypeError, match="a run is named by its id"):
+        playhead.resume(named).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"tools": "dny", "live": "llm"}, r"fork\(tools='dny'\): expected 'deny' or a function"),
+        ({"live": "none"}, r"live='none'\): expected 'all' or 'llm'"),
+        ({"at": None}, r"at=None\): expected a seq, an event's id, or a function's name"),
+        ({"at": 1.5}, r"at=1.5"),
+        ({"at": True}, r"at=True"),
+        ({"completed": print}, "completed="),
+        ({"renamed": "a=b"}, "renamed='a=b'"),
+    ],
+)
+def test_a_fork_s_option_that_cannot_be_meant_is_refused_before_anything_runs(options: dict[str, Any], says: str):
+    with pytest.raises(ReplayError, match=says):
+        playhead.fork("f" * 32, **{"at": "work", **options})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"in_doubt": "maybe"}, {"on_divergence": 5}, {"completed": "again"}, {"outcomes": [1]}, {"renamed": "a=b"}],
+)
+def test_an_option_of_resume_that_cannot_be_meant_is_refused_before_anything_runs(options: dict[str, Any]):
+    with pytest.raises(ReplayError, match=f"resume\\({next(iter(options))}="):
+        playhead.resume("f" * 32, **options)
+
+
+def test_there_is_no_event_before_the_first(stopped: str):
+    with pytest.raises(NoRecord, match="has no call at -1"):
+        playhead.fork(stopped, at=-1).__enter__()
