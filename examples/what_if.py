@@ -7,6 +7,7 @@ outcome, and from there it goes on, as a run of its own. Nothing is set up for t
 its own, and no collector runs.
 """
 
+import logging
 import os
 import tempfile
 from typing import Any
@@ -69,6 +70,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as journal:
+        logging.getLogger("playhead").setLevel(logging.ERROR)  # it would warn that nobody is there
         os.environ.setdefault("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
         playhead.configure(journal_dir=journal, exit_timeout_seconds=0.1)
         playhead.instrument("openai")

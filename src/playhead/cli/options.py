@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,7 +13,16 @@ Run = Annotated[str, typer.Argument(help=_RUN_HELP, show_default=False, autocomp
 At = Annotated[str | None, typer.Option(help="A seq or an event id; default: the last.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Limit = Annotated[int, typer.Option(min=1, help="Show at most so many.")]
-Word = Annotated[str | None, typer.Option(show_default=False)]
+
+# Conditions for runs.
+Status = Literal["running", "completed", "failed", "cancelled"]
+OfAgent = Annotated[str | None, typer.Option(help="Only runs with an agent of this name.", show_default=False)]
+OfStatus = Annotated[Status | None, typer.Option(help="Only runs that are so now.", show_default=False)]
+OfSession = Annotated[str | None, typer.Option(help="Only runs of this session.", show_default=False)]
+OfUser = Annotated[str | None, typer.Option(help="Only runs for this user.", show_default=False)]
+OfTag = Annotated[str | None, typer.Option(help="Only runs with this tag.", show_default=False)]
+OfModel = Annotated[str | None, typer.Option(help="Only runs that called this model.", show_default=False)]
+OfTool = Annotated[str | None, typer.Option(help="Only runs that called this tool.", show_default=False)]
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

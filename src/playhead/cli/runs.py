@@ -1,14 +1,26 @@
 """The commands about whole runs: which there are, and what one of them was."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from playhead.cli import output
 from playhead.cli.connection import Collector
-from playhead.cli.options import Json, Limit, Run, Word, moment
+from playhead.cli.options import (
+    Json,
+    Limit,
+    OfAgent,
+    OfModel,
+    OfSession,
+    OfStatus,
+    OfTag,
+    OfTool,
+    OfUser,
+    Run,
+    moment,
+)
 from playhead.wire.answers import Completeness, RunDetail, RunSummary
 
 _COLUMNS = (
@@ -18,18 +30,17 @@ _COLUMNS = (
 _FOR_PEOPLE = ("run", "status", "started", "took", "calls", "tokens", "cost", "forks", "what")
 _COMPLETE = "complete"
 _LEAST_SHOWN = 0.0001
-Status = Literal["running", "completed", "failed", "cancelled"]
 
 
 def runs(
     ctx: typer.Context,
-    agent: Word = None,
-    status: Annotated[Status | None, typer.Option(show_default=False)] = None,
-    session: Word = None,
-    user: Word = None,
-    tag: Word = None,
-    model: Word = None,
-    tool: Word = None,
+    agent: OfAgent = None,
+    status: OfStatus = None,
+    session: OfSession = None,
+    user: OfUser = None,
+    tag: OfTag = None,
+    model: OfModel = None,
+    tool: OfTool = None,
     text: Annotated[
         str | None, typer.Option(help="In name, session, user, agents or tags.", show_default=False)
     ] = None,
@@ -83,7 +94,11 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
     error = answer["error"]
     facts["error"] = f"{error['type']}: {error['message']}" if error else None
     facts["cost"] = _cost(answer)
-    facts["forks"] = [f"{fork['run']} ({fork['status']}, at {fork['at']})" for fork in answer["forks"]]
+    # One that was made by a function's name has no seq of its own to tell.
+    at = [f", at {fork['at']}" if fork["at"] is not None else "" for fork in answer["forks"]]
+    facts["forks"] = [
+        f"{fork['run']} ({fork['status']}{place})" for fork, place in zip(answer["forks"], at, strict=True)
+    ]
     facts["record"] = _record(answer["completeness"])
     for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks"):
         del facts[name]

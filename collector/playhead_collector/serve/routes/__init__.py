@@ -28,6 +28,7 @@ from playhead_collector.serve.routes.content import ContentRoutes
 from playhead_collector.serve.routes.deletion import DeletionRoutes
 from playhead_collector.serve.routes.keys import KeyRoutes
 from playhead_collector.serve.routes.leases import LeaseRoutes
+from playhead_collector.serve.routes.params import ONLY_KNOWN
 from playhead_collector.serve.routes.provenance import WhyRoutes
 from playhead_collector.serve.routes.reasoning import STREAM, ThoughtRoutes
 from playhead_collector.serve.routes.runs import RunRoutes
@@ -89,7 +90,7 @@ def router(
     `analysis` answers what takes computing; without it, that is done in this process.
     """
     configured = configured or Configured()
-    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
+    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503), dependencies=ONLY_KNOWN)
     asking = Asking(store, runner, project, analysis or InProcess(store, Given.of(project, configured)))
     runs, contents = RunRoutes(store, runner, project, configured.prices), ContentRoutes(store, project)
     _get(api, "runs", "/runs", runs.runs, a.Page[a.RunSummary])
@@ -126,7 +127,7 @@ def _add_changes(api: APIRouter, changes: ChangeRoutes) -> None:
 
 def deletion_router(store: Store, runner: Runner, project: int, sweeper: Sweeper) -> APIRouter:
     """What takes something away."""
-    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503))
+    api = APIRouter(prefix=PREFIX, responses=_refusals(400, 404, 422, 503), dependencies=ONLY_KNOWN)
     deletion = DeletionRoutes(store, runner, project, sweeper)
     refused: dict[int | str, dict[str, Any]] = {409: {"description": _FORKED, "model": schema(a.ErrorAnswer)}}
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=schema(d.DeletedRuns), responses=refused)

@@ -1,8 +1,9 @@
 """What a question may say in its URL, once for all routes."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query, Request
 
 from playhead.model.event import EVENT_KINDS
 from playhead_collector.errors import Refused
@@ -27,6 +28,27 @@ Status = Literal["running", "completed", "failed", "cancelled"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events; repeat it, or put commas between them.")]
+
+
+def known_parameters(request: Request) -> None:
+    """A misspelt condition would be answered with what it was to leave out.  Raises Refused."""
+    said = request.query_params.keys()
+    if not said:
+        return
+    known = set(_query_names(request.scope["route"].dependant))
+    unknown = sorted(said - known)
+    if unknown:
+        expected = f"known are {', '.join(sorted(known))}" if known else "this path takes none"
+        raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
+
+
+def _query_names(dependant: Any) -> Iterator[str]:
+    yield from (param.alias for param in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
+
+
+ONLY_KNOWN = [Depends(known_parameters)]
 
 
 def read_time(text: str | None) -> int | None:
