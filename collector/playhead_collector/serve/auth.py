@@ -50,10 +50,7 @@ class RequireKey:
                 return None
             scopes = await self._keyring.scopes_of(keys_in(Headers(scope=scope)))
         except StoreUnavailable as error:
-            if (
-                scope["path"] == METRICS_PATH
-            ):  # only before the keys were ever read; and then figures are what is wanted
-                return None
+            # Before the keys were ever read nobody is let in, to /metrics neither: a key may be needed.
             return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
         if scopes is None:
             message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"

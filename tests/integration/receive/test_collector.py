@@ -112,6 +112,7 @@ async def test_while_the_database_is_away_everything_is_a_503(data_dir: Path):
     transport = httpx.ASGITransport(create_app(Settings(), store))
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.get("/metrics")).status_code == 200  # from here on it is known that there are no keys
             await asyncio.to_thread(postgres.stop)
             answers = [
                 await client.post("/v1/traces", content=batch(range(1, 2)), headers=PROTOBUF),

@@ -116,6 +116,32 @@ async def test_without_the_key_nothing_opens(headers: dict[str, str], path: str)
     assert answer.json()["error"]["code"] == "unauthorized"
 
 
+class KeysOutOfReach(NoKeys):
+    """Its database is down."""
+
+    async def keys(self, project: int) -> Sequence[ApiKey]:
+        raise StoreUnavailable("Postgres is down")
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/items/1", "/nowhere"])
+async def test_nobody_is_let_in_before_the_keys_were_ever_read(path: str):
+    app = make_app()
+    app.add_middleware(RequireKey, keyring=Keyring(KeysOutOfReach(), 1, None))
+    async with client_of(app) as client:
+        for headers in ({}, {"x-api-key": KEY}):
+            answer = await client.get(path, headers=headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_unavailable")
+            assert int(answer.headers["retry-after"]) > 0
+        assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_figures_are_open_while_keys_cannot_be_read_where_the_operator_says_so():
+    app = make_app()
+    app.add_middleware(RequireKey, keyring=Keyring(KeysOutOfReach(), 1, None), metrics_open=True)
+    async with client_of(app) as client:
+        assert (await client.get("/metrics")).status_code == 200
+
+
 async def test_otlp_clients_without_the_key_get_a_status():
     async with client_of(make_app(key=KEY)) as client:
         answer = await client.post("/v1/traces", headers={"content-type": "application/json"})

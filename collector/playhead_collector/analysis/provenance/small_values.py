@@ -10,7 +10,16 @@ from typing import Any, cast
 
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit, in_order
-from playhead_collector.analysis.texts.words import SMALL, alike, fold, name_words, plain_number, read_number, words_in
+from playhead_collector.analysis.texts.words import (
+    SMALL,
+    alike,
+    fold,
+    name_words,
+    plain_number,
+    read_number,
+    words_in,
+    written,
+)
 from playhead_collector.analysis.transcript.arguments import Asked, Scalar, is_telling
 
 _LARGEST = 12
@@ -39,7 +48,7 @@ def trace_small(index: ContextIndex, asked: Asked, path: str, value: Scalar) -> 
     plain = _plain(value)
     near = _beside(index, asked, names, _forms(value, plain), (USER, RESULT))
     if near and near[0].passage.source == USER:
-        return USER, Derivation("normalised" if near[0].text != str(value) else "exact", "", (near[0],), 0.8)
+        return USER, Derivation("normalised" if near[0].text != written(value) else "exact", "", (near[0],), 0.8)
     polar = _polar(index, asked, names, value)
     if polar is not None:
         return USER, polar
@@ -109,7 +118,7 @@ def _parted(text: str, hit: Hit, start: int, end: int) -> bool:
 
 def _polar(index: ContextIndex, asked: Asked, names: Sequence[str], value: Scalar) -> Derivation | None:
     """A yes or no that the user gave by speaking of it, or by answering the agent who did."""
-    meant = {"yes": True, "true": True, "no": False, "false": False, "none": False}.get(str(value).lower())
+    meant = {"yes": True, "true": True, "no": False, "false": False, "none": False}.get(written(value).lower())
     nothing = _plain(value) == "0"
     if meant is None and not nothing:
         return None
@@ -179,5 +188,5 @@ def _anywhere(
 def _everywhere(index: ContextIndex, asked: Asked, value: Scalar, plain: str | None) -> list[Hit]:
     if plain is not None:
         return index.number(plain, asked.visible)
-    words = [word for word, _, _ in words_in(str(value))]
+    words = [word for word, _, _ in words_in(written(value))]
     return index.find(words, asked.visible) if isinstance(value, str) else []

@@ -13,7 +13,7 @@ from itertools import islice
 
 from playhead_collector.analysis.texts.json_records import JsonRecord
 from playhead_collector.analysis.texts.passages import MOST_HITS, RESULT, SYSTEM, USER, ContextIndex, Hit
-from playhead_collector.analysis.texts.words import fold, name_words, read_date, words_in
+from playhead_collector.analysis.texts.words import fold, name_words, read_date, words_in, written
 from playhead_collector.analysis.transcript.arguments import Asked, Scalar, is_identifier, is_telling, scalars
 
 # Names that say what something is called only together with what they stand in.
@@ -70,7 +70,7 @@ class Subjects:
     def _subjects(self) -> list[tuple[str, str]]:
         """The identifiers among the outermost arguments."""
         if self._named is None:
-            found = [(path, str(value)) for path, value in self.asked.values if _names_one(_leaf(path), value)]
+            found = [(path, written(value)) for path, value in self.asked.values if _names_one(_leaf(path), value)]
             depths = [_depth(path) for path, _ in found]
             least = min(depths, default=0)
             outer = [each for each, depth in zip(found, depths, strict=True) if depth == least]
@@ -87,7 +87,7 @@ class Subjects:
             given = JsonRecord(0, "", None, in_list=False)
             for path, value in islice(scalars(arguments), _MOST_ARGUMENTS):
                 if isinstance(value, str) or _names_one(path, value):
-                    given.members.setdefault(path, str(value))
+                    given.members.setdefault(path, written(value))
             yield given
 
     def _owner(self, records: Sequence[JsonRecord], path: str, named: str, value: str) -> str | None:

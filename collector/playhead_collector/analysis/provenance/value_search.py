@@ -49,7 +49,7 @@ from playhead_collector.analysis.texts.passages import (
     Hit,
     in_order,
 )
-from playhead_collector.analysis.texts.words import fold, plain_number, read_date, read_number, words_in
+from playhead_collector.analysis.texts.words import fold, plain_number, read_date, read_number, words_in, written
 from playhead_collector.analysis.transcript.arguments import (
     Asked,
     Scalar,
@@ -159,7 +159,7 @@ class _Tracing:
 
     def _hits(self) -> list[Hit]:
         """Where it stands, as a number or as words."""
-        text = self.value if isinstance(self.value, str) else str(self.value)
+        text = written(self.value)
         words = [word for word, _, _ in words_in(text)]
         found = self.index.find(words, self.asked.visible) if isinstance(self.value, str) else []
         plain = self._plain()
@@ -183,7 +183,7 @@ class _Tracing:
         return self._as(source, how, round(confidence, 2), "", all_hits or hits, (said[0],))
 
     def _is_exact(self, hit: Hit) -> bool:
-        text = self.value if isinstance(self.value, str) else str(self.value)
+        text = written(self.value)
         places = list(words_in(text)) or [("", 0, len(text))]
         start, end = hit.start - places[0][1], hit.end + len(text) - places[-1][2]
         return hit.passage.text[max(0, start) : end] == text or hit.text == text
@@ -250,7 +250,7 @@ class _Tracing:
 
     def _copied(self) -> Origin | None:
         """A long text that somebody else wrote as it stands."""
-        hits = self._hits() if len(list(words_in(str(self.value)))) >= _LONG_WORDS else []
+        hits = self._hits() if len(list(words_in(written(self.value)))) >= _LONG_WORDS else []
         origins = (self._stands(hits, source) for source in (USER, RESULT, ASSISTANT, SYSTEM))
         return next((origin for origin in origins if origin), None)
 

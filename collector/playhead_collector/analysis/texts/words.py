@@ -89,10 +89,15 @@ def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
             yield plain, found.start(), found.end()
 
 
+def written(value: str | float | bool | None) -> str:
+    """The value as a text. Python writes no integer of more than 4,300 digits, but decimals of any length."""
+    return str(Decimal(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
 def plain_number(value: str | float | Decimal) -> str | None:
     """One text per number, however it is written; None for what is none."""
     try:
-        # Not the text of an integer: Python writes none of more than 4,300 digits.
+        # Not the text of an integer: see `written`.
         number = Decimal(value) if isinstance(value, int) else Decimal(str(value))
     except InvalidOperation:
         return None

@@ -208,3 +208,12 @@ def test_a_thousand_messages_are_read_once():
         (origin,) = trace(index, Asked("t", {"id": f"user_{n}_{n * 7}"}, visible))
         assert origin.source == "user"
     assert (time.perf_counter() - began) / 100 < 0.02  # rescanning 600 kB for each would take longer
+
+
+@pytest.mark.parametrize("digits", [4_299, 4_300, 20_000])
+def test_an_integer_of_very_many_digits_is_a_value_like_others(digits: int):
+    value = 10**digits  # Python refuses to write integers of more than 4,300 digits
+    arguments = {"order_id": value, "flight": "HAT001", "currency": "EUR", "orders": [{"id": value, "n": 3}]}
+    found = traced(arguments, user("Book HAT001, please."), result({"order_id": "5551234", "flight": "HAT001"}))
+    assert (found["order_id"].source, found["order_id"].value) == ("invented", value)
+    assert found["flight"].source == "user"
