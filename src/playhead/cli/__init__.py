@@ -1,10 +1,12 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    look    runs (runs, show), tree, read (events, state, context, messages, content), thought (tokens)
-    ask     why (decisions, why), thought (reasoning, explain), change (compressions, diff), comparing (compare)
-    rewind  rewinding (resume, fork)            operate  start (serve, demo, ship), doctor, deleting, keys
-    asking  the collector, and which run is meant        options  what several commands take
-    shown   tables, texts and JSON
+    look     runs (runs, show), tree, read (events, state, context, messages, content), tokens
+    ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
+    rewind   rewinding (resume, fork)
+    operate  start (serve, demo, ship, migrate), doctor, deletion, keys
+
+    connection  the collector, and which run is meant       options  what several commands take
+    output      tables, texts and JSON
 
 It works without any extra; a command that needs one says which.
 """
@@ -17,7 +19,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from playhead.cli import compare, compression, provenance, read, reasoning, rewinding, runs, tree
+from playhead.cli import (
+    compare,
+    compression,
+    decisions,
+    diff,
+    provenance,
+    read,
+    reasoning,
+    rewinding,
+    runs,
+    tokens,
+    tree,
+)
 from playhead.cli.connection import Collector
 from playhead.cli.operate import deletion, doctor, keys, start
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
@@ -118,9 +132,9 @@ def _common(
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
-    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, reasoning.tokens,
+    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, tokens.tokens,
              read.content),
-    "Ask": (provenance.why, provenance.decisions, reasoning.reasoning, compression.compressions, compression.diff,
+    "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
             compare.compare, reasoning.explain),
     "Rewind": (rewinding.resume, rewinding.fork),
 }  # fmt: skip

@@ -24,6 +24,7 @@ _COLOURS = {
     "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "critical": "bold",
     "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
+_LONG = 100  # characters of a value in a table
 
 
 def as_json(value: Any) -> None:
@@ -152,3 +153,9 @@ def _cell(value: object) -> str:
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
     return visible(" ".join((value if isinstance(value, str) else compact(value)).split()))
+
+
+def shortened(text: str) -> str:
+    """One line of at most 100 characters."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONG else plain[: _LONG - 1] + "…"

@@ -1,6 +1,6 @@
-"""The commands that explain: which decisions there were, and why."""
+"""`playhead why`: why tools were called, where their arguments are from, and what an event rests on."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -8,42 +8,16 @@ from playhead.cli import output
 from playhead.cli.connection import Collector, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.errors import NotFound
-from playhead.wire.answers.provenance import Attribution, CausalGraph, DecisionDetail
+from playhead.wire.answers.analysis.causes import CausalGraph
+from playhead.wire.answers.analysis.provenance import Attribution
 
-Seq = Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)]
-
-
-def decisions(ctx: typer.Context, run: Run, seq: Seq = None, limit: Limit = 1_000, json: Json = False) -> None:
-    """List where the agent chose; with SEQ, show one choice, what else was open, and what was chosen elsewhere."""
-    with ctx.ensure_object(Collector).ask() as client:
-        found = run_id(client, run)
-        one = client.decision(found, seq) if seq is not None else None
-        rows = list(client.decisions(found, limit=limit)) if seq is None else []
-    if json:
-        output.as_json(one or rows)
-    elif one is not None:
-        _decision(one)
-    else:
-        output.table(
-            ("seq", "time", "kind", "actor", "chosen", "reason"),
-            (
-                (
-                    row["seq"],
-                    row["time"][11:23],
-                    row["kind"],
-                    row["actor"],
-                    _short(row["chosen"]),
-                    _short(row["reason"]),
-                )
-                for row in rows
-            ),
-        )
+SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)]
 
 
 def why(
     ctx: typer.Context,
     run: Run,
-    seq: Seq = None,
+    seq: SEQ_ARGUMENT = None,
     causes: Annotated[bool, typer.Option("--causes", help="What it rests on, and what rested on it.")] = False,
     limit: Limit = 1_000,
     json: Json = False,
@@ -62,7 +36,7 @@ def why(
     if json:
         output.as_json(one or rows)
     elif one is not None:
-        _attribution(one)
+        show_attribution(one)
     else:
         output.table(
             ("seq", "tool", "why", "sure", "because", "suspects"),
@@ -70,29 +44,8 @@ def why(
         )
 
 
-def _decision(one: DecisionDetail) -> None:
-    facts: dict[str, Any] = {name: one[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
-    output.facts({**facts, "reasoning": one["reasoning"], "messages before": one["context"]["messages"]})
-    typer.echo()
-    output.table(
-        ("option", "chosen", "from", "considered"),
-        ((o["name"], "yes" if o["chosen"] else "", o["origin"], o["considered"]) for o in one["options"]),
-    )
-    if one["elsewhere"]:
-        typer.echo("\nchosen elsewhere in exactly this context:")
-        output.table(
-            ("calls", "same", "chosen", "runs"),
-            (
-                (len(e["calls"]), "yes" if e["same"] else "", _short(e["chosen"]), [c["run"] for c in e["calls"][:3]])
-                for e in one["elsewhere"]
-            ),
-        )
-    for attribution in one["attributions"]:
-        typer.echo()
-        _attribution(attribution)
-
-
-def _attribution(one: Attribution) -> None:
+def show_attribution(one: Attribution) -> None:
+    """Shows why one tool was called."""
     output.facts({name: one[name] for name in ("seq", "name", "kind", "confidence", "reason")})
     for evidence in one["evidence"]:
         typer.echo(output.visible(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}"))

@@ -4,7 +4,7 @@ Each question is described once, as a value; `Client` and `AsyncClient` differ o
 iterators that fetch the next page when it is needed.  Answers are the collector's JSON, typed by
 `playhead.wire.answers`.
 
-    questions*  what can be asked                     question   a question as a value, and as a method
+    operations  what can be asked                     operation  a question as a value, and as a method
     clients     two ways to ask                       exchange   where to ask, and what failures mean
 """
 

@@ -8,12 +8,12 @@ import httpx
 
 from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
 from playhead.client.operation import Listing, Question
-from playhead.client.operations import Questions
+from playhead.client.operations import Operations
 
 T = TypeVar("T")
 
 
-class Client(Questions):
+class Client(Operations):
     """Asks, and waits for the answer.  Safe to share between threads.  Raises ClientError and what stands below it."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Client(Questions):
             rest = rest.behind(page)
 
 
-class AsyncClient(Questions):
+class AsyncClient(Operations):
     """The same questions; answers are awaited, lists are iterated with `async for`."""
 
     def __init__(

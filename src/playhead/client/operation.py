@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 from urllib.parse import quote
 
 import httpx
@@ -15,9 +15,6 @@ import httpx
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
 from playhead.wire.answers import Page
-
-if TYPE_CHECKING:
-    from playhead.client.clients import AsyncClient, Client
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,6 +75,30 @@ class Listing(Generic[T]):
         return replace(self, params={**self.params, "cursor": page["next_cursor"]}, left=left)
 
 
+class Asks(Protocol):
+    """A client that waits for answers."""
+
+    def ask(self, question: Question[T]) -> T:
+        """The answer."""
+        ...
+
+    def pages(self, listing: Listing[T]) -> Iterator[T]:
+        """The items of a list."""
+        ...
+
+
+class AsksAsync(Protocol):
+    """A client whose answers are awaited."""
+
+    async def ask(self, question: Question[T]) -> T:
+        """The answer."""
+        ...
+
+    def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
+        """The items of a list."""
+        ...
+
+
 class asked(Generic[P, T]):  # noqa: N801 - a decorator
     """Makes a description of a question a method of both clients: one answers, the other can be awaited."""
 
@@ -86,12 +107,12 @@ class asked(Generic[P, T]):  # noqa: N801 - a decorator
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: Client, owner: Any = None) -> Callable[P, T]: ...
+    def __get__(self, client: Asks, owner: Any = None) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: AsksAsync, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+    def __get__(self, client: Asks | AsksAsync | None, owner: Any = None) -> Any:
         """Bound to a client."""
         if client is None:
             return self
@@ -113,12 +134,12 @@ class listed(Generic[P, T]):  # noqa: N801 - a decorator
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: Client, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, client: Asks, owner: Any = None) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, client: AsyncClient, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: AsksAsync, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: Client | AsyncClient | None, owner: Any = None) -> Any:
+    def __get__(self, client: Asks | AsksAsync | None, owner: Any = None) -> Any:
         """Bound to a client."""
         if client is None:
             return self

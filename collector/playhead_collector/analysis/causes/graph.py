@@ -12,7 +12,7 @@ from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
-from playhead.wire.answers.provenance import CausalEdge, CausalGraph, CausalNode
+from playhead.wire.answers.analysis.causes import CausalEdge, CausalGraph, CausalNode
 from playhead_collector.analysis.causes.edges import MOST_LATER, Causes, Edge
 from playhead_collector.analysis.transcript.loading import named_in, read_page
 from playhead_collector.analysis.transcript.transcript import Turns

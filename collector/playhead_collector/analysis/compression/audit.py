@@ -8,8 +8,8 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.project.context import cut_kinds
 from playhead.project.context.known_messages import Known
-from playhead.wire.answers.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
-from playhead.wire.answers.reasoning import Quoted
+from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
+from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.compression.after import asked_passages, calls_in, recently, told_later
 from playhead_collector.analysis.compression.facts import Stock
 from playhead_collector.analysis.compression.needed_facts import Lost, Need, Words, find_needs, lost_facts

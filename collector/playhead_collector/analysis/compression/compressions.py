@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import Page
-from playhead.wire.answers.compression import Compression, CompressionAudit, TokensSaved
+from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
 from playhead_collector.analysis.compression.after import entered_before, later_events, later_refs, recently
 from playhead_collector.analysis.compression.audit import Evidence, audit
 from playhead_collector.analysis.compression.outcome import DROPPED, KEPT, SUMMARISED, Account, account_of

@@ -15,7 +15,8 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.wire.answers import Page
-from playhead.wire.answers.provenance import Attribution, Decision, DecisionDetail, ElsewhereChoice, Option
+from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail, ElsewhereChoice, Option
+from playhead.wire.answers.analysis.provenance import Attribution
 from playhead_collector.analysis.decisions.same_context import Choice, choices_elsewhere, chosen_in
 from playhead_collector.analysis.provenance.attribution import attributions
 from playhead_collector.analysis.provenance.attributions import attribution_answer

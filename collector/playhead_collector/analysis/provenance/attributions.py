@@ -14,8 +14,8 @@ from playhead.model.event import (
     ToolCalled,
 )
 from playhead.wire.answers import Page
-from playhead.wire.answers.provenance import Attribution, Place, ValueOrigin
-from playhead.wire.answers.provenance import Evidence as EvidenceAnswer
+from playhead.wire.answers.analysis.provenance import Attribution, Place, ValueOrigin
+from playhead.wire.answers.analysis.provenance import Evidence as EvidenceAnswer
 from playhead_collector.analysis.provenance.attribution import Attributed, Evidence, attributions, entered_at
 from playhead_collector.analysis.provenance.value_search import INVENTED, Origin
 from playhead_collector.analysis.texts.passages import Hit

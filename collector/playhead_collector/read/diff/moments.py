@@ -7,7 +7,7 @@ from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
 from playhead.project.context.known_messages import Known
-from playhead.wire.answers.compression import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
+from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.diff.states import (
     ADDED,

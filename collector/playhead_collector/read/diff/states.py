@@ -12,7 +12,7 @@ from playhead.model.state import RunState, state_to_json
 from playhead.project.context.cut_kinds import replaced
 from playhead.project.context.known_messages import Known
 from playhead.project.context.list_change import compare
-from playhead.wire.answers.compression import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
+from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "errors")

@@ -3,11 +3,14 @@
 import asyncio
 from typing import Annotated, Literal
 
-from fastapi import Body, Query, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
 
+from playhead.wire import answers as a
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import Responses, refusals
+from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="`sha256:...`, up to 1,000.")]
@@ -40,3 +43,21 @@ class ContentRoutes:
         """Many contents at once, by ref; those that are not stored are left out."""
         async with self._looking_up:
             return json_answer(await read_batch(self._store, self._project, refs))
+
+
+_BYTES: Responses = {
+    200: {"description": "The bytes, in their own media type; JSON for `as=messages`.", "content": {"*/*": {}}},
+    206: {"description": "The range that was asked for.", "content": {"*/*": {}}},
+    304: {"description": "The caller has it."},
+    416: {"description": "The range lies outside the content.", "model": schema(a.ErrorAnswer)},
+}
+
+
+def add_routes(api: APIRouter, store: Store, project: int) -> None:
+    """Registers the operations of this file."""
+    routes = ContentRoutes(store, project)
+    content, batch = routes.content, routes.batch
+    api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
+    api.head("/content/{ref}", include_in_schema=False)(content)
+    values = schema(dict[str, a.ContentValue])
+    api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=refusals(413))(batch)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import APIRouter, Query, Response
 
 from playhead.wire.answers.deletion import Collected, DeletedRuns
 from playhead_collector.errors import Refused
@@ -11,6 +11,8 @@ from playhead_collector.read.run_names import LAST, run_named
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import conflict
+from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
 _MOST_NAMED = 5
@@ -53,3 +55,14 @@ class DeletionRoutes:
         swept = await self._sweeper.by_hand(self._project)
         answer: Collected = {"phase": swept.phase, "contents": swept.contents, "thread_nodes": swept.nodes}
         return json_answer(answer)
+
+
+_FORKED = "Runs were forked from it, which share its record; the message names some."
+
+
+def add_routes(api: APIRouter, store: Store, runner: Runner, project: int, sweeper: Sweeper) -> None:
+    """Registers the operations of this file."""
+    routes, answer = DeletionRoutes(store, runner, project, sweeper), schema(DeletedRuns)
+    deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))
+    deleted(routes.delete_run)
+    api.post("/gc", tags=["content"], response_model=schema(Collected))(routes.collect_garbage)

@@ -4,13 +4,15 @@ import hashlib
 import secrets
 from typing import Annotated, Literal
 
-from fastapi import Body, Path, Response
+from fastapi import APIRouter, Body, Path, Response
 
 from playhead.wire.answers.keys import Key, Keys, NewKey, Revoked
 from playhead_collector.errors import Refused
 from playhead_collector.read.times import rfc3339
 from playhead_collector.serve.keyring import ADMIN, Keyring
 from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes.registering import conflict, get
+from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 _MOST_KEYS = 1_000
@@ -75,3 +77,15 @@ def _about(key: ApiKey) -> Key:
         "expires": None if key.expires_ns is None else rfc3339(key.expires_ns),
         "last_used": None if key.last_used_ns is None else rfc3339(key.last_used_ns),
     }
+
+
+_NO_ADMIN = "There would be no key that may make or revoke keys; or there are too many."
+
+
+def add_routes(api: APIRouter, store: KeyStore, project: int, keyring: Keyring) -> None:
+    """Registers the operations of this file."""
+    routes = KeyRoutes(store, project, keyring)
+    get(api, "keys", "/keys", routes.keys, Keys)
+    new, refused = schema(NewKey), conflict(_NO_ADMIN)
+    api.post("/keys", tags=["keys"], name="create_key", response_model=new, responses=refused)(routes.create_key)
+    api.delete("/keys/{number}", tags=["keys"], name="revoke_key", response_model=schema(Revoked))(routes.revoke_key)

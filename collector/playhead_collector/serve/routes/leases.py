@@ -3,13 +3,15 @@
 import re
 from typing import Annotated
 
-from fastapi import Body, Query, Response
+from fastapi import APIRouter, Body, Query, Response
 
 from playhead.wire.answers.leases import Released, RunLease
 from playhead_collector.errors import Refused
 from playhead_collector.read.times import rfc3339
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import conflict
+from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.leases import Lease, Taken
 
@@ -86,3 +88,14 @@ def _granted(run: str, taken: Taken) -> RunLease:
 def _answer(run: str, lease: Lease) -> RunLease:
     since, until = rfc3339(lease.since_ns), rfc3339(lease.until_ns)
     return {"run": run, "holder": lease.holder, "process": lease.process, "since": since, "until": until}
+
+
+_HELD = "Another process goes on with the run; the message says which, and since when."
+
+
+def add_routes(api: APIRouter, store: Store, project: int) -> None:
+    """Registers the operations of this file."""
+    routes, path, lease, held = LeaseRoutes(store, project), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
+    api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(routes.take_lease)
+    api.put(path, tags=["runs"], name="renew_lease", response_model=lease, responses=held)(routes.renew_lease)
+    api.delete(path, tags=["runs"], name="release_lease", response_model=schema(Released))(routes.release_lease)

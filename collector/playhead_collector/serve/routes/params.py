@@ -66,3 +66,6 @@ def read_kinds(kinds: list[str] | None) -> frozenset[str]:
     if unknown:
         raise Refused(400, "bad_kind", f"there are no {unknown[0][:40]!r} events: kinds are {', '.join(EVENT_KINDS)}")
     return wanted
+
+
+AtEvent = Annotated[str, Path(max_length=300, description="A seq or an event id.")]

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import APIRouter, Query, Response
 
+from playhead.wire import answers as a
+from playhead.wire.answers.leases import RunLog
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context.context import answer_context
 from playhead_collector.read.context.messages import list_history
@@ -16,6 +18,7 @@ from playhead_collector.read.spans import list_logs, list_spans
 from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import get
 from playhead_collector.store.ports import RunFilter, Store
 
 
@@ -131,3 +134,18 @@ class RunRoutes:
     async def logs(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
         """Log events as stored, by time: state, checkpoints, annotations, and what else the program has said."""
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
+
+
+def add_routes(api: APIRouter, store: Store, runner: Runner, project: int, prices: Prices) -> None:
+    """Registers the operations of this file."""
+    routes = RunRoutes(store, runner, project, prices)
+    get(api, "runs", "/runs", routes.runs, a.Page[a.RunSummary])
+    get(api, "runs", "/runs/{run}", routes.run, a.RunDetail)
+    get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent])
+    get(api, "moments", "/runs/{run}/state", routes.state, a.StateAt)
+    get(api, "moments", "/runs/{run}/context", routes.context, a.ContextAt)
+    get(api, "calls", "/runs/{run}/messages", routes.messages, a.Page[a.HistoryEntry])
+    get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, a.Page[a.LlmCall])
+    get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, a.Page[a.ToolCall])
+    get(api, "calls", "/runs/{run}/spans", routes.spans, a.Page[a.TraceSpan])
+    get(api, "calls", "/runs/{run}/logs", routes.logs, a.Page[RunLog])

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from fastapi import Response
+from fastapi import APIRouter, Response
 
 from playhead.wire.answers.scopes import Scopes
 from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes.registering import get
 
 
 class ScopeRoutes:
@@ -19,3 +20,8 @@ class ScopeRoutes:
         counted = sorted(self._not_understood.items(), key=lambda each: -each[1])
         answer: Scopes = {"not_understood": [{"scope": scope, "count": count} for scope, count in counted]}
         return json_answer(answer)
+
+
+def add_routes(api: APIRouter, not_understood: Mapping[str, int]) -> None:
+    """Registers the operations of this file."""
+    get(api, "senders", "/scopes", ScopeRoutes(not_understood).scopes, Scopes)

@@ -6,11 +6,8 @@ stand under `refs` by name; with `hydrate=true` their values stand under `values
 those that are not stored (their values are null).
 """
 
-from playhead.wire.answers.calls import Call, CallError, ContextAt, HistoryEntry, LlmCall, Removal, ToolCall, TraceSpan
-from playhead.wire.answers.compression import Compression, CompressionAudit, Diff, FactNeeded, LostFact, MessagePlace
-from playhead.wire.answers.content import ContentValue, ThreadMessages
-from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
-from playhead.wire.answers.reasoning import (
+from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
+from playhead.wire.answers.analysis.reasoning import (
     ChangedArgument,
     Explanation,
     InferredReasoning,
@@ -20,9 +17,7 @@ from playhead.wire.answers.reasoning import (
     Reasoning,
     StructuredReasoning,
 )
-from playhead.wire.answers.runs import Completeness, Fork, RecordedEvent, RunDetail, RunSummary
-from playhead.wire.answers.state import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
-from playhead.wire.answers.tokens import (
+from playhead.wire.answers.analysis.tokens import (
     Calibration,
     ModelPrice,
     ModelTokens,
@@ -31,6 +26,12 @@ from playhead.wire.answers.tokens import (
     TokenTimeline,
     TokenTotals,
 )
+from playhead.wire.answers.calls import Call, CallError, ContextAt, HistoryEntry, LlmCall, Removal, ToolCall, TraceSpan
+from playhead.wire.answers.content import ContentValue, ThreadMessages
+from playhead.wire.answers.diff import Diff
+from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
+from playhead.wire.answers.runs import Completeness, Fork, RecordedEvent, RunDetail, RunSummary
+from playhead.wire.answers.state import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
 
 __all__ = [
     "Calibration",

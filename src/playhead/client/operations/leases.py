@@ -1,10 +1,10 @@
-"""Who goes on with a run, and what that needs; `Questions` has these, too."""
+"""[client]: who goes on with a run."""
 
 from playhead.client.operation import Listing, Question, asked, listed, run_path
 from playhead.wire.answers.leases import Released, RunLease, RunLog
 
 
-class QuestionsLease:
+class LeasesOperations:
     """Leases, and log events as stored."""
 
     @listed

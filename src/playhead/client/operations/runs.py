@@ -1,26 +1,15 @@
-"""Everything that can be asked, each question described once."""
+"""[client]: runs, and what was recorded in one: events, state, context, messages, calls, spans."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
-from urllib.parse import quote
 
-import httpx
-
-from playhead.client.compression import QuestionsChange
-from playhead.client.deletion import QuestionsDeletion
-from playhead.client.keys import QuestionsKeys
-from playhead.client.leases import QuestionsLease
 from playhead.client.operation import Listing, Question, asked, listed, run_path
-from playhead.client.provenance import QuestionsWhy
-from playhead.client.reasoning import QuestionsThought
-from playhead.model.canonical import Content
 from playhead.wire import answers as a
-from playhead.wire.answers.scopes import Scopes
 
 
-class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease, QuestionsKeys, QuestionsDeletion):
-    """Everything that can be asked."""
+class RunsOperations:
+    """Which runs there are, and what was recorded in one."""
 
     @listed
     def runs(
@@ -124,30 +113,6 @@ class Questions(QuestionsWhy, QuestionsChange, QuestionsThought, QuestionsLease,
         """The tree of spans: each after its parent."""
         return Listing(run_path(run, "spans"), {}, limit)
 
-    @asked
-    def scopes(self) -> Question[Scopes]:
-        """Instrumentation scopes whose content was taken without being understood, since the collector started."""
-        return Question("scopes")
-
-    @asked
-    def content(self, ref: str) -> Question[Content]:
-        """The bytes that a ref names, with their media type; `playhead.model.canonical.value_of` reads them."""
-        return Question("content/" + quote(ref, safe=":"), read=_content)
-
-    @asked
-    def contents(self, refs: Sequence[str]) -> Question[dict[str, a.ContentValue]]:
-        """Many contents at once, up to 1,000; those that are not stored are left out."""
-        return Question("content/batch", body={"refs": list(refs)})
-
-    @asked
-    def thread(self, ref: str) -> Question[a.ThreadMessages]:
-        """A thread as the list of messages that it stands for."""
-        return Question("content/" + quote(ref, safe=":"), {"as": "messages"})
-
 
 def _time(moment: str | datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment
-
-
-def _content(response: httpx.Response) -> Content:
-    return Content(response.content, response.headers.get("content-type", "application/octet-stream"))

@@ -1,4 +1,4 @@
-"""Tokens, reasoning and explanations, as HTTP asks for them."""
+"""[serve]: what the model was thinking; and explanations, streamed or whole."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -6,9 +6,10 @@ from contextlib import aclosing
 from typing import Annotated, Any
 
 import orjson
-from fastapi import Body, Path, Request, Response
+from fastapi import APIRouter, Body, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
+from playhead.wire import answers as a
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import (
     Brief,
@@ -19,14 +20,21 @@ from playhead_collector.analysis.reasoning.explanation import (
 )
 from playhead_collector.errors import CollectorError, Refused
 from playhead_collector.read.content import parse_ref
-from playhead_collector.read.paging import read_seq
 from playhead_collector.read.record import RunRecord
 from playhead_collector.serve.analysis_pool import Asking
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import Responses, get, refusals
+from playhead_collector.serve.schemas import schema
 from playhead_collector.workers.questions import Question
 
 STREAM = "text/event-stream"
+_EXPLAINED: Responses = {
+    200: {
+        "description": "The explanation; streamed, events `text`, `explanation` and `error`.",
+        "content": {STREAM: {}},
+    }
+}
 Seq = Annotated[
     int | str | None,
     Body(description="A seq or an event id: explain the decision that it belongs to; default: the whole run."),
@@ -35,18 +43,11 @@ Stream = Annotated[bool, Body(description="Answer piece by piece; so does `Accep
 Again = Annotated[bool, Body(description="Ask the model also when it was asked before.")]
 
 
-class ThoughtRoutes:
+class ReasoningRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
     def __init__(self, asking: Asking, configured: Configured) -> None:
         self._asking, self._configured = asking, configured
-
-    async def tokens(self, request: Request, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None) -> Response:
-        """How contexts grew, against their models' limits; compressions; usage, cost and the share of cached input.
-
-        A number of tokens says what it rests on: reported, calibrated or estimated.
-        """
-        return await self._asking.answer(request, "tokens", run, limit=limit, after=read_seq(cursor))
 
     async def reasoning(
         self,
@@ -120,3 +121,12 @@ def _one_event(value: Any) -> Response:
 
 def _event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value, default=str) + b"\n\n"
+
+
+def add_routes(api: APIRouter, asking: Asking, configured: Configured) -> None:
+    """Registers the operations of this file."""
+    routes = ReasoningRoutes(asking, configured)
+    get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, a.Reasoning)
+    answer, responses = schema(a.Explanation), _EXPLAINED | refusals(409, 502)
+    explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
+    explain(routes.explain)

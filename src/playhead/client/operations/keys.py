@@ -1,4 +1,4 @@
-"""The collector's keys; `Questions` has these, too."""
+"""[client]: the collector's keys."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from playhead.client.operation import Question, asked
 from playhead.wire.answers.keys import Keys, NewKey, Revoked
 
 
-class QuestionsKeys:
+class KeysOperations:
     """Keys: who may do what.  All of these need a key with the scope `admin`, once there is any."""
 
     @asked

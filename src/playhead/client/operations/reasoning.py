@@ -1,16 +1,11 @@
-"""What can be asked about tokens and thoughts; `Questions` has these, too."""
+"""[client]: what the model was thinking"""
 
 from playhead.client.operation import Question, asked, run_path
 from playhead.wire import answers as a
 
 
-class QuestionsThought:
-    """Tokens, reasoning, explanations."""
-
-    @asked
-    def tokens(self, run: str, *, limit: int = 1_000, cursor: str | None = None) -> Question[a.TokenTimeline]:
-        """How contexts grew, against their models' limits; usage, cost and cache hits.  Give `next_cursor` back."""
-        return Question(run_path(run, "tokens"), {"limit": limit, "cursor": cursor})
+class ReasoningOperations:
+    """What the model was thinking"""
 
     @asked
     def reasoning(self, run: str, at: int | str) -> Question[a.Reasoning]:

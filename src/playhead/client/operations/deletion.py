@@ -1,10 +1,10 @@
-"""Deletion; `Questions` has these, too."""
+"""[client]: deletion of runs, and collection of content that no run names."""
 
 from playhead.client.operation import Question, asked, run_path
 from playhead.wire.answers.deletion import Collected, DeletedRuns
 
 
-class QuestionsDeletion:
+class DeletionOperations:
     """Deletes.  All of these need a key with the scope `admin`, once there is any."""
 
     @asked

@@ -1,0 +1,1 @@
+"""[serve]: the questions of `playhead_collector.analysis` over HTTP, a file per question."""

@@ -1,0 +1,34 @@
+"""[serve]: why tools were called, and where their arguments are from"""
+
+from fastapi import APIRouter, Request, Response
+
+from playhead.wire import answers as a
+from playhead.wire.answers.analysis.provenance import Attribution
+from playhead_collector.read.paging import read_seq
+from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import get
+
+
+class ProvenanceRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    async def attributions(
+        self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
+    ) -> Response:
+        """Why each tool was called, and where every value in its arguments is from."""
+        return await self._asking.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
+
+    async def attribution(self, request: Request, run: p.RunId, seq: p.AtEvent) -> Response:
+        """Why the tool was called that the event is part of, and where every value in its arguments is from."""
+        return await self._asking.answer(request, "attribution", run, at=seq)
+
+
+def add_routes(api: APIRouter, asking: Asking) -> None:
+    """Registers the operations of this file."""
+    routes = ProvenanceRoutes(asking)
+    get(api, "why", "/runs/{run}/attributions", routes.attributions, a.Page[Attribution])
+    get(api, "why", "/runs/{run}/attributions/{seq}", routes.attribution, Attribution)

@@ -1,0 +1,41 @@
+"""[serve]: the difference between two moments of a run"""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from playhead.wire.answers.diff import Diff
+from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import get
+
+_MOMENT = r"^[^\x00]*$"
+From = Annotated[
+    str | None,
+    Query(alias="from", max_length=300, pattern=_MOMENT, description="A seq or an event id; default: the first."),
+]
+To = Annotated[
+    str | None,
+    Query(alias="to", max_length=300, pattern=_MOMENT, description="A seq or an event id; default: the last."),
+]
+
+
+class DiffRoutes:
+    """Handlers; their docstrings are what OpenAPI says about them."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    async def diff(
+        self, request: Request, run: p.RunId, before: From = None, after: To = None, hydrate: p.Hydrate = True
+    ) -> Response:
+        """What is different at `to`, compared to `from`: the state, and what the model saw.  `to` may be the earlier.
+
+        Applied to the state and the messages at `from`, it gives those at `to`.
+        """
+        return await self._asking.answer(request, "diff", run, before=before, after=after, hydrate=hydrate)
+
+
+def add_routes(api: APIRouter, asking: Asking) -> None:
+    """Registers the operations of this file."""
+    get(api, "moments", "/runs/{run}/diff", DiffRoutes(asking).diff, Diff)

@@ -1,0 +1,64 @@
+"""`playhead decisions`: where the agent chose, and what else was open."""
+
+from typing import Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
+from playhead.cli.options import Json, Limit, Run
+from playhead.cli.provenance import SEQ_ARGUMENT, show_attribution
+from playhead.wire.answers.analysis.decisions import DecisionDetail
+
+
+def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:
+    """List where the agent chose; with SEQ, show one choice, what else was open, and what was chosen elsewhere."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = run_id(client, run)
+        one = client.decision(found, seq) if seq is not None else None
+        rows = list(client.decisions(found, limit=limit)) if seq is None else []
+    if json:
+        output.as_json(one or rows)
+    elif one is not None:
+        _decision(one)
+    else:
+        output.table(
+            ("seq", "time", "kind", "actor", "chosen", "reason"),
+            (
+                (
+                    row["seq"],
+                    row["time"][11:23],
+                    row["kind"],
+                    row["actor"],
+                    _text(row["chosen"]),
+                    _text(row["reason"]),
+                )
+                for row in rows
+            ),
+        )
+
+
+def _decision(one: DecisionDetail) -> None:
+    facts: dict[str, Any] = {name: one[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
+    output.facts({**facts, "reasoning": one["reasoning"], "messages before": one["context"]["messages"]})
+    typer.echo()
+    output.table(
+        ("option", "chosen", "from", "considered"),
+        ((o["name"], "yes" if o["chosen"] else "", o["origin"], o["considered"]) for o in one["options"]),
+    )
+    if one["elsewhere"]:
+        typer.echo("\nchosen elsewhere in exactly this context:")
+        output.table(
+            ("calls", "same", "chosen", "runs"),
+            (
+                (len(e["calls"]), "yes" if e["same"] else "", _text(e["chosen"]), [c["run"] for c in e["calls"][:3]])
+                for e in one["elsewhere"]
+            ),
+        )
+    for attribution in one["attributions"]:
+        typer.echo()
+        show_attribution(attribution)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else output.shortened(value if isinstance(value, str) else output.compact(value))

@@ -1,0 +1,57 @@
+"""`playhead tokens`: how a run's contexts grew, and what that cost."""
+
+from typing import Annotated, Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import Collector, run_id
+from playhead.cli.options import Json, Limit, Run
+from playhead.wire.answers import TokenPoint, TokenTimeline
+
+_PAGE = 1_000
+
+
+def tokens(
+    ctx: typer.Context,
+    run: Run,
+    calls: Annotated[bool, typer.Option("--calls", help="Only model calls and compressions.")] = False,
+    limit: Limit = 1_000,
+    json: Json = False,
+) -> None:
+    """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
+    with ctx.ensure_object(Collector).ask() as client:
+        found = run_id(client, run)
+        answer = client.tokens(found, limit=min(limit, _PAGE))
+        points, cursor = answer["items"], answer["next_cursor"]
+        while cursor and len(points) < limit:
+            page = client.tokens(found, limit=min(limit - len(points), _PAGE), cursor=cursor)
+            points, cursor = [*points, *page["items"]], page["next_cursor"]
+        answer["items"], answer["next_cursor"] = points, cursor
+    if json:
+        output.as_json(answer)
+        return
+    _totals(answer)
+    typer.echo()
+    wanted = [point for point in points if not calls or point["kind"] != "message_added"]
+    output.table(("seq", "kind", "role", "added", "context", "of limit", "level", "basis", "cost"), map(_line, wanted))
+
+
+def _totals(answer: TokenTimeline) -> None:
+    totals = answer["totals"]
+    facts: dict[str, Any] = {"run": answer["run"], **totals}
+    if totals["cost"] is not None:
+        facts["cost"] = f"{totals['cost']:.6f} {answer['prices']['currency']} (prices of {answer['prices']['date']})"
+    for model in answer["models"]:
+        scale = model["calibration"]
+        rests_on = f"estimates x {scale['factor']} by {scale['calls']} calls of the {scale['scope']}" if scale else None
+        said = filter(None, [f"limit {model['limit']}" if model["limit"] else "limit unknown", rests_on])
+        facts[f"model {model['model']}"] = "; ".join(said)
+    output.facts(facts)
+
+
+def _line(point: TokenPoint) -> tuple[object, ...]:
+    ratio = None if point["ratio"] is None else f"{point['ratio']:.1%}"
+    basis = point["added_basis"] or point["context_basis"]
+    numbers = (point["added"], point["context"], ratio, point["level"], basis, point["cost"])
+    return (point["seq"], point["kind"], point["role"], *numbers)

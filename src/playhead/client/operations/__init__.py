@@ -1,0 +1,35 @@
+"""[client]: every operation of the query API, each described once; a file per kind of answer."""
+
+from playhead.client.operations.causes import CausesOperations
+from playhead.client.operations.compare import CompareOperations
+from playhead.client.operations.compression import CompressionOperations
+from playhead.client.operations.content import ContentOperations
+from playhead.client.operations.decisions import DecisionsOperations
+from playhead.client.operations.deletion import DeletionOperations
+from playhead.client.operations.diff import DiffOperations
+from playhead.client.operations.keys import KeysOperations
+from playhead.client.operations.leases import LeasesOperations
+from playhead.client.operations.provenance import ProvenanceOperations
+from playhead.client.operations.reasoning import ReasoningOperations
+from playhead.client.operations.runs import RunsOperations
+from playhead.client.operations.scopes import ScopesOperations
+from playhead.client.operations.tokens import TokensOperations
+
+
+class Operations(
+    RunsOperations,
+    ContentOperations,
+    DiffOperations,
+    CompareOperations,
+    TokensOperations,
+    ReasoningOperations,
+    CompressionOperations,
+    DecisionsOperations,
+    ProvenanceOperations,
+    CausesOperations,
+    LeasesOperations,
+    KeysOperations,
+    DeletionOperations,
+    ScopesOperations,
+):
+    """All operations: what `Client` and `AsyncClient` have in common."""

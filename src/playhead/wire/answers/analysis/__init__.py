@@ -1,0 +1,1 @@
+"""Answers to the questions of `playhead_collector.analysis`, a file per question."""
