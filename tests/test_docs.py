@@ -18,8 +18,8 @@ REFERENCE = ROOT / "docs" / "reference.md"
 CODE = re.compile(r"<!-- run: (\w+) -->\n```python\n(.*?)```", re.DOTALL)
 
 
-def readme_code() -> dict[str, str]:
-    return dict(CODE.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+def code_of(page: str) -> dict[str, str]:
+    return dict(CODE.findall((ROOT / page).read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_the_readme_s_code_runs_as_it_stands(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    code = readme_code()
+    code = code_of("README.md")
     playhead.shutdown()
     try:
         with MockModelServer() as server:
@@ -50,6 +50,23 @@ def test_the_readme_s_code_runs_as_it_stands(
         playhead.shutdown()
         playhead.uninstrument()
         scope["client"].close()
+
+
+def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    playhead.shutdown()
+    try:
+        scope: dict[str, Any] = {"__name__": "resume"}
+        exec(compile(code_of("docs/resume.md")["fork"], "resume.md", "exec"), scope)
+        assert scope["answer"] == "3 in stock"
+        assert scope["resumed"] == (scope["run_id"], "3 in stock")
+        fork_id, fork_answer = scope["forked"]
+        assert fork_id != scope["run_id"]
+        assert fork_answer == "the shop does not answer"
+    finally:
+        playhead.shutdown()
 
 
 def test_the_reference_names_every_setting_command_route_event_and_attribute(
@@ -82,3 +99,15 @@ def test_every_page_that_a_page_names_exists():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} names {target}"
+
+
+def test_every_heading_that_a_page_names_exists():
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            named = page.parent / target if target else page
+            assert anchor in anchors_of(named), f"{page.name} names {target}#{anchor}"
+
+
+def anchors_of(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
