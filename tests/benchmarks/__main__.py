@@ -9,24 +9,24 @@ from pathlib import Path
 
 from tests.benchmarks.bar import Row, failed, keep, not_measured, show
 
-_FAMILIES = {
-    "hot_path:measure": ("C1", "C2", "C3"),
-    "journaled:measure": ("J1", "J3"),
-    "replayed:measure": ("R2", "J2"),
-    "whole_cpu:measure": ("C4",),
+FAMILIES = {
+    "sdk.hot_path:measure": ("C1", "C2", "C3"),
+    "sdk.journaled:measure": ("J1", "J3"),
+    "sdk.replayed:measure": ("R2", "J2"),
+    "sdk.whole_cpu:measure": ("C4",),
     "stored:measure_recorded": ("S1", "F1"),
     "stored:measure_made_up": ("S2", "S4"),
-    "sent:measure": ("S3",),
+    "sdk.sent:measure": ("S3",),
     "taken:measure": ("I1",),
     "readable:measure_sustained": ("I1P",),
     "readable:measure_live": ("L1",),
     "asked:measure": ("Q1", "Q2"),
     "questioned:measure": ("Q5",),
-    "killed:measure": ("R1",),
+    "sdk.killed:measure": ("R1",),
     "durable.matrix:measure": ("MATRIX",),
 }
 # These take many minutes, and are measured only when they are named.
-_ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",)}
+ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",)}
 _LATER = {
     "I2": "foreign spans", "I3": "overload", "Q3": "runs list",
 }  # fmt: skip
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _rows(wanted: set[str]) -> Iterable[Row]:
-    for place, ids in (_FAMILIES | (_ON_REQUEST if wanted else {})).items():
+    for place, ids in (FAMILIES | (ON_REQUEST if wanted else {})).items():
         if not wanted or wanted & set(ids):
             print(f"measuring {', '.join(ids)} ...", file=sys.stderr, flush=True)
             yield from (row for row in _measured(place, ids) if not wanted or row.id in wanted)
