@@ -111,3 +111,30 @@ def test_every_heading_that_a_page_names_exists():
 def anchors_of(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_path_that_a_page_names_exists():
+    roots = ("src/", "collector/", "tests/", "migrations/", "examples/", "docs/")
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for path in paths_in(page):
+            assert (ROOT / path).exists() or not path.startswith(roots), f"{page.name} names {path}"
+
+
+def test_every_path_that_the_page_about_the_architecture_names_exists():
+    inside = [ROOT, ROOT / "src" / "playhead", ROOT / "collector" / "playhead_collector"]
+    for path in paths_in(ROOT / "docs" / "architecture.md"):
+        assert any((folder / path).exists() for folder in inside), path
+
+
+def paths_in(page: Path) -> list[str]:
+    """The paths in backticks; names in capitals (`dialect/NAME.py`) stand for others."""
+    found = re.findall(r"`([a-z][\w.-]*/[\w./-]*)`", page.read_text(encoding="utf-8"))
+    return [path for path in found if not re.search(r"[A-Z]{3}", path)]
+
+
+def test_the_page_about_the_architecture_names_every_folder():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for package in (ROOT / "src" / "playhead", ROOT / "collector" / "playhead_collector"):
+        folders = {path.parent.name for path in package.glob("*/__init__.py")}
+        assert folders, package
+        assert {name for name in folders if f"`{name}`" not in page} == set()

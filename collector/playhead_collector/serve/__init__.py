@@ -1,7 +1,8 @@
 """read, analysis → [serve].  Questions and answers as HTTP.
 
-routes    the table of the query API            run_routes, content_routes   its handlers
-params    what a URL may say                    answering                    answers as responses
-schemas   types of answers → OpenAPI            errors, auth                 what goes wrong, who may ask
-health, metrics                                 for those who run it
+routes            the query API, a file per kind of answer     analysis_pool   hands analysis questions to [workers]
+responses         answers as responses                         schemas         types of answers → OpenAPI
+auth, keyring     who may ask                                  browser_requests   what websites may not
+errors            the form of refusals                         docs_page       the API's description as a page
+health, metrics, identity   for those who run it
 """

@@ -1,14 +1,7 @@
-"""[receive, lift] → store → project.  Postgres: content, threads, spans, and what projecting makes of them.
+"""[receive, lift] → store → project.  Contents, threads, spans, events and runs, in Postgres.
 
-    postgres.py       PostgresStore: keeps the promises of ports.py; one method is one transaction
-    connection.py     the pool; errors of the network and the server become StoreUnavailable
-    statements.py     sql/*.sql by name
-    content.py        contents under their refs           compression.py  zstd with dictionaries (learning.py)
-    threads.py        lists of messages as lineages       lineages.py     where new nodes go (pure)
-    spans.py          spans and log events in pages (pure)
-    ingest.py         a batch, in one transaction         work.py         a run under its lock, for the projector
-    events.py         events and snapshots in pages       runs.py         summaries, and lists of them
-    llm_calls.py      model calls by their context         migrate.py     the schema
-
-Modules but `postgres` and `work` are functions on a connection that is in a transaction already.
+ports      what other stages may ask: promises, and the values that cross
+postgres   how the promises are kept: one file per kind of row, SQL in `sql/*.sql`
+packing    compact forms of rows: compressed contents, pages of spans, positions of thread nodes
+migrate    the schema
 """

@@ -1,12 +1,13 @@
-"""analysis → [workers] → serve.  The analysis questions, answered by processes of their own.
+"""analysis → [workers] → serve.  Answers the analysis questions in processes of their own.
 
-    serve → pool → process ═stdin, stdout═▶ worker → questions → read → store
+    serve → pool → process ═stdin, stdout═▶ worker → questions → read, analysis → store
 
-questions  which there are; a question → the bytes of its answer      asking    what serve asks through; in process
-pool       who waits, for how long, and which process is free         failures  errors as JSON, and back
-process    one worker process: started, asked, ended                  frames    messages on a pipe
-worker     the program that runs there                                setup     what it is told when it starts
+    questions  the table of questions; a question → its answer as JSON    ports     how serve asks; answers in process
+    pool       a bounded queue in front of the processes                  failures  errors as JSON, and back
+    process    one worker process: started, asked, ended                  frames    messages on a pipe
+    worker     the program that runs in the process                       setup     settings that it gets at its start
+    priority   gives the processes a lower priority than ingest
 
-An analysis computes for as long as a run is long. In the process that takes spans it would hold the interpreter, and
-one that never ends would hold it for good; here it has a time, memory, and a priority below everything else.
+The time of an analysis grows with the length of a run. In the process that takes spans it would hold the interpreter;
+here it has limits of time and memory, and a low priority.
 """

@@ -1,10 +1,10 @@
 """receive → [lift] → store.  Takes content out of spans and log events, whatever their dialect, and leaves refs.
 
-    found         what was taken out: contents, threads, and what could not be read
-    otel_genai    content under OpenTelemetry's GenAI names; later dialects are one file each, listed in DIALECTS
-    normal        one name per idea: older attribute names, and the span's kind
-    unknown       what looks like content in spans that no dialect understood, so that they leak no payload
-    oversize      what no dialect knows and is too long for any span
+    found            what was taken out: contents, threads, and what could not be read
+    otel_genai       content under OpenTelemetry's GenAI names; each dialect is one file, listed in DIALECTS
+    attribute_names  older attribute names → today's, and the span's kind
+    unknown          what looks like content in spans that no dialect understood, so that they leak no payload
+    oversize         what no dialect knows and is too long for any span
 
 Pure, and never raises: what cannot be read is kept as text and marked.  Several dialects on one span are normal (an
 instrumentation that writes its own and OpenTelemetry's), so each takes what it knows, in the order of DIALECTS.

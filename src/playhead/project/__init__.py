@@ -1,6 +1,6 @@
 """Spans and log events of a run → its events, its summary, and states to start folds from.  Pure.
 
-Shared by the collector and the SDK.  Imports the model only: no I/O, no clock, no framework.
+Shared by the collector and the SDK.  Imports `playhead.model` only: no I/O, no clock, no framework.
 
     projector     the whole way, for one run            span_tree     which span encloses which
     order         the order of calls                    call_events   the events of one call
