@@ -32,26 +32,26 @@ from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
 from playhead_collector.project.runner import Runner
 from playhead_collector.read.prices import read_prices, shipped
-from playhead_collector.receive.bounded import ANSWER_PATIENCE_SECONDS, BoundAnswers, BoundBodies
+from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.flow import Flow
-from playhead_collector.receive.otlp.decoded import Most
+from playhead_collector.receive.flow import RequestLimiter
+from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
-from playhead_collector.receive.ports import Kept, Missing, Taken
-from playhead_collector.receive.reading import Reading
+from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
+from playhead_collector.receive.reading import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.browser_requests import Door
+from playhead_collector.serve.browser_requests import BrowserGuard
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
-from playhead_collector.settings import Settings, without_password
+from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.postgres.store import connect
-from playhead_collector.workers.pool import Pool
+from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.process import WorkerProcess
-from playhead_collector.workers.questions import Given
+from playhead_collector.workers.questions import AnalysisSettings
 from playhead_collector.workers.setup import Setup
 
 # There is one for now; every question and every row names it already.
@@ -66,7 +66,7 @@ _COUNT_WAITING = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Collector:
+class RunningCollector:
     """A collector that is up, but for its network side. `database` is its URL without the password."""
 
     app: FastAPI
@@ -78,7 +78,7 @@ class Collector:
 
 
 @asynccontextmanager
-async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
+async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningCollector]:
     """Database, schema, store and application; all of it is down again when the block ends.
 
     Raises BadSetting, CannotStart, DatabaseError, StoreUnavailable.
@@ -101,7 +101,7 @@ async def open_collector(settings: Settings) -> AsyncGenerator[Collector]:
             stack.push_async_callback(pool.close)
         app, guard = assemble(settings, store, pool)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
-        collector = Collector(app, without_password(dsn), guard, needs_key, supervision)
+        collector = RunningCollector(app, without_password(dsn), guard, needs_key, supervision)
         _settle()
         yield collector
 
@@ -111,16 +111,16 @@ async def _end(task: "asyncio.Task[None]") -> None:
     await asyncio.wait([task])
 
 
-def create_app(settings: Settings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
+def create_app(settings: CollectorSettings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
     """The application on this store, without its network side. `clock` gives ns since 1970."""
     return assemble(settings, store, clock=clock)[0]
 
 
-def analysis_pool(settings: Settings, dsn: str) -> Pool:
+def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
     """Processes that answer analysis questions; none is started before the first question."""
     setup = Setup(
         dsn=dsn,
-        given=Given.of(PROJECT, configured(settings)),
+        given=AnalysisSettings.of(PROJECT, configured(settings)),
         seconds=settings.analysis_seconds,
         memory_bytes=settings.analysis_memory_bytes,
         answer_bytes=settings.max_answering_bytes,
@@ -128,11 +128,15 @@ def analysis_pool(settings: Settings, dsn: str) -> Pool:
         log_level=settings.log_level,
     )
     processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
-    return Pool(processes, settings.analysis_seconds, settings.analysis_waiting)
+    return WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting)
 
 
 def assemble(
-    settings: Settings, store: Store, pool: Pool | None = None, *, clock: Callable[[], int] = time.time_ns
+    settings: CollectorSettings,
+    store: Store,
+    pool: WorkerPool | None = None,
+    *,
+    clock: Callable[[], int] = time.time_ns,
 ) -> tuple[FastAPI, Guard]:
     """The application, whose lifespan runs the projector, and the guard of its connections.
 
@@ -142,8 +146,8 @@ def assemble(
     sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
     app, metrics = _application(runner, sweeper), Metrics()
     flow, guard = _bounds(settings, metrics)
-    intake = Intake(store, runner, settings.inline_attribute_characters)
-    most = Most(items=settings.max_spans_per_request, parts=settings.max_span_parts)
+    intake = IngestPipeline(store, runner, settings.inline_attribute_characters)
+    most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
@@ -184,7 +188,7 @@ def _application(runner: Runner, sweeper: Sweeper) -> FastAPI:
     )
 
 
-def _sizes(settings: Settings) -> dict[str, int]:
+def _sizes(settings: CollectorSettings) -> dict[str, int]:
     """The limits of an upload of contents."""
     return {
         "max_request_bytes": settings.max_request_bytes,
@@ -193,7 +197,7 @@ def _sizes(settings: Settings) -> dict[str, int]:
     }
 
 
-def configured(settings: Settings, clock: Callable[[], int] = time.time_ns) -> Configured:
+def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time_ns) -> Configured:
     """What the operator chose that answers depend on.  Raises BadSetting."""
     if (settings.explain_url is None) != (settings.explain_model is None):
         raise BadSetting("PLAYHEAD_EXPLAIN_URL and PLAYHEAD_EXPLAIN_MODEL belong together: set both, or neither")
@@ -222,34 +226,34 @@ def version() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class IngestPipeline:
     """receive → lift → store; then the projector is told. What [receive] calls `Ingest` and `ContentIntake`."""
 
     store: Store
     runner: Runner
     inline_characters: int
 
-    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns. Raises StoreUnavailable."""
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
         work = partial(_lifted, spans, logs, self.inline_characters)
         batch, not_understood = await asyncio.to_thread(work) if many else work()
         ingested = await self.store.ingest(PROJECT, batch)
         self.runner.wake()
-        return Taken(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped, not_understood)
+        return IngestResult(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped, not_understood)
 
-    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+    async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Which of these are not stored. Raises StoreUnavailable."""
         # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
         epoch = await self.store.epoch(PROJECT)
-        return Missing(await self.store.missing(PROJECT, refs), epoch)
+        return MissingRefs(await self.store.missing(PROJECT, refs), epoch)
 
-    async def put(self, pack: Pack) -> Kept:
+    async def put(self, pack: Pack) -> PackResult:
         """Durable once this returns. Raises StoreUnavailable."""
         epoch = await self.store.epoch(PROJECT)
         unknown_parents = await self.store.put(PROJECT, pack.contents, pack.threads)
         self.runner.wake()
-        return Kept(unknown_parents, epoch)
+        return PackResult(unknown_parents, epoch)
 
 
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
@@ -267,7 +271,7 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tup
     return batch, not_understood
 
 
-def _frame(app: FastAPI, settings: Settings, flow: Flow, metrics: Metrics, keyring: Keyring) -> None:
+def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring) -> None:
     """What is around the routes, from the inside to the outside."""
     errors.install(app)
     _bound(app, settings, flow)
@@ -276,18 +280,18 @@ def _frame(app: FastAPI, settings: Settings, flow: Flow, metrics: Metrics, keyri
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.allowed_origins, allow_methods=["*"], allow_headers=["*"]
         )
-    app.add_middleware(Door, hosts=(*settings.allowed_hosts, settings.host), origins=settings.allowed_origins)
+    app.add_middleware(BrowserGuard, hosts=(*settings.allowed_hosts, settings.host), origins=settings.allowed_origins)
     app.add_middleware(CountRequests, metrics=metrics)  # around all that refuses, whose answers count, too
-    app.add_middleware(identity.SayWho)  # added last, so it is outermost: every answer says whose it is
+    app.add_middleware(identity.IdentityHeader)  # added last, so it is outermost: every answer says whose it is
 
 
-def _bound(app: FastAPI, settings: Settings, flow: Flow) -> None:
+def _bound(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter) -> None:
     """Bodies and answers of the questions; those of spans and content have `flow`."""
 
     def refusal(request: Request, error: Refused) -> Response:
         return errors.answer(request, error.status, error.code, str(error), error.headers)
 
-    sending = Reading(settings.max_answering_bytes, ANSWER_PATIENCE_SECONDS)
+    sending = TransferBudget(settings.max_answering_bytes, ANSWER_SLOW_AFTER_SECONDS)
     app.add_middleware(
         BoundBodies,
         reading=flow.reading,
@@ -299,8 +303,8 @@ def _bound(app: FastAPI, settings: Settings, flow: Flow) -> None:
     app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
-def _bounds(settings: Settings, metrics: Metrics) -> tuple[Flow, Guard]:
-    flow = Flow(
+def _bounds(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimiter, Guard]:
+    flow = RequestLimiter(
         settings.max_requests_in_work,
         settings.max_request_bytes // IN_WORK_SHARE,
         max_reading_bytes=settings.max_request_bytes,
@@ -315,7 +319,7 @@ def _bounds(settings: Settings, metrics: Metrics) -> tuple[Flow, Guard]:
     return flow, guard
 
 
-def _observe(metrics: Metrics, flow: Flow, runner: Runner, sweeper: Sweeper) -> None:
+def _observe(metrics: Metrics, flow: RequestLimiter, runner: Runner, sweeper: Sweeper) -> None:
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
@@ -325,7 +329,7 @@ def _observe(metrics: Metrics, flow: Flow, runner: Runner, sweeper: Sweeper) -> 
     metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
 
 
-def _observe_analysis(metrics: Metrics, pool: Pool) -> None:
+def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
     figures = pool.figures
     metrics.gauge("analysis_waiting", "Analysis questions that wait for a process", lambda: figures.waiting)
     metrics.gauge("analysis_running", "Analysis questions that are being answered", lambda: figures.running)

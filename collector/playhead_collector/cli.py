@@ -24,12 +24,12 @@ from typing import Any
 import orjson
 import uvicorn
 
-from playhead_collector.app import Collector, open_collector, version
+from playhead_collector.app import RunningCollector, open_collector, version
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.network.descriptors import make_room
 from playhead_collector.network.protocol import protocol_of
-from playhead_collector.settings import Settings, load
+from playhead_collector.settings import CollectorSettings, load
 from playhead_collector.store import migrate
 
 log = logging.getLogger(__name__)
@@ -75,8 +75,8 @@ def migrate_database(**options: Any) -> int:
     return STOPPED
 
 
-async def _serve(settings: Settings, as_json: bool) -> None:
-    stopping = _Stopping()
+async def _serve(settings: CollectorSettings, as_json: bool) -> None:
+    stopping = _SignalHandling()
     with stopping.on_signals(), listen(settings) as listener:
         async with open_collector(settings) as collector:
             make_room(collector.guard.limits)
@@ -94,7 +94,7 @@ async def _serve(settings: Settings, as_json: bool) -> None:
 
 
 @contextmanager
-def listen(settings: Settings) -> Generator[socket.socket]:
+def listen(settings: CollectorSettings) -> Generator[socket.socket]:
     """The socket, open before anything else is started. Raises PortTaken, CannotStart."""
     host, port = settings.host, settings.port
     try:
@@ -131,7 +131,7 @@ def _is_loopback(host: str) -> bool:
     return ip_address(host).is_loopback
 
 
-def _uvicorn_config(collector: Collector) -> uvicorn.Config:
+def _uvicorn_config(collector: RunningCollector) -> uvicorn.Config:
     return uvicorn.Config(
         collector.app,
         http=protocol_of(collector.guard),
@@ -163,7 +163,7 @@ class _Server(uvicorn.Server):
 
 
 @dataclass(slots=True)
-class _Stopping:
+class _SignalHandling:
     """What a signal does: before the server runs, the start is given up; then it drains; a second one ends at once."""
 
     server: uvicorn.Server | None = field(default=None)
@@ -207,7 +207,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 # --- what a human or a program is told -------------------------------------------------------------------------------
 
 
-def announce(settings: Settings, database: str, url: str, as_json: bool) -> None:
+def announce(settings: CollectorSettings, database: str, url: str, as_json: bool) -> None:
     """Where everything is, on stdout."""
     said = {
         "collector": url,

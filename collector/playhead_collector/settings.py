@@ -16,10 +16,10 @@ from playhead.settings import table as s
 from playhead.settings.table import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
 from playhead_collector.errors import BadSetting
 
-__all__ = ["KIB", "MIB", "InForce", "Setting", "Settings", "in_force", "load", "table", "without_password"]
+__all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", "load", "table", "without_password"]
 
 
-_LEAST_GRACE = 7_200.0
+_MIN_GRACE = 7_200.0
 _TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
 
 
@@ -35,7 +35,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _grace(text: str) -> float:
     seconds = float(s.SECONDS.read(text))
-    if seconds < _LEAST_GRACE:
+    if seconds < _MIN_GRACE:
         raise ValueError
     return seconds
 
@@ -47,17 +47,17 @@ def _postgres_url(text: str) -> str:
 
 
 # Zero asks the operating system for any free port, which is what a test wants.
-PORT = s.Kind("a port number, 0 to 65535", s.whole(0, 65535))
-COUNT = s.Kind("a whole number from 1 to 1000", s.whole(1, 1000))
-PROCESSES = s.Kind("a whole number from 0 to 64", s.whole(0, 64))
-MANY = s.Kind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
-NAMES = s.Kind("names with commas between them", _names)
-GRACE = s.Kind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
-CHARACTERS = s.Kind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
-INLINE = s.Kind("a whole number from 64 to 4096", s.whole(64, 4096))
-FILE = s.Kind("the path of a file", lambda text: Path(text).expanduser())
-TAG = s.Kind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
-POSTGRES_URL = s.Kind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
+PORT = s.ValueKind("a port number, 0 to 65535", s.whole(0, 65535))
+COUNT = s.ValueKind("a whole number from 1 to 1000", s.whole(1, 1000))
+PROCESSES = s.ValueKind("a whole number from 0 to 64", s.whole(0, 64))
+MANY = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
+NAMES = s.ValueKind("names with commas between them", _names)
+GRACE = s.ValueKind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
+CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
+INLINE = s.ValueKind("a whole number from 64 to 4096", s.whole(64, 4096))
+FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
+TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
+POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
 
 
 def default_data_dir(
@@ -78,7 +78,7 @@ def default_data_dir(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CollectorSettings:
     """Everything that an operator can set, with the values in force."""
 
     database_url: str | None = setting(
@@ -240,7 +240,7 @@ class Settings:
 
 def table() -> tuple[Setting, ...]:
     """Every setting, in the order in which to show them."""
-    return table_of(Settings)
+    return table_of(CollectorSettings)
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
@@ -249,11 +249,11 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
     Options go by field name; None means that the option was not given.  Raises BadSetting.
     """
     try:
-        return in_force_of(Settings, environ, options)
-    except s.BadSetting as error:
+        return in_force_of(CollectorSettings, environ, options)
+    except s.InvalidSettingValue as error:
         raise BadSetting(str(error)) from None
 
 
-def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
+def load(environ: Mapping[str, str] = os.environ, **options: Any) -> CollectorSettings:
     """The settings in force; `options` win over the environment.  Raises BadSetting."""
-    return Settings(**{line.setting.field: line.value for line in in_force(environ, **options)})
+    return CollectorSettings(**{line.setting.field: line.value for line in in_force(environ, **options)})

@@ -21,10 +21,10 @@ from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Reso
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.calls.grouping import forget_groups
-from playhead.api.forks import forks_wait
+from playhead.api.forks import delay_forks
 from playhead.api.functions import background
 from playhead.api.guard import log, swallowed, warn_once
-from playhead.api.ports import Redact, place
+from playhead.api.ports import Redact, runtime
 from playhead.api.ports import recorder as recorder_in_use
 from playhead.api.recorded_values import record_everywhere
 from playhead.errors import PlayheadError
@@ -35,8 +35,8 @@ from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
 from playhead.model.span import Attributes
-from playhead.refs.intake import Intake
-from playhead.refs.named_classes import declare
+from playhead.refs.intake import PayloadIntake
+from playhead.refs.named_classes import declare_modules
 from playhead.settings.sdk import Settings, load, table
 
 # Starting costs some milliseconds of file names looked up, which a program that is short of descriptors has to pay.
@@ -48,7 +48,7 @@ class Recording:
     """What is running in this process."""
 
     settings: Settings
-    intake: Intake
+    intake: PayloadIntake
     journal: Journal
     recorder: JournalRecorder
     shipper: Shipper | None = None
@@ -67,12 +67,12 @@ class Recording:
         return written
 
     def nothing_lost(self) -> bool:
-        """Whether nothing was lost since this was last asked."""
+        """Whether no record was lost since the last call."""
         before, self.lost_records = self.lost_records, self.journal.counters.lost_records
         return self.lost_records == before
 
 
-class _Process:
+class _ProcessRecording:
     """The recording of this process, if there is one."""
 
     recording: Recording | None = None
@@ -105,9 +105,9 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
             f"configure(redact={redact!r}): give a function that takes a payload and returns what to record"
         )
     settings = load(**options)
-    with _Process.mutex:
+    with _ProcessRecording.mutex:
         shutdown()
-        _Process.redact = redact
+        _ProcessRecording.redact = redact
         _start(settings)
         _rewind()
     return settings
@@ -115,7 +115,7 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
 
 def settings_in_force() -> Settings:
     """Those of the recording, else what the environment says.  Raises SettingInvalid."""
-    recording = _Process.recording
+    recording = _ProcessRecording.recording
     return recording.settings if recording is not None else load()
 
 
@@ -126,9 +126,9 @@ def flush(timeout: float = 10.0) -> bool:
     What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
     delivered either, until `playhead ship --dead-letters` has sent it again.
     """
-    recording = _Process.recording
+    recording = _ProcessRecording.recording
     if recording is None:
-        return not _Process.missed
+        return not _ProcessRecording.missed
     try:
         written = recording.write()
         shipper = recording.shipper
@@ -145,7 +145,7 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
     exit wait for it, too."""
     try:
         recorder_in_use()
-        recording = _Process.recording
+        recording = _ProcessRecording.recording
         if recording is not None:
             recording.lanes += lanes
             if recording.has_shipper and recording.shipper is not None:
@@ -161,9 +161,9 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
 def shutdown(timeout: float | None = None) -> bool:
     """Flushes and stops recording; the next observed call starts it again.  What is not delivered in `timeout` seconds
     (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stays in the journal.  True if nothing did."""
-    with _Process.mutex:
-        recording, _Process.recording, place.recorder = _Process.recording, None, None
-        place.disabled = False
+    with _ProcessRecording.mutex:
+        recording, _ProcessRecording.recording, runtime.recorder = _ProcessRecording.recording, None, None
+        runtime.disabled = False
         if recording is None:
             return True
         try:
@@ -180,7 +180,7 @@ def shutdown(timeout: float | None = None) -> bool:
 
 def counters() -> dict[str, Any]:
     """What this process has recorded, sent and lost so far, for tests, benchmarks and `doctor`."""
-    recording = _Process.recording
+    recording = _ProcessRecording.recording
     if recording is None:
         return {}
     intake, journal = recording.intake, recording.journal.counters
@@ -195,20 +195,20 @@ def counters() -> dict[str, Any]:
 
 def _start(settings: Settings) -> None:
     if settings.disabled:
-        place.disabled = True
+        runtime.disabled = True
         return
-    with forks_wait():  # what OpenTelemetry's variables name is imported, too
+    with delay_forks():  # what OpenTelemetry's variables name is imported, too
         _import_http()
         provider = _own_provider()
-    declare(settings.restorable)
+    declare_modules(settings.restorable)
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
-    intake = Intake(max_content_bytes=most, redact=_Process.redact, mask=Mask(settings.mask_keys))
+    intake = PayloadIntake(max_content_bytes=most, redact=_ProcessRecording.redact, mask=Mask(settings.mask_keys))
 
     journal = Journal(
         settings.journal_dir,
         # While the interpreter ends, nobody comes back to write what is in memory.
-        durability="process" if _Process.is_ending and settings.durability == "off" else settings.durability,
+        durability="process" if _ProcessRecording.is_ending and settings.durability == "off" else settings.durability,
         max_bytes=settings.journal_max_bytes,
         resource=_resource(provider),
         on_room=partial(_on_room, intake, settings.journal_dir),
@@ -224,13 +224,13 @@ def _start(settings: Settings) -> None:
         always=settings.record == "always",
     )
     recording = Recording(settings, intake, journal, recorder)
-    journal.counters.lost_records, _Process.missed = _Process.missed, 0
+    journal.counters.lost_records, _ProcessRecording.missed = _ProcessRecording.missed, 0
     journal.on_append = _on_first_append(recording)
-    _Process.recording, place.recorder = recording, recorder
-    _reach_into_libraries(settings)
+    _ProcessRecording.recording, runtime.recorder = recording, recorder
+    _patch_libraries(settings)
 
 
-def _on_room(intake: Intake, folder: Path, room: bool) -> None:
+def _on_room(intake: PayloadIntake, folder: Path, room: bool) -> None:
     """Whether the journal takes payloads has changed."""
     intake.full = not room
     if not room:
@@ -241,17 +241,17 @@ def _on_room(intake: Intake, folder: Path, room: bool) -> None:
         )
 
 
-def _reach_into_libraries(settings: Settings) -> None:
+def _patch_libraries(settings: Settings) -> None:
     """What is recorded beyond the calls themselves needs a hold on code that is not the program's."""
-    background.follow()
+    background.carry_run_into_background_tasks()
     forget_groups()
-    place.task_run_seconds = settings.task_run_seconds
+    runtime.task_run_seconds = settings.task_run_seconds
     record_everywhere(frozenset(settings.record_values))
 
 
 def _import_http() -> None:
-    """Here, and not when the shipping thread needs it: the `openai` client looks for httpx among the loaded modules at
-    each call, and one that another thread has half imported by then would make that call fail."""
+    """Imports httpx now and not in the shipping thread: the `openai` client inspects loaded modules at each call,
+    and a half-imported httpx would make that call fail."""
     # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
     with suppress(RuntimeError, OSError):
         import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
@@ -261,11 +261,11 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
     """The shipper's thread starts with the first record: a program that records nothing has none."""
 
     def start() -> None:
-        with _Process.mutex:
+        with _ProcessRecording.mutex:
             if recording.journal.on_append is not start:
                 return  # another thread was quicker
-            if _Process.is_ending:
-                recording.journal.on_append = _nothing  # it is there; the next process delivers it
+            if _ProcessRecording.is_ending:
+                recording.journal.on_append = _ship_nothing  # it is there; the next process delivers it
                 return
             lane = recording.journal.open()
             if lane is None:
@@ -313,11 +313,11 @@ def _resource(own: TracerProvider) -> Attributes:
 
 
 def _start_from_environment() -> None:
-    with _Process.mutex:
-        if place.recorder is not None or place.disabled:
+    with _ProcessRecording.mutex:
+        if runtime.recorder is not None or runtime.disabled:
             return
         if sys.is_finalizing():  # what is left of the program has lost its modules, and so have we
-            place.disabled = True
+            runtime.disabled = True
             return
         _start_if_possible()
         _rewind()
@@ -325,47 +325,47 @@ def _start_from_environment() -> None:
 
 def _start_if_possible() -> None:
     try:
-        if _Process.recording is not None:  # it could not go on with its run, and nobody has ended it for that
-            place.recorder = _Process.recording.recorder
-        elif time.monotonic() < _Process.next_start:
-            _Process.missed += 1
+        if _ProcessRecording.recording is not None:  # it could not go on with its run, and nobody has ended it for that
+            runtime.recorder = _ProcessRecording.recording.recorder
+        elif time.monotonic() < _ProcessRecording.next_start:
+            _ProcessRecording.missed += 1
         else:
-            _start(_Process.settings_at_exit or load())
+            _start(_ProcessRecording.settings_at_exit or load())
     except PlayheadError as error:
-        place.disabled = True
+        runtime.disabled = True
         log.warning("nothing is recorded: %s", error)
     except (OSError, MemoryError) as error:
         let_through(error)
-        _Process.missed += 1
-        _Process.next_start = time.monotonic() + _TRY_AGAIN_SECONDS
+        _ProcessRecording.missed += 1
+        _ProcessRecording.next_start = time.monotonic() + _TRY_AGAIN_SECONDS
         warn_once(
             "short at start",
             f"nothing is recorded yet ({error!r}): there must be descriptors and memory for that; it is tried again",
         )
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
-        place.disabled = True
+        runtime.disabled = True
         swallowed("start recording", error)
 
 
 def _rewind() -> None:
     """Once per process: a run that the environment says to go on with waits for the program to begin it."""
-    prepare, place.rewind = place.rewind, None
+    prepare, runtime.rewind = runtime.rewind, None
     if prepare is not None:
         try:
-            prepare(place.recorder is not None)
+            prepare(runtime.recorder is not None)
         except BaseException:
             # A program that survives this must not begin a new run: its next call asks for this one again.
-            place.rewind, place.recorder, place.disabled = place.rewind or prepare, None, False
+            runtime.rewind, runtime.recorder, runtime.disabled = runtime.rewind or prepare, None, False
             raise
 
 
 def _in_child() -> None:
     """After `os.fork`: thread and lane are the parent's; the child begins its own with its first record."""
     try:
-        _Process.mutex = threading.RLock()
-        recording = _Process.recording
-        _Process.is_ending = False
+        _ProcessRecording.mutex = threading.RLock()
+        recording = _ProcessRecording.recording
+        _ProcessRecording.is_ending = False
         if recording is None:
             return
         recording.journal.after_fork()
@@ -378,18 +378,20 @@ def _in_child() -> None:
         swallowed("go on in a forked process", error)
 
 
-def _nothing() -> None:
-    """Nobody ships."""
+def _ship_nothing() -> None:
+    """Used where nothing is shipped."""
 
 
 def _at_exit() -> None:
-    recording = _Process.recording
-    _Process.settings_at_exit = recording.settings if recording is not None else None
+    recording = _ProcessRecording.recording
+    _ProcessRecording.settings_at_exit = recording.settings if recording is not None else None
     shutdown()
-    _Process.is_ending = True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
+    _ProcessRecording.is_ending = (
+        True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
+    )
 
 
-place.start = _start_from_environment
+runtime.start = _start_from_environment
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 atexit.register(_at_exit)

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from playhead.api.guard import log
-from playhead.api.ports import place
+from playhead.api.ports import runtime
 from playhead.configure import deliver_lanes, flush, settings_in_force
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
-from playhead.replay.lease import Terms
+from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
 from playhead.replay.naming import whole_run_id
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
-_LEASE_PATIENCE_SECONDS = 2.0
+_LEASE_TIMEOUT_SECONDS = 2.0
 _CHOICES = {
     "on_divergence": ("raise", "live"),
     "completed": ("raise", "reuse", "rerun"),
@@ -73,10 +73,10 @@ def resume(
         run = whole_run_id(run_id, collector)
         flush(0)  # this process may hold part of the record in memory
         policy = Policy(on_divergence, in_doubt, completed=completed, renamed=dict(renamed or {}))
-        policy.patience_seconds = settings.replay_wait_seconds
+        policy.branch_wait_seconds = settings.replay_wait_seconds
         policy.outcomes = {str(at): outcome for at, outcome in (outcomes or {}).items()}
         deliver = partial(flush, settings.exit_timeout_seconds)
-        terms = Terms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
+        terms = LeaseTerms(settings.journal_dir, _lease_client, settings.lease_seconds, force, deliver)
         return _whole(prepare_resume(run, collector, policy=policy, terms=terms))
 
     return Rewound(make, collector.close)
@@ -120,7 +120,7 @@ def fork(
         flush(0)  # as above
         how: Tools = "live" if live == "all" else tools or "deny"
         policy = Policy(on_divergence, in_doubt, how, completed=completed, renamed=dict(renamed or {}))
-        policy.patience_seconds = settings.replay_wait_seconds
+        policy.branch_wait_seconds = settings.replay_wait_seconds
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live))
 
     return Rewound(make, collector.close)
@@ -138,7 +138,7 @@ def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] =
     if not asked and not run_id:
         return
     # Asked again by the next call of a program that survives that this cannot be done.
-    place.rewind = prepare = partial(_go_on, asked, run_id, chosen)
+    runtime.rewind = prepare = partial(_go_on, asked, run_id, chosen)
     prepare(recording)
 
 
@@ -155,8 +155,8 @@ def _go_on(asked: str | None, run_id: str | None, chosen: Mapping[str, str], rec
             Path(mark).unlink(missing_ok=True)
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
-        place.next_run = rewound.waiting()
-        place.rewind = None
+        runtime.next_run = rewound.waiting()
+        runtime.rewind = None
     except Exception as error:
         let_through(error)
         # The person who started the program asked for this run and no other: a new one would do everything again.
@@ -185,8 +185,8 @@ def _check_mappings(of: str, **options: Any) -> None:
 
 
 def _whole(prepared: Prepared) -> Prepared:
-    """What dead processes have left of the record is delivered before this process ends: the run is whole only with
-    it."""
+    """Delivers what dead processes have left of the run, before this process ends, so that the collector has the
+    whole run."""
     deliver_lanes(prepared[1].record.lanes)
     return prepared
 
@@ -195,7 +195,7 @@ def _lease_client() -> Any:
     from playhead.client import Client  # noqa: PLC0415 - as below
 
     settings = settings_in_force()
-    return Client(settings.endpoint, settings.api_key, timeout_seconds=_LEASE_PATIENCE_SECONDS)
+    return Client(settings.endpoint, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
 
 
 class _Collector:
@@ -220,4 +220,4 @@ class _Collector:
             client.close()
 
 
-place.rewind = rewind_from_environment
+runtime.rewind = rewind_from_environment

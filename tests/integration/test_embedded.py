@@ -17,7 +17,7 @@ import pytest
 from playhead_collector import embedded
 from playhead_collector.embedded import cluster as on_disk
 from playhead_collector.embedded import postgres
-from playhead_collector.embedded.supervising import MOST_RESTARTS, supervise
+from playhead_collector.embedded.supervising import MAX_RESTARTS, supervise
 from playhead_collector.errors import AlreadyRunning, EmbeddedPostgresFailed
 
 
@@ -277,7 +277,7 @@ async def test_a_postgres_that_ends_again_and_again_ends_the_watch():
     broken, now = Broken(), iter(range(10_000))
     with pytest.raises(EmbeddedPostgresFailed, match="ended 6 times in 10 minutes: see postgres.log"):
         await supervise(broken, clock=lambda: float(next(now)), every_seconds=0)
-    assert broken.restarts == MOST_RESTARTS
+    assert broken.restarts == MAX_RESTARTS
 
 
 async def test_a_postgres_that_ends_now_and_then_is_started_again_each_time():

@@ -191,9 +191,9 @@ class Recording:
 def start_recording(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
     """For fixtures: a recording that starts empty, and ends with the test."""
     monkeypatch.setattr(_root, "Shipper", NoShipper)
-    guard.forget_said()
+    guard.forget_logged()
     recording = Recording(folder)
     recording.configure()
     yield recording
     playhead.shutdown()
-    guard.forget_said()
+    guard.forget_logged()

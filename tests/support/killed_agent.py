@@ -104,7 +104,7 @@ def known(program: Program, run_id: str) -> Known:
         [call for call in calls if call.kind == kind and call.outcome is not Outcome.IN_DOUBT]
         for kind in ("llm", "tool")
     )
-    in_doubt = [call.place for call in calls if call.can_answer and call.outcome is Outcome.IN_DOUBT]
+    in_doubt = [call.call_path for call in calls if call.can_answer and call.outcome is Outcome.IN_DOUBT]
     return Known(
         frozenset(asked[_request_number(call) - 1] for call in models),
         frozenset(_effect(record, call) for call in tools),

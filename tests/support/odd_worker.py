@@ -10,10 +10,10 @@ from typing import Any
 
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
 from playhead_collector.workers import worker
-from playhead_collector.workers.questions import Question
+from playhead_collector.workers.questions import AnalysisQuestion
 
 
-async def _answer(store: Any, given: Any, question: Question) -> bytes:
+async def _answer(store: Any, given: Any, question: AnalysisQuestion) -> bytes:
     options = question.options
     if "begun" in options:
         Path(options["begun"]).write_text(str(os.getpid()))

@@ -9,7 +9,7 @@ import pytest
 
 from playhead.client import AsyncClient, Client
 from playhead.client.exchange import collector_url
-from playhead.client.operation import asked, listed
+from playhead.client.operation import client_method, paged_client_method
 from playhead.client.operations import Operations
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
 from playhead.model import event as ev
@@ -95,7 +95,7 @@ async def test_the_asynchronous_client_fails_the_same(async_client: AsyncClient)
 
 def test_every_question_is_documented_and_shows_its_parameters(client: Client):
     described = [item for cls in Operations.__mro__ for item in vars(cls).items()]
-    questions = [name for name, value in described if isinstance(value, asked | listed)]
+    questions = [name for name, value in described if isinstance(value, client_method | paged_client_method)]
     assert {"runs", "state", "decisions", "tokens", "explain"} <= set(questions)
     for name in questions:
         method = getattr(client, name)

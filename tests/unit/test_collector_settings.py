@@ -81,7 +81,7 @@ def test_a_bad_option_is_named_as_a_bad_variable_is():
 
 
 def test_the_table_has_a_line_for_every_field():
-    assert [line.field for line in settings.table()] == [f.name for f in dataclasses.fields(settings.Settings)]
+    assert [line.field for line in settings.table()] == [f.name for f in dataclasses.fields(settings.CollectorSettings)]
     for line in settings.table():
         assert line.env == f"PLAYHEAD_{line.field.upper()}"
         assert line.help

@@ -10,9 +10,9 @@ import pytest
 import playhead.demo
 from playhead.demo import trajectories
 from playhead.demo.compare import difference, request_difference
-from playhead.demo.sizes import ModelCall
+from playhead.demo.sizes import ModelExchange
 from playhead.demo.stage import DemoFailed
-from playhead.demo.trajectories import Problems, Report, load
+from playhead.demo.trajectories import PlaybackProblems, Report, load
 
 TOOLS: list[Any] = [{"type": "function", "function": {"name": "weather", "parameters": {"default": None}}}]
 MESSAGES: list[Any] = [
@@ -73,7 +73,7 @@ def test_a_long_value_is_cut_where_it_is_told() -> None:
 
 
 def test_inline_bytes_are_those_of_messages_tools_and_answer_as_json() -> None:
-    assert ModelCall([{"a": 1}], [], "é").inline_bytes == len('[{"a": 1}]') + len('"\\u00e9"')
+    assert ModelExchange([{"a": 1}], [], "é").inline_bytes == len('[{"a": 1}]') + len('"\\u00e9"')
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_difference_makes_the_demo_fail_and_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = Report(1, 0, 2, 0, 1_000, 100, 100, 200, 2, 1, 0.5)
-    problems = Problems([], ["file/0, model call 2: messages[0] was 1, and is 2"])
+    problems = PlaybackProblems([], ["file/0, model call 2: messages[0] was 1, and is 2"])
     monkeypatch.setattr(trajectories, "play", lambda *_: (report, problems))
     assert playhead.demo.run_trajectories(Path(), as_json=True) == 1
     out, err = capsys.readouterr()
@@ -113,13 +113,21 @@ def test_a_difference_makes_the_demo_fail_and_is_named(
 @pytest.mark.parametrize(
     ("checked", "problems", "told"),
     [
-        (0, Problems([], []), "nothing was checked"),
-        (2, Problems(["file/1: cannot be played again: X"], []), "1 runs could not be played: file/1: cannot be"),
-        (2, Problems([f"file/{at}: no" for at in range(12)], []), "... and 2 more"),
+        (0, PlaybackProblems([], []), "nothing was checked"),
+        (
+            2,
+            PlaybackProblems(["file/1: cannot be played again: X"], []),
+            "1 runs could not be played: file/1: cannot be",
+        ),
+        (2, PlaybackProblems([f"file/{at}: no" for at in range(12)], []), "... and 2 more"),
     ],
 )
 def test_what_was_not_checked_makes_the_demo_fail(
-    checked: int, problems: Problems, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checked: int,
+    problems: PlaybackProblems,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     report = Report(1, len(problems.not_played), 2, 0, 1_000, 100, 100, 200, checked, checked, 0.5)
     monkeypatch.setattr(trajectories, "play", lambda *_: (report, problems))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from playhead_collector.analysis.reasoning.explanation import Explainer
 from playhead_collector.analysis.reasoning.reasoning import TAG
-from playhead_collector.analysis.texts.limits import LONGEST_TEXT
+from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.read.prices import Prices, shipped
 
 
@@ -18,5 +18,5 @@ class Configured:
     prices: Prices = field(default_factory=shipped)
     reasoning_tag: str = TAG
     explainer: Explainer | None = None
-    longest_text: int = LONGEST_TEXT
+    longest_text: int = MAX_TEXT_LENGTH
     clock: Callable[[], int] = time.time_ns

@@ -17,7 +17,7 @@ from playhead_collector.errors import Refused
 
 # Until the first word of an answer, and between two pieces of it: models think for a while.
 _SILENCE_SECONDS = 120.0
-_LONGEST_ERROR = 300
+_MAX_ERROR_LENGTH = 300
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -90,9 +90,9 @@ def _reason(body: bytes) -> str:
     try:
         return _message(parse_json(body)["error"])
     except (ValueError, LookupError, TypeError):
-        return body[:_LONGEST_ERROR].decode("utf-8", "replace") or "nothing"
+        return body[:_MAX_ERROR_LENGTH].decode("utf-8", "replace") or "nothing"
 
 
 def _message(error: Any) -> str:
     said = cast(dict[str, Any], error).get("message") if isinstance(error, dict) else error
-    return str(said)[:_LONGEST_ERROR]
+    return str(said)[:_MAX_ERROR_LENGTH]

@@ -33,7 +33,7 @@ SOCKET_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class OsAccount:
     """Who Postgres runs as: ourselves, or, since it refuses to run as root, somebody with less power."""
 
     uid: int
@@ -71,26 +71,26 @@ def binaries(major: int | None = None) -> Path:
     return found[major]
 
 
-def account_for(cluster: Path) -> Account:
+def account_for(cluster: Path) -> OsAccount:
     """Ourselves; for root, the owner of the cluster, and before there is one the first of ACCOUNTS that exists."""
     if os.geteuid() != 0:
-        return Account(os.geteuid(), os.getegid())
+        return OsAccount(os.geteuid(), os.getegid())
     if cluster.exists() and (owner := cluster.stat()).st_uid != 0:
-        return Account(owner.st_uid, owner.st_gid)
+        return OsAccount(owner.st_uid, owner.st_gid)
     for name in ACCOUNTS:
         try:
             entry = pwd.getpwnam(name)
         except KeyError:
             continue
         log.info("Postgres does not run as root: it runs as the account %r", name)
-        return Account(entry.pw_uid, entry.pw_gid)
+        return OsAccount(entry.pw_uid, entry.pw_gid)
     raise EmbeddedPostgresFailed(
         f"Postgres does not run as root, and none of the accounts {', '.join(ACCOUNTS)} exists: run as a normal user, "
         "make one of them, or set PLAYHEAD_DATABASE_URL"
     )
 
 
-def check_way(account: Account, *places: Path) -> None:
+def check_way(account: OsAccount, *places: Path) -> None:
     """Whether the account gets to its binaries and its data. Opens nothing but the data directory, which is ours.
 
     Raises EmbeddedPostgresFailed.
@@ -110,7 +110,7 @@ def check_way(account: Account, *places: Path) -> None:
             )
 
 
-def _may_pass(account: Account, folder: Path) -> bool:
+def _may_pass(account: OsAccount, folder: Path) -> bool:
     found = folder.stat()
     if found.st_uid == account.uid:
         return bool(found.st_mode & 0o100)
@@ -123,7 +123,7 @@ def environment() -> dict[str, str]:
     return {"LC_ALL": "C"} | {name: os.environ[name] for name in kept if name in os.environ}
 
 
-def create(cluster: Path, account: Account) -> None:
+def create(cluster: Path, account: OsAccount) -> None:
     """All or nothing: made under another name first, so that a crash half-way leaves no half cluster."""
     unfinished = cluster.with_name("postgres.new")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -147,7 +147,7 @@ def create(cluster: Path, account: Account) -> None:
     unfinished.rename(cluster)
 
 
-def socket_dir(cluster: Path, account: Account) -> Path:
+def socket_dir(cluster: Path, account: OsAccount) -> Path:
     """The cluster's own folder; a short one of its own where that would not fit into a socket's address or a URL."""
     fits = len(os.fsencode(cluster / SOCKET_NAME)) <= SOCKET_PATH_BYTES
     if fits and _PLAIN_PATH.fullmatch(str(cluster)):  # a comma, say, would divide a list of hosts

@@ -105,7 +105,7 @@ class _Running:
     process: psutil.Popen
     cluster: Path
     socket_dir: Path
-    account: on_disk.Account
+    account: on_disk.OsAccount
     options: Mapping[str, str]
     lock: int
 
@@ -187,7 +187,7 @@ def _lock(data_dir: Path) -> int:
     return lock
 
 
-def _launch(cluster: Path, socket_dir: Path, account: on_disk.Account, options: Mapping[str, str]) -> psutil.Popen:
+def _launch(cluster: Path, socket_dir: Path, account: on_disk.OsAccount, options: Mapping[str, str]) -> psutil.Popen:
     postgres = on_disk.binaries(int((cluster / "PG_VERSION").read_text())) / "postgres"
     settings = {**TUNING, "unix_socket_directories": f'"{socket_dir}"', **options}
     log_path = cluster.with_name("postgres.log")

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 # Long enough to cost nothing, short enough that exporters, which retry for a minute or more, notice a pause only.
 LOOK_EVERY_SECONDS: Final = 0.5
 # What ends as often as this is not helped by being started again: a full disk, damaged data, too little memory.
-MOST_RESTARTS: Final = 5
+MAX_RESTARTS: Final = 5
 WITHIN_SECONDS: Final = 600.0
 
 
@@ -44,9 +44,9 @@ async def supervise(
             continue
         now = clock()
         restarts = [at for at in restarts if at > now - WITHIN_SECONDS]
-        if len(restarts) >= MOST_RESTARTS:
+        if len(restarts) >= MAX_RESTARTS:
             raise EmbeddedPostgresFailed(
-                f"Postgres ended {MOST_RESTARTS + 1} times in {WITHIN_SECONDS / 60:.0f} minutes: see postgres.log in "
+                f"Postgres ended {MAX_RESTARTS + 1} times in {WITHIN_SECONDS / 60:.0f} minutes: see postgres.log in "
                 "the data directory, mend that, and start again"
             )
         restarts.append(now)

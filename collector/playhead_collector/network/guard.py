@@ -21,7 +21,7 @@ class Admission(Enum):
     CUT = auto()
 
 
-class Connection(Protocol):
+class GuardedConnection(Protocol):
     """What the guard knows of a connection."""
 
     def check_deadlines(self, now: float) -> None:
@@ -48,14 +48,14 @@ class Guard:
         self.is_busy = is_busy
         self.on_answer = on_answer
         self.clock = clock
-        self._open: dict[Connection, str] = {}
+        self._open: dict[GuardedConnection, str] = {}
         self._by_client = Counter[str]()
         self._sweeping: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, connection: Connection, client: str) -> Admission:
+    def admit(self, connection: GuardedConnection, client: str) -> Admission:
         """Counts a connection, unless it is CUT. `client` is an address without a port."""
         limits, count = self.limits, len(self._open)
         if count >= limits.max_connections + limits.reserve:
@@ -68,12 +68,12 @@ class Guard:
             return Admission.PROBES_ONLY
         return Admission.TAKEN
 
-    def counts(self, connection: Connection) -> tuple[int, int, str]:
+    def counts(self, connection: GuardedConnection) -> tuple[int, int, str]:
         """Open connections, those of this one's client, and the client."""
         client = self._open.get(connection, "")
         return len(self._open), self._by_client[client], client
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: GuardedConnection) -> None:
         """A connection has ended."""
         client = self._open.pop(connection, None)
         if client is not None:

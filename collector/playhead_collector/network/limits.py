@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from playhead_collector.settings import KIB, Settings
+from playhead_collector.settings import KIB, CollectorSettings
 
 # A client has to take this much, or all that there is, within `send_seconds`: 13 kB/s with the default of 20 s.
-LEAST_TAKEN = 256 * KIB
+MIN_TAKEN = 256 * KIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Limits:
         return max(1, self.max_connections // 2)
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: CollectorSettings) -> Limits:
     """The bounds that the operator set."""
     return Limits(
         max_connections=settings.max_connections,

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from playhead_collector.network.limits import LEAST_TAKEN
+from playhead_collector.network.limits import MIN_TAKEN
 
 
 class Outgoing:
@@ -21,12 +21,12 @@ class Outgoing:
         self._transport.write(data)
 
     def is_stuck(self, now: float, seconds: float) -> bool:
-        """Whether the client took less than LEAST_TAKEN in the last `seconds`, though there was more for it."""
+        """Whether the client took less than MIN_TAKEN in the last `seconds`, though there was more for it."""
         waiting = self._transport.get_write_buffer_size()
         taken = self._written - waiting
         if not waiting:
             self._since = None
-        elif self._since is None or taken - self._mark >= LEAST_TAKEN:
+        elif self._since is None or taken - self._mark >= MIN_TAKEN:
             self._since, self._mark = now, taken
         return self._since is not None and now - self._since > seconds
 

@@ -34,7 +34,7 @@ _LINGER_SECONDS = 2.0
 # Chunk sizes and trailers: what a body may have besides its bytes, and an eighth of them.
 _BODY_OVERHEAD = MIB
 # Requests that a client has sent ahead of their answers.
-_MOST_AHEAD = 100
+_MAX_AHEAD = 100
 _HTTP2 = b"PRI * HTTP/2"
 _TLS = b"\x16\x03"
 # What uvicorn sees in place of a request that is answered here.
@@ -150,7 +150,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._end(431)
         elif self._is_answering():
             super().on_headers_complete()
-            if len(self.pipeline) > _MOST_AHEAD:
+            if len(self.pipeline) > _MAX_AHEAD:
                 self._abort()
         elif not self._answered_here():
             super().on_headers_complete()

@@ -140,7 +140,8 @@ class Runner:
         await self._project_together(wanted)
 
     async def look(self) -> float:
-        """One look at what there is to do, and doing it.  Returns the seconds until the next one is due."""
+        """Runs one polling cycle (project runs with news, seal quiet runs). Returns the seconds until the next one
+        is due."""
         try:
             now = self._clock()
             self._resting = {key: rest for key, rest in self._resting.items() if rest.failures or rest.until_ns > now}

@@ -23,21 +23,21 @@ Answer = TypeVar("Answer", LlmCall, ToolCall)
 
 
 @dataclass(slots=True)
-class Call(Generic[Begin, End]):
+class CallEvents(Generic[Begin, End]):
     """A call's two events; `end` is None while it is open."""
 
     begin: Begin
     end: End | None = None
 
 
-class Pairing(Generic[Begin, End]):
+class CallPairing(Generic[Begin, End]):
     """Finds the ends of the first `limit` calls, events being taken in seq order."""
 
     def __init__(self, begin: type[Begin], end: tuple[type[Any], ...], limit: int) -> None:
-        self.calls: list[Call[Begin, End]] = []
+        self.calls: list[CallEvents[Begin, End]] = []
         self.more = False
         self._begin, self._end, self._limit = begin, end, limit
-        self._open: dict[str, Call[Begin, End]] = {}
+        self._open: dict[str, CallEvents[Begin, End]] = {}
 
     @property
     def done(self) -> bool:
@@ -56,27 +56,27 @@ class Pairing(Generic[Begin, End]):
         if len(self.calls) == self._limit:
             self.more = True
             return
-        self.calls.append(Call(event))
+        self.calls.append(CallEvents(event))
         if event.span is not None:
             self._open[event.span] = self.calls[-1]
 
 
 async def list_llm_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[LlmCall]:
     """Model calls that began behind seq `after`."""
-    pairing: Pairing[ev.LlmCalled, LlmEnd] = Pairing(ev.LlmCalled, LLM_END, limit)
+    pairing: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, limit)
     return await _page(record, pairing, llm_call, after, hydrate)
 
 
 async def list_tool_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[ToolCall]:
     """Tool calls that began behind seq `after`."""
-    pairing: Pairing[ev.ToolCalled, ToolEnd] = Pairing(ev.ToolCalled, TOOL_END, limit)
+    pairing: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, limit)
     return await _page(record, pairing, tool_call, after, hydrate)
 
 
 async def _page(
     record: RunRecord,
-    pairing: Pairing[Begin, End],
-    answer_of: Callable[[Call[Begin, End]], Answer],
+    pairing: CallPairing[Begin, End],
+    answer_of: Callable[[CallEvents[Begin, End]], Answer],
     after: int,
     hydrate: bool,
 ) -> Page[Answer]:
@@ -91,13 +91,13 @@ async def _page(
 
 
 async def _hydrate(record: RunRecord, items: Sequence[CallAnswer]) -> None:
-    shelf = await fetch(record.store, record.project, (ContentRef(ref) for it in items for ref in it["refs"].values()))
+    cache = await fetch(record.store, record.project, (ContentRef(ref) for it in items for ref in it["refs"].values()))
     for item in items:
-        item["values"] = {name: shelf.value(ContentRef(ref)) for name, ref in item["refs"].items()}
-        item["missing"] = [ref for ref in item["refs"].values() if ref in shelf.missing]
+        item["values"] = {name: cache.value(ContentRef(ref)) for name, ref in item["refs"].items()}
+        item["missing"] = [ref for ref in item["refs"].values() if ref in cache.missing]
 
 
-def llm_call(call: Call[ev.LlmCalled, LlmEnd]) -> LlmCall:
+def llm_call(call: CallEvents[ev.LlmCalled, LlmEnd]) -> LlmCall:
     """A model call as an answer."""
     begin, end = call.begin, call.end
     done = end if isinstance(end, ev.LlmCompleted) else None
@@ -117,7 +117,7 @@ def llm_call(call: Call[ev.LlmCalled, LlmEnd]) -> LlmCall:
     }
 
 
-def tool_call(call: Call[ev.ToolCalled, ToolEnd]) -> ToolCall:
+def tool_call(call: CallEvents[ev.ToolCalled, ToolEnd]) -> ToolCall:
     """A tool call as an answer."""
     begin, end = call.begin, call.end
     result = end.result if isinstance(end, ev.ToolCompleted) else None

@@ -14,7 +14,7 @@ from playhead_collector.store.ports import Store
 
 # A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
 # single content may be as large as contents are.
-_PORTION, _MOST_BYTES = 10, 16 * MIB
+_PORTION, _MAX_BYTES = 10, 16 * MIB
 
 
 def parse_ref(text: str) -> ContentRef:
@@ -34,8 +34,8 @@ async def read_batch(store: Store, project: int, refs: Sequence[str]) -> Mapping
         for ref, content in (await store.get_many(project, portion)).items():
             size += len(content.data)
             found[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
-        if size > _MOST_BYTES and len(found) > 1:
-            message = f"these contents are larger than {_MOST_BYTES // MIB} MiB together: ask for fewer refs at a time"
+        if size > _MAX_BYTES and len(found) > 1:
+            message = f"these contents are larger than {_MAX_BYTES // MIB} MiB together: ask for fewer refs at a time"
             raise Refused(413, "too_large", message)
     return found
 
@@ -52,5 +52,5 @@ def content_value(content: Content) -> ContentValue:
 async def read_thread(store: Store, project: int, ref: ContentRef) -> ThreadMessages:
     """The thread as a list of messages.  Raises ContentMissing."""
     thread = await messages_of(store, project, ref)
-    shelf = await fetch(store, project, thread)
-    return {"thread": ref, "messages": [shelf.message(message) for message in thread], "missing": shelf.missing}
+    cache = await fetch(store, project, thread)
+    return {"thread": ref, "messages": [cache.message(message) for message in thread], "missing": cache.missing}

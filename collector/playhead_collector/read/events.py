@@ -10,7 +10,7 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.times import rfc3339
 
 # A filter that fits nothing must not hold a connection for a whole long run: the page ends early, with a cursor.
-_MOST_READ = 20_000
+_MAX_READ = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def list_events(
         room = limit - len(found)
         found += fitting[:room]
         read_upto = found[-1].seq if len(fitting) > room else block[-1].seq
-        if len(found) == limit or read_upto - after >= _MOST_READ:
+        if len(found) == limit or read_upto - after >= _MAX_READ:
             break
     more = read_upto < record.last
     items = [recorded_event(event) for event in found]

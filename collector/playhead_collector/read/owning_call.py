@@ -22,7 +22,7 @@ from playhead.model.event import (
     ToolFailed,
 )
 from playhead_collector.errors import Refused
-from playhead_collector.read.calls import Call, LlmEnd
+from playhead_collector.read.calls import CallEvents, LlmEnd
 from playhead_collector.read.record import BLOCK, RunRecord
 from playhead_collector.read.values import fetch
 
@@ -32,17 +32,17 @@ _OF_A_TOOL = (ToolCalled, ToolCompleted, ToolFailed)
 _BLOCKS_BACK = 4_096 // BLOCK
 
 
-async def call_at(record: RunRecord, seq: int) -> Call[LlmCalled, LlmEnd]:
+async def model_call_at(record: RunRecord, seq: int) -> CallEvents[LlmCalled, LlmEnd]:
     """The model call that the event at seq belongs to, else the last one that began before it.  Raises Refused."""
     begin = await _begin_at(record, seq)
     async for block in record.onwards(begin.seq):
         for event in block:
             if isinstance(event, LlmCompleted | LlmFailed) and event.span == begin.span:
-                return Call(begin, event)
-    return Call(begin)
+                return CallEvents(begin, event)
+    return CallEvents(begin)
 
 
-async def begins_of(record: RunRecord, spans: Collection[str], near: int) -> dict[str, LlmCalled]:
+async def model_call_starts(record: RunRecord, spans: Collection[str], near: int) -> dict[str, LlmCalled]:
     """The beginnings of these spans' model calls; a span that is no model call's has none."""
     found: dict[str, LlmCalled] = {}
     async for block in record.around(near):
@@ -57,12 +57,12 @@ async def begins_of(record: RunRecord, spans: Collection[str], near: int) -> dic
 async def _begin_at(record: RunRecord, seq: int) -> LlmCalled:
     event = await record.event(seq)
     if isinstance(event, _OF_A_CALL) and event.span is not None:
-        found = await begins_of(record, {event.span}, seq)
+        found = await model_call_starts(record, {event.span}, seq)
         if event.span in found:
             return found[event.span]
     if isinstance(event, _OF_A_TOOL):
         tool = await _beginning(record, event)
-        asking = await _that_asked(record, tool) or await _around(record, tool)
+        asking = await _requesting_call(record, tool) or await _enclosing_call(record, tool)
         if asking is not None:
             return asking
     async for block in record.backwards(seq):
@@ -84,29 +84,31 @@ async def _beginning(record: RunRecord, event: RunEvent) -> RunEvent:
     return event
 
 
-async def _that_asked(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """The model call whose output asks for this tool call."""
+async def _requesting_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
+    """Returns the model call whose output requests this tool call."""
     name, call_id = getattr(tool, "name", None), getattr(tool, "call_id", None)
     arguments: bytes | None = None
     if isinstance(tool, ToolCalled) and tool.arguments is not None:
-        arguments = _spelled((await fetch(record.store, record.project, [tool.arguments])).parsed(tool.arguments))
+        arguments = _canonical_arguments(
+            (await fetch(record.store, record.project, [tool.arguments])).parsed(tool.arguments)
+        )
     blocks = 0
     alike: set[str | None] = set()
     async for block in record.backwards(tool.seq):
         outputs = [event for event in block if isinstance(event, MessageAdded) and event.source == "output"]
-        shelf = await fetch(record.store, record.project, (event.message for event in outputs))
+        cache = await fetch(record.store, record.project, (event.message for event in outputs))
         for event in reversed(outputs):
-            for part in _requests(shelf.parsed_message(event.message)):
+            for part in _requests(cache.parsed_message(event.message)):
                 if call_id is not None and part.get("id") == call_id and event.span is not None:
-                    return (await begins_of(record, {event.span}, event.seq)).get(event.span)
-                same = part.get("name") == name and _spelled(part.get("arguments")) == arguments
+                    return (await model_call_starts(record, {event.span}, event.seq)).get(event.span)
+                same = part.get("name") == name and _canonical_arguments(part.get("arguments")) == arguments
                 alike |= {event.span} if same and arguments is not None else set()
         blocks += 1
         if blocks == _BLOCKS_BACK:
             break
     # Where several asked for just the same, where the tool ran tells which.
     only = alike.pop() if len(alike) == 1 else None
-    return None if only is None else (await begins_of(record, {only}, tool.seq)).get(only)
+    return None if only is None else (await model_call_starts(record, {only}, tool.seq)).get(only)
 
 
 def _requests(message: Any) -> Iterator[dict[str, Any]]:
@@ -115,11 +117,11 @@ def _requests(message: Any) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def _spelled(value: Any) -> bytes:
+def _canonical_arguments(value: Any) -> bytes:
     return canonical_json(value)
 
 
-async def _around(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
+async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
     """The last model call before it below the nearest span that has any; else the last one of the same agent."""
     parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project, record.run)}
     above = list(_chain(parents, tool.span))

@@ -7,7 +7,7 @@ from playhead.project.run_row import RunRow
 from playhead_collector.errors import Refused
 
 _LARGEST = 2**63 - 1  # Postgres's bigint
-_LONGEST_SEQ = 9
+_MAX_SEQ_LENGTH = 9
 
 
 def row_cursor(row: RunRow) -> str:
@@ -41,7 +41,7 @@ def read_seq(cursor: str | None) -> int:
 
 def is_seq(text: str) -> bool:
     """Whether this is a seq as people write it; a longer row of digits may be an event id."""
-    return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_SEQ
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH
 
 
 def _bad_cursor() -> Refused:

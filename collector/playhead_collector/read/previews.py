@@ -14,7 +14,7 @@ from playhead_collector.store.ports import Store
 # Contents may be large: so many are in memory at a time, of which only the previews stay.
 _PORTION = 20
 # What a preview of JSON is cut from: enough for every length that can be asked for, white space included.
-_MOST_READ_BYTES = 64 * 1024
+_MAX_READ_BYTES = 64 * 1024
 
 
 async def previews_of(store: Store, project: int, events: Iterable[RunEvent], most: int) -> Mapping[ContentRef, str]:
@@ -47,13 +47,13 @@ def _text(content: Content) -> str | None:
     if content.media_type.startswith(THREAD) or plain_value(content) is None:
         return None
     if content.media_type.startswith("text/"):
-        return content.data[:_MOST_READ_BYTES].decode("utf-8", "replace")
-    if len(content.data) <= _MOST_READ_BYTES:
+        return content.data[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    if len(content.data) <= _MAX_READ_BYTES:
         try:
             return _said(read_message(content.data))
         except (ValueError, RecursionError):
             pass
-    return content.data[:_MOST_READ_BYTES].decode("utf-8", "replace")
+    return content.data[:_MAX_READ_BYTES].decode("utf-8", "replace")
 
 
 def _said(message: Message) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from playhead.model.canonical import parse_json
-from playhead.model.event import Usage
+from playhead.model.event import TokenUsage
 from playhead_collector.errors import BadSetting
 
 SHIPPED = Path(__file__).with_name("prices.json")
@@ -37,7 +37,7 @@ class Price:
     source: str | None = None
     """What the line was checked against; None: what the table says of itself."""
 
-    def cost(self, usage: Usage) -> float | None:
+    def cost(self, usage: TokenUsage) -> float | None:
         """What a call cost; None when a number or a price that it takes is not known.
 
         Cached tokens without a price of their own cost what others do.

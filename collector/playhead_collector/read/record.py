@@ -16,10 +16,10 @@ _RUN_ID = re.compile("[0-9a-f]{32}")
 BLOCK = 256
 _KEPT_BLOCKS = 16
 # Runs above a fork that a question waits for; those further above are projected in the background, as all runs are.
-_MOST_ABOVE = 50
+_MAX_ABOVE = 50
 
 
-class Runner(Protocol):
+class RunProjector(Protocol):
     """The projector, as far as a question needs it."""
 
     async def project_now(self, project: int, run: str) -> object:
@@ -100,7 +100,7 @@ class RunRecord:
         return self._blocks[number]
 
 
-async def open_record(store: Store, runner: Runner, project: int, run: str) -> RunRecord:
+async def open_record(store: Store, runner: RunProjector, project: int, run: str) -> RunRecord:
     """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
     if not _RUN_ID.fullmatch(run):
         await runner.catch_up()
@@ -120,12 +120,12 @@ def _record(store: Store, project: int, run: str, row: RunRow | None) -> RunReco
     return RunRecord(store, project, row)
 
 
-async def _projected(store: Store, runner: Runner, project: int, run: str) -> RunRow | None:
+async def _projected(store: Store, runner: RunProjector, project: int, run: str) -> RunRow | None:
     """The row of a run that is projected, and so is what it shares with the runs above it."""
     line: list[str] = []
     above: str | None = run
     row: RunRow | None = None
-    while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MOST_ABOVE:
+    while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MAX_ABOVE:
         line.append(above)
         await runner.project_now(project, above)
         row = await store.run(project, above)

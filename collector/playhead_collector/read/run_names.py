@@ -8,7 +8,7 @@ from playhead_collector.store.ports import RunFilter, Store
 LAST = "last"
 _ID = re.compile("[0-9a-f]{32}")
 _PART = re.compile("[0-9a-f]{1,31}")
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 async def run_named(store: Store, project: int, name: str) -> str:
@@ -26,12 +26,12 @@ async def run_named(store: Store, project: int, name: str) -> str:
         return newest[0].run
     if not _PART.fullmatch(wanted):
         raise _unknown(name)
-    found = await store.runs(project, RunFilter(id_part=wanted), limit=_MOST_NAMED + 1)
+    found = await store.runs(project, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
     if not found:
         raise _unknown(name)
     if len(found) > 1:
-        some = ", ".join(row.run for row in found[:_MOST_NAMED])
-        more = " and more" if len(found) > _MOST_NAMED else ""
+        some = ", ".join(row.run for row in found[:_MAX_NAMED])
+        more = " and more" if len(found) > _MAX_NAMED else ""
         message = f"several runs have {wanted!r} in their id ({some}{more}): write more of the one that you mean"
         raise Refused(404, "ambiguous_run", message)
     return found[0].run

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playhead.model.event import RunFailed, RunStarted, Usage
+from playhead.model.event import RunFailed, RunStarted, TokenUsage
 from playhead.model.state import FAILED
 from playhead.project.run_row import ModelUsage, RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
@@ -26,7 +26,7 @@ _QUESTIONS = (
     "tokens",
 )
 # What a summary names; a list of runs with `fork_of` has them all.
-_MOST_FORKS = 100
+_MAX_FORKS = 100
 
 
 async def list_runs(
@@ -89,13 +89,13 @@ def _cost(row: RunRow, prices: Prices) -> float | None:
 
 def _model_cost(used: ModelUsage, prices: Prices) -> float | None:
     price = prices.of(used.model) or prices.of(used.asked)
-    usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
+    usage = TokenUsage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
     return price.cost(usage) if price else None
 
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
     """The summary, what the program said about it, how it failed, its forks, and where to ask on."""
-    forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MOST_FORKS + 1)
+    forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
     if record.row.fork_of is not None:
@@ -107,8 +107,8 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "metadata": await _metadata(record),
         "error": await _error(record),
         "attempts": record.row.attempt + 1,
-        "forks": [_fork(row) for row in forks[:_MOST_FORKS]],
-        "more_forks": len(forks) > _MOST_FORKS,
+        "forks": [_fork(row) for row in forks[:_MAX_FORKS]],
+        "more_forks": len(forks) > _MAX_FORKS,
         "links": links,
     }
 

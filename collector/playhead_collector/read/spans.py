@@ -51,10 +51,10 @@ def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
     for span in by_id.values():
         children[span.parent_id if span.parent_id in by_id else None].append(span)
     for siblings in children.values():
-        siblings.sort(key=_place, reverse=True)  # the stack turns them round
+        siblings.sort(key=_sort_key, reverse=True)  # the stack turns them round
     ordered: dict[str, tuple[Span, int]] = {}
     _walk([(root, 0) for root in children[None]], children, ordered)
-    for span in sorted(by_id.values(), key=_place):
+    for span in sorted(by_id.values(), key=_sort_key):
         if span.span_id not in ordered:  # a cycle: no root led here
             _walk([(span, 0)], children, ordered)
     return list(ordered.values())
@@ -71,7 +71,7 @@ def _walk(
         stack.extend((child, depth + 1) for child in children[span.span_id])
 
 
-def _place(span: Span) -> tuple[int, int, str]:
+def _sort_key(span: Span) -> tuple[int, int, str]:
     order = span.attributes.get(names.CALL_ORDER)
     return span.start_ns, order if isinstance(order, int) else 0, span.span_id
 

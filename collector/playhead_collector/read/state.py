@@ -51,14 +51,14 @@ async def answer_state(record: RunRecord, at: str | None, hydrate: bool) -> Stat
     if hydrate:
         point = state.checkpoint
         others = (*state.user_state.values(), state.plan, point and point.state)
-        thread, shelf = await fetch_thread(record.store, record.project, state.thread, *others)
+        thread, cache = await fetch_thread(record.store, record.project, state.thread, *others)
         answer["values"] = {
-            "thread": [shelf.message(ref) for ref in thread],
-            "user_state": {key: shelf.value(ref) for key, ref in state.user_state.items()},
-            "plan": shelf.value(state.plan),
-            "checkpoint": shelf.value(point.state) if point else None,
+            "thread": [cache.message(ref) for ref in thread],
+            "user_state": {key: cache.value(ref) for key, ref in state.user_state.items()},
+            "plan": cache.value(state.plan),
+            "checkpoint": cache.value(point.state) if point else None,
         }
-        answer["missing"] = shelf.missing
+        answer["missing"] = cache.missing
     return answer
 
 

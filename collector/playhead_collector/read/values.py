@@ -22,8 +22,8 @@ _AT_ONCE = 1_000
 _MARK = b'"' + REF_PART.encode() + b'"'
 
 
-class Shelf:
-    """Contents that were fetched together, and a note of the refs that were asked for and are not there."""
+class ContentCache:
+    """Contents that were fetched together, and the refs among those asked for that are not stored."""
 
     def __init__(self, contents: Mapping[ContentRef, Content]) -> None:
         self._contents = contents
@@ -71,11 +71,11 @@ class Shelf:
         return content
 
 
-async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> Shelf:
+async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
     """What these refs name, and the large parts of those that are messages: two round trips at most."""
     contents = await _stored(store, project, refs)
     parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
-    return Shelf({**contents, **await _stored(store, project, parts)} if parts else contents)
+    return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents)
 
 
 async def messages_of(store: Store, project: int, thread: ContentRef | None) -> list[ContentRef]:
@@ -85,15 +85,15 @@ async def messages_of(store: Store, project: int, thread: ContentRef | None) -> 
 
 async def fetch_thread(
     store: Store, project: int, thread: ContentRef | None, *others: ContentRef | None
-) -> tuple[list[ContentRef], Shelf]:
+) -> tuple[list[ContentRef], ContentCache]:
     """A thread's messages and other contents together.  A thread that is not stored has none, and is missing."""
     try:
         messages, lost = await messages_of(store, project, thread), None
     except ContentMissing:
         messages, lost = [], thread
-    shelf = await fetch(store, project, (*messages, *others))
-    shelf.value(lost)
-    return messages, shelf
+    cache = await fetch(store, project, (*messages, *others))
+    cache.value(lost)
+    return messages, cache
 
 
 def json_value(content: Content) -> Any:

@@ -12,7 +12,7 @@ import zstandard
 from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.reading import Arriving, come_back
+from playhead_collector.receive.reading import Transfer, try_later
 from playhead_collector.settings import KIB, MIB
 
 ENCODINGS = ("gzip", "deflate", "zstd")
@@ -20,7 +20,7 @@ ENCODINGS = ("gzip", "deflate", "zstd")
 IDLE_SECONDS = 30.0
 _IN_PIECE, _OUT_PIECE = 64 * KIB, MIB
 # A gzip file may have several members; thousands of empty ones are only there to keep us busy.
-_MOST_MEMBERS = 100
+_MAX_MEMBERS = 100
 # RFC 9659 lets a sender of the HTTP encoding `zstd` ask a receiver for 8 MiB of window and no more.
 _ZSTD_WINDOW = 8 * MIB
 # zstd has no bound for its output: a block of 4 bytes may unpack into 128 KiB, so this piece into 8 MiB at worst.
@@ -32,7 +32,7 @@ _ALIASES = {"": "identity", "x-gzip": "gzip"}
 async def receive(
     chunks: AsyncIterator[bytes],
     limit: int,
-    arriving: Arriving,
+    arriving: Transfer,
     *,
     body_seconds: float,
     idle_seconds: float = IDLE_SECONDS,
@@ -61,7 +61,7 @@ async def receive(
                     arriving.deadline.reschedule(min(last, loop.time() + idle_seconds))
     except TimeoutError:
         if arriving.gave_way:
-            raise come_back("others wait and this body arrives slowly") from None
+            raise try_later("others wait and this body arrives slowly") from None
         slow = (
             f"it did not arrive within {body_seconds:g} s" if loop.time() >= last else f"no data for {idle_seconds:g} s"
         )
@@ -122,7 +122,7 @@ def too_large(limit: int, *, unpacked: bool = False) -> Refused:
 
 
 def _gzip(body: bytes, _: int) -> Iterator[bytes]:
-    return _inflate(body, zlib.MAX_WBITS | 16, members=_MOST_MEMBERS)
+    return _inflate(body, zlib.MAX_WBITS | 16, members=_MAX_MEMBERS)
 
 
 def _deflate(body: bytes, _: int) -> Iterator[bytes]:

@@ -14,14 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from playhead_collector.errors import Refused
 from playhead_collector.receive.body import check_length
 from playhead_collector.receive.body import receive as receive_body
-from playhead_collector.receive.reading import Reading
+from playhead_collector.receive.reading import TransferBudget
 from playhead_collector.settings import KIB
 
 _PIECE = 64 * KIB
 # Smaller answers are not worth counting: as many of them as there are connections are 100 MB.
 _LARGE = 128 * KIB
 # A large answer that is still being taken after this gives way to others when there is no more room.
-ANSWER_PATIENCE_SECONDS = 30.0
+ANSWER_SLOW_AFTER_SECONDS = 30.0
 
 Answer = Callable[[Request, Refused], Response]
 
@@ -32,7 +32,7 @@ class BoundBodies:
     def __init__(
         self,
         app: ASGIApp,
-        reading: Reading,
+        reading: TransferBudget,
         limit: int,
         body_seconds: float,
         is_other: Callable[[str], bool],
@@ -80,7 +80,7 @@ class BoundBodies:
 class BoundAnswers:
     """Counts the bytes of large answers until they are taken, and sends them in pieces. 503 when there is no room."""
 
-    def __init__(self, app: ASGIApp, sending: Reading, answer: Answer) -> None:
+    def __init__(self, app: ASGIApp, sending: TransferBudget, answer: Answer) -> None:
         self._app = app
         self._sending = sending
         self._answer = answer

@@ -15,13 +15,13 @@ from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef, NotARef
 from playhead.wire.pack import PACK, BadPack, Pack, decode_pack
 from playhead_collector.errors import Refused
-from playhead_collector.receive.flow import Flow, Share, off_loop
+from playhead_collector.receive.flow import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.receive.ports import ContentIntake, Counts
 from playhead_collector.settings import MIB
 
 # 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.
-MOST_REFS = 10_000
-MOST_QUESTION_BYTES = MIB
+MAX_REFS = 10_000
+MAX_QUESTION_BYTES = MIB
 # A content is written as `[0,5],`.
 _MARKS_PER_ITEM = 3
 # What a pack has besides contents: 9 bytes for each, and its threads.
@@ -58,7 +58,7 @@ class ContentHttp:
 
     intake: ContentIntake
     counts: Counts
-    flow: Flow
+    flow: RequestLimiter
     max_request_bytes: int
     max_content_bytes: int
     max_items: int
@@ -66,7 +66,7 @@ class ContentHttp:
     def router(self) -> APIRouter:
         """The routes, to be included in an application."""
         router = APIRouter(tags=["content"])
-        refs = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_REFS}
+        refs = {"type": "array", "items": {"type": "string"}, "maxItems": MAX_REFS}
         question: dict[str, Any] = {"schema": {"type": "object", "required": ["refs"], "properties": {"refs": refs}}}
         pack: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
         router.add_api_route(
@@ -86,7 +86,7 @@ class ContentHttp:
     async def missing(self, request: Request) -> MissingAnswer:
         """Which of these refs, of contents or threads, are not stored."""
         _require_type(request, "application/json")
-        async with self.flow.take(request, MOST_QUESTION_BYTES) as share:
+        async with self.flow.take(request, MAX_QUESTION_BYTES) as share:
             body = await self._body(share)
             answer = await self.intake.missing(_refs(body))
         return MissingAnswer(missing=[*answer.refs], epoch=answer.epoch)
@@ -104,11 +104,11 @@ class ContentHttp:
         parents: list[str] = [*kept.unknown_parents]
         return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=kept.epoch)
 
-    async def _pack(self, share: Share) -> tuple[Pack, list[RefusedContent]]:
+    async def _pack(self, share: AdmittedRequest) -> tuple[Pack, list[RefusedContent]]:
         body = await self._body(share)
         return await off_loop(len(body), partial(self._unpack, body))
 
-    async def _body(self, share: Share) -> bytes:
+    async def _body(self, share: AdmittedRequest) -> bytes:
         body, sent_bytes = await share.body()
         self.counts.body(sent_bytes, len(body))
         return body
@@ -165,8 +165,8 @@ def _refs(body: bytes) -> list[ContentRef]:
     if not isinstance(refs, list):
         raise Refused(400, "bad_request", 'the body is not {"refs": [...]}: send a JSON object with a list of refs')
     refs = cast(list[Any], refs)
-    if len(refs) > MOST_REFS:
-        raise Refused(413, "too_many_refs", f"{len(refs)} refs in one question: ask for at most {MOST_REFS} at a time")
+    if len(refs) > MAX_REFS:
+        raise Refused(413, "too_many_refs", f"{len(refs)} refs in one question: ask for at most {MAX_REFS} at a time")
     try:
         return [ContentRef.parse(ref) for ref in refs]
     except (NotARef, TypeError) as error:

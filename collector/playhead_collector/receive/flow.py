@@ -19,10 +19,10 @@ from typing import TypeVar
 from fastapi import Request
 
 from playhead_collector.receive.body import check_length, decompress, encoding_of, receive
-from playhead_collector.receive.reading import RETRY_SECONDS, Reading, come_back
+from playhead_collector.receive.reading import RETRY_SECONDS, TransferBudget, try_later
 from playhead_collector.settings import KIB, MIB
 
-__all__ = ["OFF_LOOP_BYTES", "RETRY_SECONDS", "Flow", "Share", "off_loop"]
+__all__ = ["OFF_LOOP_BYTES", "RETRY_SECONDS", "AdmittedRequest", "RequestLimiter", "off_loop"]
 
 # Above this, reading a body takes milliseconds, in which nobody else would be answered.
 OFF_LOOP_BYTES = 64 * KIB
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
-class Flow:
+class RequestLimiter:
     """Admits requests while there is room: so many of them, and so many bytes of decompressed bodies in all."""
 
     max_requests: int
@@ -43,24 +43,24 @@ class Flow:
     body_seconds: float = 60.0
     requests: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
-    reading: Reading = field(init=False)
+    reading: TransferBudget = field(init=False)
     # Decompression tells from its thread what it holds.
     lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.reading = Reading(self.max_reading_bytes)
+        self.reading = TransferBudget(self.max_reading_bytes)
 
     def is_full(self) -> bool:
         """Whether one more request would be refused."""
         return self.requests >= self.max_requests
 
     @asynccontextmanager
-    async def take(self, request: Request, limit: int) -> "AsyncGenerator[Share]":
+    async def take(self, request: Request, limit: int) -> "AsyncGenerator[AdmittedRequest]":
         """Reads a request's body, as it was sent, and admits it. Raises Refused."""
         encoding = encoding_of(request.headers.get("content-encoding"))
         check_length(request.headers.get("content-length"), limit)
         if self.is_full():  # before the body: nobody sends megabytes to be told so
-            raise come_back(f"{self.requests} requests are in work")
+            raise try_later(f"{self.requests} requests are in work")
         with self.reading.one() as arriving:
             sent = await receive(request.stream(), limit, arriving, body_seconds=self.body_seconds)
         with self.admit() as share:
@@ -70,12 +70,12 @@ class Flow:
             yield share
 
     @contextmanager
-    def admit(self) -> "Generator[Share]":
+    def admit(self) -> "Generator[AdmittedRequest]":
         """One request, for as long as it takes. Raises Refused: 503 with Retry-After when there is no room."""
         if self.is_full():
-            raise come_back(f"{self.requests} requests are in work")
+            raise try_later(f"{self.requests} requests are in work")
         self.requests += 1
-        share = Share(self)
+        share = AdmittedRequest(self)
         try:
             yield share
         finally:
@@ -85,10 +85,10 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Share:
+class AdmittedRequest:
     """One request's part of what is in hand."""
 
-    flow: Flow
+    flow: RequestLimiter
     bytes: int = 0
     sent: "bytes" = b""
     encoding: str = "identity"
@@ -99,7 +99,7 @@ class Share:
         with self.flow.lock:
             others = self.flow.bytes - self.bytes
             if others and others + size > self.flow.max_bytes:
-                raise come_back(f"{others} bytes are in work")
+                raise try_later(f"{others} bytes are in work")
             self.flow.bytes = others + size
             self.bytes = size
 

@@ -14,12 +14,12 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from playhead_collector.receive.flow import Flow, Share, off_loop
+from playhead_collector.receive.flow import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal, Wire
-from playhead_collector.receive.otlp.decoded import Decoded, Most
-from playhead_collector.receive.otlp.remarks import Remarks
-from playhead_collector.receive.ports import Counts, Ingest, Taken
+from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
+from playhead_collector.receive.otlp.remarks import PartialSuccessMessage
+from playhead_collector.receive.ports import Counts, Ingest, IngestResult
 
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")
@@ -38,9 +38,9 @@ class OtlpHttp:
 
     ingest: Ingest
     counts: Counts
-    flow: Flow
+    flow: RequestLimiter
     max_bytes: int
-    most: Most
+    most: DecodeLimits
 
     def router(self) -> APIRouter:
         """The routes, to be included in an application."""
@@ -66,7 +66,7 @@ class OtlpHttp:
 
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
-        said = Remarks()
+        said = PartialSuccessMessage()
         async with self.flow.take(request, self.max_bytes) as share:
             portions, size = await self._portions(signal, wire, share)
             # Each portion is durable before the next is read, and what is taken twice changes nothing: a sender that
@@ -77,19 +77,19 @@ class OtlpHttp:
                 said.taken(await self._store(signal, portion))
         return reply.success(signal, wire, said.rejected, str(said))
 
-    async def _portions(self, signal: Signal, wire: Wire, share: Share) -> tuple[Iterator[Decoded], int]:
+    async def _portions(self, signal: Signal, wire: Wire, share: AdmittedRequest) -> tuple[Iterator[Decoded], int]:
         # Apart from `_export`, so that the body is not kept while its last spans wait for the database.
         body, sent_bytes = await share.body()
         size = len(body)
         self.counts.body(sent_bytes, size)
         return await off_loop(size, partial(self._open, signal, body, wire, share)), size
 
-    def _open(self, signal: Signal, body: bytes, wire: Wire, share: Share) -> Iterator[Decoded]:
+    def _open(self, signal: Signal, body: bytes, wire: Wire, share: AdmittedRequest) -> Iterator[Decoded]:
         share.hold(decode.charge(body, wire, self.most))
         return decode.portions(signal, body, wire, self.most)
 
-    async def _store(self, signal: Signal, portion: Decoded) -> Taken:
-        taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else Taken(0)
+    async def _store(self, signal: Signal, portion: Decoded) -> IngestResult:
+        taken = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else IngestResult(0)
         self.counts.taken(taken.spans, taken.duplicates, len(portion.logs))
         self.counts.rejected(signal, portion.rejected)
         self.counts.ignored(signal, portion.ignored)

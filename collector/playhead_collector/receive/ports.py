@@ -10,7 +10,7 @@ from playhead.wire.pack import Pack
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IngestResult:
     """How a batch was taken. `pending`: refs that it names and whose content is not here yet. `dropped`: spans and log
     events of runs that were deleted. `not_understood`: scopes whose content nobody could read as such, with the number
     of their spans and log events."""
@@ -23,7 +23,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingRefs:
     """Those refs that are not stored, and the epoch for which that holds."""
 
     refs: Sequence[ContentRef]
@@ -31,7 +31,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PackResult:
     """A pack is stored; `unknown_parents` are threads that it continues and that are not here yet."""
 
     unknown_parents: Sequence[ContentRef]
@@ -41,7 +41,7 @@ class Kept:
 class Ingest(Protocol):
     """Takes spans and log events."""
 
-    async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+    async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
         ...
 
@@ -49,11 +49,11 @@ class Ingest(Protocol):
 class ContentIntake(Protocol):
     """Takes content."""
 
-    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+    async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Which of these are not here. Raises StoreUnavailable."""
         ...
 
-    async def put(self, pack: Pack) -> Kept:
+    async def put(self, pack: Pack) -> PackResult:
         """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
         ...
 

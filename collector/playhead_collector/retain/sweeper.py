@@ -57,7 +57,7 @@ class Sweeper:
             loop.cancel()
             await asyncio.wait([loop])
 
-    async def by_hand(self, project: int) -> Swept:
+    async def sweep_now(self, project: int) -> Swept:
         """Some steps of the sweep that is under way, or of a new one.  Raises StoreUnavailable."""
         until = self._clock() + _BY_HAND_SECONDS
         while True:
@@ -65,7 +65,7 @@ class Sweeper:
             if swept.phase is None or self._clock() >= until:
                 return swept
 
-    async def look(self) -> None:
+    async def run_once(self) -> None:
         """Sweeps what is due.  Raises StoreUnavailable."""
         await self._store.forget_tombstones(self._tombstone_ns)
         for project in await self._store.sweeps_due(int(self.grace_s * _NS)):
@@ -86,7 +86,7 @@ class Sweeper:
         while True:
             wait_s = _LOOK_SECONDS
             try:
-                await self.look()
+                await self.run_once()
             except StoreUnavailable:
                 wait_s = _AGAIN_SECONDS
             except Exception:  # whatever it is, content of tomorrow's deletions is to go, too

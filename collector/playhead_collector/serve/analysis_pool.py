@@ -11,22 +11,22 @@ from typing import Any
 from fastapi import Request, Response
 
 from playhead_collector.errors import Refused
-from playhead_collector.read.record import Runner, RunRecord, open_record
+from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.serve.responses import finished_answer
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis
-from playhead_collector.workers.questions import Question
+from playhead_collector.workers.questions import AnalysisQuestion
 
 # What nginx logs for it; nobody receives it.
 _CLIENT_GONE = 499
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AnalysisHandlers:
     """What the handlers of analysis questions have in common."""
 
     store: Store
-    runner: Runner
+    runner: RunProjector
     project: int
     analysis: Analysis
 
@@ -37,14 +37,14 @@ class Asking:
     async def answer(self, request: Request, name: str, *runs: str, **options: Any) -> Response:
         """The answer to a question about runs.  Raises Refused and what else the question does."""
         ids = [(await self.record(run)).run for run in runs]
-        return finished_answer(await self.answered(request, Question(name, tuple(ids), options)))
+        return finished_answer(await self.answered(request, AnalysisQuestion(name, tuple(ids), options)))
 
-    async def answered(self, request: Request, question: Question) -> bytes:
+    async def answered(self, request: Request, question: AnalysisQuestion) -> bytes:
         """The answer's JSON.  Raises Refused and what else the question does."""
-        return await _while_there(request, self.analysis.ask(question))
+        return await _until_disconnected(request, self.analysis.ask(question))
 
 
-async def _while_there(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
+async def _until_disconnected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
     """What `work` returns; it is cancelled when the client goes away."""
     working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
     try:

@@ -1,4 +1,4 @@
-"""Requests that a browser may have been made to send: told by Host, Origin and Content-Type, before keys.  In [serve].
+"""Protects against requests that a website made a browser send: checks Host, Origin and Content-Type before keys.
 
 A website can make its visitor's browser talk to this machine. It can have its own name resolve to 127.0.0.1 (DNS
 rebinding), so names that are not ours are refused. It can send requests whose answers it cannot read, so a foreign
@@ -21,7 +21,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
 
-class Door:
+class BrowserGuard:
     """Passes on what a program, a page of our own or an allowed one sends; answers all else with 400, 403 or 415.
 
     `hosts` are names under which the collector may be asked besides loopback and IP addresses; `*.example.com` stands
@@ -79,8 +79,8 @@ class Door:
             site, mode = next(_values(scope, b"sec-fetch-site"), ""), next(_values(scope, b"sec-fetch-mode"), "")
             foreign = site in {"cross-site", "same-site"} and mode != "navigate"
         else:
-            asking = _place(origin)
-            same = asking is not None and asking == _place(f"//{host}")
+            asking = _origin(origin)
+            same = asking is not None and asking == _origin(f"//{host}")
             foreign = origin.rstrip("/") not in self._origins and not same
         if foreign:
             shown = (origin or "another website")[:100]
@@ -95,7 +95,7 @@ def name_in(host: str) -> str:
     return host.partition(":")[0].rstrip(".")
 
 
-def _place(url: str) -> tuple[str, str] | None:
+def _origin(url: str) -> tuple[str, str] | None:
     """Name and port, which is empty for the scheme's own; None for `null` and what cannot be read."""
     try:
         parts = urlsplit(url)

@@ -51,10 +51,10 @@ def install(app: FastAPI) -> None:
     """Every error that a route may raise is answered from here on; middleware that is added later is outside."""
     for error, handler in _HANDLERS.items():
         app.add_exception_handler(error, cast(Any, handler))
-    app.add_middleware(AnswerBugs)
+    app.add_middleware(UnexpectedErrors)
 
 
-class AnswerBugs:
+class UnexpectedErrors:
     """What nobody expected: logged with its traceback, answered without. Plain ASGI, so that bodies stream through it.
 
     Starlette's own handler for this raises the error once more, at which uvicorn cuts the connection, and with it the

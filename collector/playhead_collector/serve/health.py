@@ -52,7 +52,7 @@ class Readiness:
             return
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask())
-            self._asking.add_done_callback(_heard)
+            self._asking.add_done_callback(_retrieve_result)
         try:
             await asyncio.wait_for(asyncio.shield(self._asking), WAIT_SECONDS)
         except TimeoutError:
@@ -65,7 +65,7 @@ class Readiness:
         self._answered = self._clock()
 
 
-def _heard(asked: asyncio.Task[None]) -> None:
+def _retrieve_result(asked: asyncio.Task[None]) -> None:
     """Whoever waited has been told; when nobody waited any more, asyncio need not complain."""
     if not asked.cancelled():
         asked.exception()

@@ -23,7 +23,7 @@ class Identity(BaseModel):
     collector: str
 
 
-class SayWho:
+class IdentityHeader:
     """Adds the header to every answer, those of errors and of the other middleware included. Plain ASGI, so that bodies
     stream through it."""
 

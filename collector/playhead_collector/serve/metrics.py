@@ -12,7 +12,7 @@ from prometheus_client.exposition import choose_encoder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # A request of an exporter takes milliseconds, one of 64 MiB seconds.
-_MOST_SCOPES = 50
+_MAX_SCOPES = 50
 OTHER_SCOPES = "other"
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -87,7 +87,7 @@ class Metrics:
     def not_understood(self, scope: str, count: int) -> None:
         """Spans and log events of this scope, in which there is content that no dialect understands."""
         # Senders choose these names: beyond a bound, they share one label.
-        label = scope if scope in self.scopes or len(self.scopes) < _MOST_SCOPES else OTHER_SCOPES
+        label = scope if scope in self.scopes or len(self.scopes) < _MAX_SCOPES else OTHER_SCOPES
         self.scopes[label] = self.scopes.get(label, 0) + count
         self._not_understood.labels(label).inc(count)
 

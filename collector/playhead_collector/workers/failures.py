@@ -42,7 +42,7 @@ def took_too_long(seconds: float) -> Refused:
     )
 
 
-def took_too_much(limit: int, what: str) -> Refused:
+def too_large(limit: int, what: str) -> Refused:
     """A question, or an answer, that is larger than what one may take."""
     return Refused(
         503,
@@ -51,7 +51,7 @@ def took_too_much(limit: int, what: str) -> Refused:
     )
 
 
-def others_wait(retry_seconds: int) -> Refused:
+def queue_is_full(retry_seconds: int) -> Refused:
     """A question for which there is no room, or no time in which it could begin."""
     return Refused(
         503,

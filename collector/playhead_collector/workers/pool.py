@@ -8,14 +8,14 @@ from typing import Any
 
 from playhead_collector.workers import failures
 from playhead_collector.workers.process import WorkerProcess
-from playhead_collector.workers.questions import Question
+from playhead_collector.workers.questions import AnalysisQuestion
 
 # A question whose client has gone may still end by itself, which costs less than a new process.
 _GRACE_SECONDS = 1.0
 
 
 @dataclass(slots=True)
-class Figures:
+class PoolFigures:
     """What there is to see from outside: now, and so far."""
 
     waiting: int = 0
@@ -24,7 +24,7 @@ class Figures:
     failed: int = 0
 
 
-class Pool:
+class WorkerPool:
     """Implements `asking.Analysis` with these processes, of which each answers one question at a time.
 
     At most `most_waiting` questions wait, for at most `seconds` each; others are refused at once.
@@ -33,7 +33,7 @@ class Pool:
     def __init__(
         self, processes: list[WorkerProcess], seconds: float, most_waiting: int, grace_seconds: float = _GRACE_SECONDS
     ) -> None:
-        self.figures = Figures()
+        self.figures = PoolFigures()
         self._processes = processes
         self._free = list(processes)
         self._turns = asyncio.Semaphore(len(processes))
@@ -43,7 +43,7 @@ class Pool:
         self._tasks = set[asyncio.Task[Any]]()
         self._closed = False
 
-    async def ask(self, question: Question) -> bytes:
+    async def ask(self, question: AnalysisQuestion) -> bytes:
         await self._turn()
         # A task of its own: when the client goes, the process is not free before the task says so.
         task = self._task(self._answered(self._free.pop(), question))
@@ -68,17 +68,17 @@ class Pool:
         retry_seconds = math.ceil(min(self._seconds, 10.0))
         figures = self.figures
         if self._closed or (self._turns.locked() and figures.waiting >= self._most_waiting):
-            raise failures.others_wait(retry_seconds)
+            raise failures.queue_is_full(retry_seconds)
         figures.waiting += 1
         try:
             async with asyncio.timeout(self._seconds):
                 await self._turns.acquire()
         except TimeoutError:
-            raise failures.others_wait(retry_seconds) from None
+            raise failures.queue_is_full(retry_seconds) from None
         finally:
             figures.waiting -= 1
 
-    async def _answered(self, process: WorkerProcess, question: Question) -> bytes:
+    async def _answered(self, process: WorkerProcess, question: AnalysisQuestion) -> bytes:
         self.figures.running += 1
         try:
             body = await process.ask(question)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from playhead_collector.store.ports import Store
-from playhead_collector.workers.questions import Given, Question, answer
+from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
 
 
 class Analysis(Protocol):
     """Answers analysis questions about runs that are projected."""
 
-    async def ask(self, question: Question) -> bytes:
+    async def ask(self, question: AnalysisQuestion) -> bytes:
         """The answer as JSON; cancelling this gives the question up.
 
         Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
@@ -19,11 +19,11 @@ class Analysis(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class InProcess:
+class InProcessAnalysis:
     """In this process, without a limit of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
 
     store: Store
-    given: Given
+    given: AnalysisSettings
 
-    async def ask(self, question: Question) -> bytes:
+    async def ask(self, question: AnalysisQuestion) -> bytes:
         return await answer(self.store, self.given, question)

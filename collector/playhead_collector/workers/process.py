@@ -11,7 +11,7 @@ from typing import Any
 from playhead_collector.workers import failures, frames
 from playhead_collector.workers.failures import AnalysisFailed
 from playhead_collector.workers.priority import give_way
-from playhead_collector.workers.questions import Question
+from playhead_collector.workers.questions import AnalysisQuestion
 from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class WorkerProcess:
         """Its process id; None while there is none that runs."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
-    async def ask(self, question: Question) -> bytes:
+    async def ask(self, question: AnalysisQuestion) -> bytes:
         """The answer.  The process is killed when the question takes too long, or this is cancelled.
 
         Raises Refused, AnalysisFailed, and what the question raises.

@@ -26,7 +26,7 @@ from playhead_collector.store.ports import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AnalysisQuestion:
     """An analysis question about projected runs; `options` are JSON values, by the names of the parameters below."""
 
     name: str
@@ -35,8 +35,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What answers depend on besides the store."""
+class AnalysisSettings:
+    """Settings that analysis answers depend on."""
 
     project: int
     prices: Prices
@@ -44,20 +44,20 @@ class Given:
     longest_text: int
 
     @classmethod
-    def of(cls, project: int, configured: Configured) -> "Given":
+    def of(cls, project: int, configured: Configured) -> "AnalysisSettings":
         """As the operator chose it."""
         return cls(project, configured.prices, configured.reasoning_tag, configured.longest_text)
 
 
-async def answer(store: Store, given: Given, question: Question) -> bytes:
+async def answer(store: Store, settings: AnalysisSettings, question: AnalysisQuestion) -> bytes:
     """The answer as JSON.  Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt."""
-    begin_reading(given.longest_text)
-    records = [await stored_record(store, given.project, run) for run in question.runs]
+    begin_reading(settings.longest_text)
+    records = [await stored_record(store, settings.project, run) for run in question.runs]
     more: dict[str, Any] = {}
     if question.name == "tokens":
-        more["prices"] = given.prices
+        more["prices"] = settings.prices
     elif question.name == "reasoning":
-        more["tag"] = given.reasoning_tag
+        more["tag"] = settings.reasoning_tag
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
     return await asyncio.to_thread(encode, value)  # as long as the contexts

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from playhead_collector.read.prices import Price, Prices
-from playhead_collector.workers.questions import Given
+from playhead_collector.workers.questions import AnalysisSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +13,7 @@ class Setup:
     """`dsn` may have a password in it; `seconds` and `memory_bytes` are for one question."""
 
     dsn: str = field(repr=False)
-    given: Given
+    given: AnalysisSettings
     seconds: float
     memory_bytes: int
     answer_bytes: int
@@ -31,5 +31,5 @@ class Setup:
         prices: dict[str, Any] = dict(given["prices"])
         prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
         given["prices"] = Prices(**prices)
-        values: dict[str, Any] = {**said, "given": Given(**given)}
+        values: dict[str, Any] = {**said, "given": AnalysisSettings(**given)}
         return cls(**values)

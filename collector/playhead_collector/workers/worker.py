@@ -19,7 +19,7 @@ import psutil
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers import failures, frames
-from playhead_collector.workers.questions import Question, answer
+from playhead_collector.workers.questions import AnalysisQuestion, answer
 from playhead_collector.workers.setup import Setup
 
 log = logging.getLogger(__name__)
@@ -46,21 +46,21 @@ class Worker:
         body = b""
         with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
             try:
-                body = await self._answered(Question(head["name"], tuple(head["runs"]), head["options"]))
+                body = await self._answered(AnalysisQuestion(head["name"], tuple(head["runs"]), head["options"]))
             except MemoryError:
-                said = {"error": failures.to_json(failures.took_too_much(self._setup.memory_bytes, "its work"))}
+                said = {"error": failures.to_json(failures.too_large(self._setup.memory_bytes, "its work"))}
             except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
                 said = {"error": failures.to_json(error)}
         said["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
         self._send(frames.encode(said, body))
         return not said["last"]
 
-    async def _answered(self, question: Question) -> bytes:
+    async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
             self._store = await connect(self._setup.dsn, pool_size=POOL_SIZE)
         body = await answer(self._store, self._setup.given, question)
         if len(body) > self._setup.answer_bytes:
-            raise failures.took_too_much(self._setup.answer_bytes, "its answer")
+            raise failures.too_large(self._setup.answer_bytes, "its answer")
         return body
 
 

@@ -1,4 +1,4 @@
-"""What a program says of its own compression, as refs: two threads, and the message that stands for what went."""
+"""Refs for `playhead.compressed()`: the thread before, the thread after, and the summary message."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +11,7 @@ from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 
 
-def threads_of(
+def compression_refs(
     to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
 ) -> dict[str, ContentRef | None]:
     """The refs that the log event `playhead.compressed` carries.
@@ -19,9 +19,9 @@ def threads_of(
     The threads are those of the run's conversation: what its model calls were given is not hashed again, and what the
     next one is given is known.
     """
-    known, redact = span.run.conversation, span.redact
+    known, redact = span.run.threads, span.redact
     left = list(after)
-    message = _standing_for(summary, left)
+    message = _summary_message(summary, left)
     return {
         names.COMPRESSION_BEFORE_REF: to.thread(list(before), to_message, known, frames, redact),
         names.COMPRESSION_AFTER_REF: to.thread(left, to_message, known, frames, redact),
@@ -29,8 +29,8 @@ def threads_of(
     }
 
 
-def _standing_for(summary: Any, left: Sequence[Any]) -> Any:
-    """The summary as a message: of a text, the message of those left that has it, if there is one."""
+def _summary_message(summary: Any, left: Sequence[Any]) -> Any:
+    """Returns the summary as a message; for a text, the remaining message that contains it, if there is one."""
     if not isinstance(summary, str):
         return summary
     having = (message for message in left if summary and summary in _text(message))

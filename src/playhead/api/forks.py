@@ -1,4 +1,4 @@
-"""Forks: a child has only the thread that forked, and whatever another one was in the middle of stays half done.
+"""Locks and imports that survive `os.fork` in a program with threads.
 
 Locks of ours that another thread held are new in the child.  A module that another thread was importing can never be
 imported there, so forks wait for our imports.
@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 # A fork that waits longer than an import takes is waiting for something that waits for the thread that forks.
-_MOST_SECONDS = 5.0
+_MAX_SECONDS = 5.0
 
 
 class _Imports:
@@ -24,21 +24,21 @@ _forking = threading.local()
 
 
 def fork_safe_lock() -> threading.Lock:
-    """A lock that nobody holds in a forked child."""
+    """Returns a lock that is released (new) in a forked child."""
     lock = threading.Lock()
     _locks.add(lock)
     return lock
 
 
 @contextmanager
-def forks_wait() -> Generator[None]:
-    """No other thread forks meanwhile, or it does so only after seconds of waiting.  For imports."""
+def delay_forks() -> Generator[None]:
+    """Delays forks in other threads for the duration of the block, by a few seconds at most. Used around imports."""
     with _Imports.lock:
         yield
 
 
 def _before() -> None:
-    _forking.waited = _Imports.lock.acquire(timeout=_MOST_SECONDS)
+    _forking.waited = _Imports.lock.acquire(timeout=_MAX_SECONDS)
 
 
 def _in_parent() -> None:

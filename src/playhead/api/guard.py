@@ -15,8 +15,8 @@ from playhead.model.objects.interrupts import let_through
 log = logging.getLogger("playhead")
 
 # Bounded: a cause that varies with the data must not become a leak.
-_MOST_CAUSES = 1_000
-_said: set[tuple[str, str, int]] = set()
+_MAX_CAUSES = 1_000
+_logged_causes: set[tuple[str, str, int]] = set()
 # Re-entrant: the garbage collector may end a dropped call while this thread is in here.
 _mutex = threading.RLock()
 
@@ -31,7 +31,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def swallowed(doing: str, error: BaseException) -> None:
-    """Logs a failure of ours, once per place and type.  Call it from an `except`; it never raises itself."""
+    """Logs an internal error, once per source line and error type. Call it from an `except`; never raises."""
     try:
         if sys.is_finalizing():  # modules are gone, ours too: no failure that anybody could mend
             return
@@ -40,9 +40,9 @@ def swallowed(doing: str, error: BaseException) -> None:
             trace = trace.tb_next
         cause = (doing, type(error).__name__, trace.tb_lineno if trace else 0)
         with _mutex:
-            if cause in _said or len(_said) >= _MOST_CAUSES:
+            if cause in _logged_causes or len(_logged_causes) >= _MAX_CAUSES:
                 return
-            _said.add(cause)
+            _logged_causes.add(cause)
         log.warning("could not %s; your program is unaffected", doing, exc_info=error)
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
         let_through(raised)
@@ -50,19 +50,19 @@ def swallowed(doing: str, error: BaseException) -> None:
 
 
 def warn_once(cause: str, message: str) -> None:
-    """One warning per cause and process.  Never raises."""
+    """Logs one warning per cause and process. Never raises."""
     try:
         with _mutex:
-            if (cause, "", 0) in _said or len(_said) >= _MOST_CAUSES:
+            if (cause, "", 0) in _logged_causes or len(_logged_causes) >= _MAX_CAUSES:
                 return
-            _said.add((cause, "", 0))
+            _logged_causes.add((cause, "", 0))
         log.warning("%s", message)
     except BaseException as raised:  # noqa: BLE001 - the user's log handler, for example
         let_through(raised)
         return
 
 
-def forget_said() -> None:
+def forget_logged() -> None:
     """Lets every cause be logged again; for tests."""
     with _mutex:
-        _said.clear()
+        _logged_causes.clear()

@@ -6,15 +6,15 @@ from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.entered_blocks import Entered
+from playhead.api.calls.entered_blocks import BlockEntries
 from playhead.api.calls.lifecycle import enter, fail, finish, set_payload
-from playhead.api.calls.requested_tools import answered_call, requested_call
+from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.proxy import observed
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
 from playhead.api.recorded_values import kinds_of, record_values
-from playhead.api.run import about
+from playhead.api.run import root_attributes
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
@@ -77,14 +77,16 @@ def observe(
         warn_once(f"kind {said}", f"observe(kind={said}): expected one of {expected}; recorded as a step")
         kind = "step"
     more = {names.REPLAYABLE: replay, names.IDEMPOTENT: idempotent}
-    observation = Observation(label, kind, capture_input, capture_output, redact, about(session, user, tags), metadata)
+    observation = Observation(
+        label, kind, capture_input, capture_output, redact, root_attributes(session, user, tags), metadata
+    )
     observation.attributes = {name: True for name, on in more.items() if on}
     observation.record = None if record is None else kinds_of(record)
     return observation if target is None or isinstance(target, str) else observation(target)
 
 
 class Observation:
-    """What `observe(...)` with options gives: call it with a function, or enter it around a block."""
+    """Result of `observe(...)` with options: a decorator, or a context manager for a block."""
 
     def __init__(
         self,
@@ -105,7 +107,7 @@ class Observation:
         self.metadata = metadata
         self.attributes: dict[str, Any] = {}
         self.record: frozenset[str] | None = None
-        self._entered = Entered()
+        self._entered = BlockEntries()
 
     def __call__(self, function: F) -> F:
         """The same function, observed."""
@@ -150,8 +152,8 @@ class Observation:
             finish(span)
 
     def output(self, value: Any) -> None:
-        """What the block gave, for the record."""
-        span = self._entered.here(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        """Records the result of the block."""
+        span = self._entered.current(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if span is not None and self.capture_output and span.run.recorded:
             set_payload(span, self.output_name(span.kind), value)
 
@@ -188,6 +190,6 @@ class Observation:
 def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
     known = span.attributes.get(names.TOOL_CALL_ID)
     if known is not None:
-        answered_call(span.run, name, known)
-    elif (call_id := requested_call(span.run, name, arguments)) is not None:
+        drop_requested_call(span.run, name, known)
+    elif (call_id := take_requested_call(span.run, name, arguments)) is not None:
         span.attributes[names.TOOL_CALL_ID] = call_id

@@ -1,4 +1,4 @@
-"""What observing needs from the stages to its right: the recorder, and the place where it is found.
+"""Interface between the API stage and the recorder, and the process-wide `runtime` that holds the recorder.
 
 `configure` puts the recorder here; until it does, the first use configures itself from the environment.
 """
@@ -15,7 +15,7 @@ Redact = Callable[[Any], Any]
 
 
 class Frames(list[bytes]):
-    """What a call has collected for the journal; opaque here, filled by the recorder and given back in one piece.
+    """Journal frames that a call has collected. Opaque here; made and consumed by the recorder.
 
     `new` are the refs of the contents and threads in it, by digest; who makes one gives it an empty one.
     """
@@ -24,8 +24,9 @@ class Frames(list[bytes]):
     new: dict[bytes, ContentRef]
 
 
-class Conversation:
-    """What the recorder knows of the threads of one run, so that a prefix is hashed once.  Freed with its run."""
+class RunThreads:
+    """Threads of one run that the recorder knows already, so that common prefixes are hashed once. Freed with the
+    run."""
 
     __slots__ = ("threads",)
 
@@ -65,7 +66,7 @@ class Recorder(Protocol):
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: Conversation,
+        conversation: RunThreads,
         frames: Frames,
         redact: Redact | None = None,
     ) -> ContentRef | None:
@@ -77,7 +78,7 @@ class Recorder(Protocol):
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
         from_message: Callable[[Message], Mapping[str, Any]],
-        conversation: Conversation,
+        conversation: RunThreads,
         frames: Frames,
         *,
         shape: Mapping[str, Any] | None = None,
@@ -109,7 +110,8 @@ class Recorder(Protocol):
         ...
 
     def text(self, text: str, redact: Redact | None = None) -> str:
-        """A short text, e.g. of an exception, as it may be shown: redacted, or empty when content is off."""
+        """Returns a short text (an error message, for example) as it may be shown: redacted, or empty when content
+        is off."""
         ...
 
     def faithful(
@@ -122,7 +124,7 @@ class Recorder(Protocol):
         ...
 
     def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
-        """Whether the content of this ref is the value itself: no hook has changed anything of it."""
+        """Whether the content of `ref` equals the value, i.e. no redaction hook changed it."""
         ...
 
     def error(
@@ -145,8 +147,8 @@ class Recorder(Protocol):
         ...
 
 
-class _Place:
-    """Holds the recorder of this process."""
+class Runtime:
+    """Process-wide state: the recorder, and hooks that later stages install."""
 
     recorder: Recorder | None = None
     disabled: bool = False
@@ -162,11 +164,11 @@ class _Place:
     """The run that the first run of this process goes on with, where the environment says so."""
 
 
-place = _Place()
+runtime = Runtime()
 
 
 def recorder() -> Recorder | None:
     """The recorder, configuring itself from the environment on first use; None when recording is off."""
-    if place.recorder is None and not place.disabled and place.start is not None:
-        place.start()
-    return place.recorder
+    if runtime.recorder is None and not runtime.disabled and runtime.start is not None:
+        runtime.start()
+    return runtime.recorder

@@ -29,41 +29,42 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.functions.own_code import is_own_code
 from playhead.api.guard import swallowed, warn_once
-from playhead.api.ports import place
+from playhead.api.ports import runtime
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
-_NOTHING: Any = object()
+_NO_VALUE: Any = object()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCKS = ("time", "time_ns")
 _UUIDS = ("uuid1", "uuid4", "uuid6", "uuid7")  # those that this Python has
 _SEED_BITS = 64
 
 
-class Values:
-    """Of one run: which kinds it records, and what the record that it goes on from has of them.  Safe for threads."""
+class RecordedValues:
+    """Values (clock, random, UUID) that one run records, and the recorded ones that it has to replay. Safe for
+    threads."""
 
-    def __init__(self, kinds: Iterable[str] = (), given: Iterable[tuple[str, Any]] = ()):
-        """`given`: place and value of each recorded read, in order."""
+    def __init__(self, kinds: Iterable[str] = (), recorded: Iterable[tuple[str, Any]] = ()):
+        """Replays recorded values. `recorded`: (call path, value) pairs in the order they were read."""
         self.kinds = frozenset(kinds)
         self.generators: WeakKeyDictionary[ObservedSpan, random.Random] = WeakKeyDictionary()
         self._given: dict[str, deque[Any]] = {}
-        for key, value in given:
+        for key, value in recorded:
             self._given.setdefault(key, deque()).append(value)
 
-    def take(self, key: str) -> Any:
-        """The next recorded value; `_NOTHING` where there is none."""
+    def next_value(self, key: str) -> Any:
+        """Returns the next recorded value for the key; `_NO_VALUE` where there is none."""
         try:
             return self._given[key].popleft()
         except (KeyError, IndexError):
-            return _NOTHING
+            return _NO_VALUE
 
 
-def kinds_of(said: Any) -> frozenset[str]:
-    """What a program asks to have recorded: `"clock,uuid"`, or a list.  Unknown words are told once, and left out."""
+def kinds_of(kinds: Any) -> frozenset[str]:
+    """Parses `record=`: `"clock,uuid"` or a list of kinds. Unknown kinds are logged once and ignored."""
     try:
-        words: Iterable[Any] = said.split(",") if isinstance(said, str) else (said or ())
+        words: Iterable[Any] = kinds.split(",") if isinstance(kinds, str) else (kinds or ())
         found = frozenset(str(word).strip() for word in words) - {""}
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
@@ -80,15 +81,15 @@ def record_values(span: ObservedSpan, kinds: frozenset[str]) -> None:
     """From here on, the run that begins with this call records these.  Of a call inside a run: does nothing."""
     if not kinds or names.RUN_ROOT not in span.attributes:
         return
-    use(span.run, kinds)
-    values = cast(Values, span.run.values)
+    set_recorded_values(span.run, kinds)
+    values = cast(RecordedValues, span.run.values)
     span.attributes[names.RECORDED_VALUES] = ",".join(sorted(values.kinds))
 
 
-def use(run: ActiveRun, kinds: frozenset[str], given: Iterable[tuple[str, Any]] = ()) -> None:
-    """The run records these kinds, and is given what its record has."""
+def set_recorded_values(run: ActiveRun, kinds: frozenset[str], recorded: Iterable[tuple[str, Any]] = ()) -> None:
+    """Sets which kinds the run records and which recorded values it replays."""
     if run.values is None:
-        run.values = Values(kinds, given)
+        run.values = RecordedValues(kinds, recorded)
     else:
         run.values.kinds |= kinds
     if kinds:
@@ -97,34 +98,34 @@ def use(run: ActiveRun, kinds: frozenset[str], given: Iterable[tuple[str, Any]] 
 
 def record_everywhere(kinds: frozenset[str]) -> None:
     """Every run that begins from now on records these; none: only those that ask for it."""
-    place.on_root = functools.partial(record_values, kinds=kinds) if kinds else None
+    runtime.on_root = functools.partial(record_values, kinds=kinds) if kinds else None
 
 
 def now() -> datetime:
-    """The time, in UTC.  Inside a run it is recorded, and given again when the run goes on from its record."""
+    """Returns the current time in UTC. Inside a run it is recorded, and replayed when the run is resumed."""
     span = CONTEXTS.get_current().get(CURRENT)
     if isinstance(span, ObservedSpan) and _may_read(span):
         if span.run.values is None:
-            span.run.values = Values()
-        ns = int(_read(span, "now", _real_time_ns))
+            span.run.values = RecordedValues()
+        ns = int(_recorded_or_real(span, "now", _real_time_ns))
     else:
         ns = _real_time_ns()
     return _EPOCH + timedelta(microseconds=ns // 1_000)
 
 
 def _may_read(span: ObservedSpan) -> bool:
-    if not (span.run.recorded and span.run.is_home):
+    if not (span.run.recorded and span.run.is_owner_process):
         return False
     at: ObservedSpan | None = span
     while at is not None:
         if at.can_be_answered:
             return False  # answered as a whole; or executed, and then nothing of it is in the record
-        at = at.above
+        at = at.enclosing
     return True
 
 
-def _reader(kind: str, frame: FrameType) -> ObservedSpan | None:
-    """The call whose own code reads; None: it is none that records this."""
+def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
+    """Returns the innermost observed call that records values (`record=`), or None."""
     span = CONTEXTS.get_current().get(CURRENT)
     if not isinstance(span, ObservedSpan):
         return None
@@ -134,13 +135,13 @@ def _reader(kind: str, frame: FrameType) -> ObservedSpan | None:
     return span if _may_read(span) else None
 
 
-def _read(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
-    """The recorded value; else a real one, in the journal when this returns."""
+def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
+    """Returns the recorded value; else a real one, which is in the journal when this returns."""
     asked = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
     path = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
     key = f"{what} {path} {asked[7:23]}"
-    value = cast(Values, span.run.values).take(key)
-    if value is not _NOTHING:
+    value = cast(RecordedValues, span.run.values).next_value(key)
+    if value is not _NO_VALUE:
         return value
     value = real()
     try:
@@ -168,19 +169,19 @@ def _patch() -> None:
         if _patched:
             return
         for name in _CLOCKS:
-            _replace(time, name, _reading("clock", name, getattr(time, name)))
+            _replace(time, name, _wrap_read("clock", name, getattr(time, name)))
         for name in _UUIDS:
             if hasattr(uuid, name):
-                _replace(uuid, name, _reading("uuid", name, getattr(uuid, name), str, uuid.UUID))
+                _replace(uuid, name, _wrap_read("uuid", name, getattr(uuid, name), str, uuid.UUID))
         shared = getattr(random.random, "__self__", None)
         for name in random.__all__:
             real = getattr(random, name)
             if shared is not None and getattr(real, "__self__", None) is shared:
-                _replace(random, name, _drawing(name, real))
+                _replace(random, name, _wrap_random(name, real))
 
 
 def unpatch() -> None:
-    """Everything is as it was; for tests."""
+    """Restores all patched functions; for tests."""
     with _mutex:
         for owner, name, real, ours in _patched:
             if getattr(owner, name) is ours:
@@ -197,42 +198,45 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _reading(
+def _wrap_read(
     kind: str,
     name: str,
     real: Callable[..., Any],
     kept: Callable[[Any], Any] = _same,
-    given: Callable[[Any], Any] = _same,
+    recorded: Callable[[Any], Any] = _same,
 ) -> Callable[..., Any]:
     @functools.wraps(real)
     def read(*args: Any, **kwargs: Any) -> Any:
-        span = _reader(kind, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        span = _recording_call(kind, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if span is None:
             return real(*args, **kwargs)
-        return given(_read(span, name, lambda: kept(real(*args, **kwargs))))
+        return recorded(_recorded_or_real(span, name, lambda: kept(real(*args, **kwargs))))
 
     return read
 
 
-def _drawing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    """A call's own generator: one seed is recorded for all that it draws, in whatever order its siblings do."""
+def _wrap_random(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    """Wraps a function of `random`: each call gets its own generator, whose one recorded seed determines everything
+    it draws."""
 
     @functools.wraps(real)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        span = _reader("random", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        span = _recording_call("random", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         if span is None:
             return real(*args, **kwargs)
-        generators = cast(Values, span.run.values).generators
+        generators = cast(RecordedValues, span.run.values).generators
         generator = generators.get(span)
         if generator is None:
-            seed = _read(span, "seed", lambda: f"{random.Random.getrandbits(_shared(), _SEED_BITS):x}")
+            seed = _recorded_or_real(
+                span, "seed", lambda: f"{random.Random.getrandbits(_module_generator(), _SEED_BITS):x}"
+            )
             generator = generators.setdefault(span, random.Random(int(seed, 16)))  # noqa: S311 - as `random` is
         return getattr(generator, name)(*args, **kwargs)
 
     return draw
 
 
-def _shared() -> random.Random:
+def _module_generator() -> random.Random:
     """The generator behind `random`'s functions, which the program may have seeded."""
     real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
     return cast(random.Random, real.__self__)

@@ -1,30 +1,31 @@
-"""How long a call of a resumed run waits for other branches, whose calls decide what it is."""
+"""How long a call of a resumed run waits for other branches before its recorded match is decided."""
 
 import time
 from collections.abc import Callable
 
 # Where the process gets no processor for a second, or is stopped, the others have not had that second either.
-_MOST_AT_A_LOOK_SECONDS = 0.02
+_MAX_COUNTED_PER_CHECK_SECONDS = 0.02
 # Branches that never come to rest must not keep a changed call waiting for ever.
-_MOST_TIMES = 10
+_MAX_WAIT_FACTOR = 10
 
 
-class Patience:
-    """Lasts until the other branches have done nothing for so many seconds, and ten times that at most."""
+class BranchWait:
+    """Waiting budget: ends when other branches have made no progress for `seconds`, at the latest after ten times
+    that."""
 
     def __init__(self, seconds: float, progress: int, now: Callable[[], float] = time.monotonic):
-        """`progress`: a number that is another one when other branches have done something."""
+        """`progress`: a number that changes whenever another branch has done something."""
         self._seconds = seconds
         self._progress = progress
         self._now = now
         self._looked = now()
         self._idle = self._waited = 0.0
 
-    def lasts(self, progress: int) -> bool:
-        """Whether to go on waiting; to be asked every few milliseconds."""
+    def goes_on(self, progress: int) -> bool:
+        """Whether to keep waiting. Call it every few milliseconds."""
         now = self._now()
-        passed, self._looked = min(now - self._looked, _MOST_AT_A_LOOK_SECONDS), now
+        passed, self._looked = min(now - self._looked, _MAX_COUNTED_PER_CHECK_SECONDS), now
         self._idle = passed if progress != self._progress else self._idle + passed
         self._progress = progress
         self._waited += passed
-        return self._idle < self._seconds and self._waited < self._seconds * _MOST_TIMES
+        return self._idle < self._seconds and self._waited < self._seconds * _MAX_WAIT_FACTOR

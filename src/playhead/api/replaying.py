@@ -1,4 +1,4 @@
-"""What a resumed or forked run needs from the stage to the right: somebody who answers calls from a record.
+"""Interface for answering calls of a resumed or forked run from its record.
 
 A run that is not replayed has none, and pays one comparison per call for it.
 """
@@ -9,21 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from playhead.api.calls.flow import has_event_loop, is_alone
-from playhead.api.replay_wait import Patience
+from playhead.api.calls.flow import has_event_loop, is_only_task
+from playhead.api.replay_wait import BranchWait
 from playhead.model import names
 from playhead.model.ref import ContentRef
 
 # Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
-_LOOK_AGAIN_SECONDS = 0.002
+_POLL_SECONDS = 0.002
 
 if TYPE_CHECKING:
     from playhead.api.calls.span import ObservedSpan
 
 
 @dataclass(frozen=True, slots=True)
-class Restore:
-    """What can be made of a provider's recorded response, JSON values.  Both raise CannotRestore."""
+class ResponseRestorer:
+    """Turns a provider's recorded response (JSON values) into the provider's objects. Both functions raise
+    CannotRestore."""
 
     response: Callable[[Any, BaseException | None], Any]
     """The provider's own object of it; a stream ends with the exception, if there is one."""
@@ -32,22 +33,22 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
-    """What to ask instead.  `system`: another prompt, where that stands apart from the messages; None: the program's.
-    `described`: how this was made, as JSON values for the record."""
+class EditedRequest:
+    """Messages to send instead of the program's. `system`: a replacement for a separate system prompt, None to keep
+    it. `description`: how the edit was made, as JSON values for the record."""
 
     messages: list[Any]
     system: str | None
-    described: Any
+    description: Any
 
 
-class Edit(Protocol):
-    """A model is asked otherwise than the program asks it."""
+class RequestEdit(Protocol):
+    """Replaces the messages or the system prompt of a model call."""
 
-    def applied(
+    def apply(
         self, messages: Sequence[Any], system: str | None, ref_of: Callable[[Any], ContentRef | None]
-    ) -> Edited | None:
-        """To messages in the provider's form, and the ref of a system prompt that stands apart.
+    ) -> EditedRequest | None:
+        """Applies the edit to messages in the provider's form and the ref of a separate system prompt.
 
         None: nothing of the edit is about this call.  Raises RunStopped when it had to be.
         """
@@ -55,22 +56,21 @@ class Edit(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a call gives without being executed.  `told`: it is news (a person set it), and is recorded as this run's;
-    otherwise the record has it already.  `items`: what a generator gave, one by one; `ending`: what it raised after
-    them.  `raw`: a model's response as it was received, or as it was changed.  With an `edit`, the call is executed
-    after all, but asks with other messages."""
+class ReplayAnswer:
+    """Outcome of a call that is not executed. `is_new`: a person set it, so it is recorded in this run; otherwise
+    the record has it. `items`: values of a generator; `ending`: the exception after them. `raw`: a model's response
+    as received or as changed. With an `edit`, the call is executed with other messages."""
 
     value: Any = None
     error: BaseException | None = None
     items: list[Any] | None = None
     ending: BaseException | None = None
-    told: bool = False
+    is_new: bool = False
     raw: Any = None
-    edit: Edit | None = None
+    edit: RequestEdit | None = None
 
-    def give(self) -> Any:
-        """The value, or the exception."""
+    def unwrap(self) -> Any:
+        """Returns the value, or raises the recorded error."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -79,7 +79,7 @@ class Answer:
 class Replay(Protocol):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
-    patience_seconds: float
+    branch_wait_seconds: float
     """How long a call may wait while `is_undecided`: see `api.patience`."""
 
     @property
@@ -91,7 +91,9 @@ class Replay(Protocol):
         """Whether the answer depends on which calls other branches make: the caller may wait, and then ask."""
         ...
 
-    def answer(self, span: "ObservedSpan", restore: Restore | None, *, waited: bool = False) -> Answer | None:
+    def answer(
+        self, span: "ObservedSpan", restore: ResponseRestorer | None, *, waited: bool = False
+    ) -> ReplayAnswer | None:
         """The answer to a call whose arguments are in the span; None: execute it.  `waited`: the caller has waited for
         other branches as long as it may.
 
@@ -99,35 +101,37 @@ class Replay(Protocol):
         """
         ...
 
-    def enclosing(self, span: "ObservedSpan") -> None:
-        """A call that is executed because others run inside it: decides its identity, and whether it is told again."""
+    def enter_enclosing(self, span: "ObservedSpan") -> None:
+        """Called for a call that is executed because others run inside it: decides its identity and whether it is
+        announced again."""
         ...
 
-    def ended(self, root: "ObservedSpan") -> None:
-        """The run's root is about to end, without an error."""
+    def run_ended(self, root: "ObservedSpan") -> None:
+        """Called before the run's root ends without an error."""
         ...
 
-    def repeats(self, event: str, span: "ObservedSpan") -> bool:
-        """Whether the record has this log event of the call already: then it is not told twice."""
+    def has_log_event(self, event: str, span: "ObservedSpan") -> bool:
+        """Whether the record already has this log event of the call, so that it is not written twice."""
         ...
 
 
-async def answered_async(span: "ObservedSpan") -> Answer | None:
-    """As `answered`, in a task: other branches go on meanwhile."""
+async def recorded_answer_async(span: "ObservedSpan") -> ReplayAnswer | None:
+    """As `recorded_answer`, in a task: other branches go on meanwhile."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None
-    return replay.answer(span, None, waited=await _waited(replay, span))
+    return replay.answer(span, None, waited=await _wait_for_branches(replay, span))
 
 
-async def _waited(replay: Replay, span: "ObservedSpan") -> bool:
-    """Whether it was possible to wait until the answer is decided, or for as long as it may be waited for."""
+async def _wait_for_branches(replay: Replay, span: "ObservedSpan") -> bool:
+    """Waits until the answer is decided or the waiting budget is used up. Returns False when waiting is not possible
+    here."""
     if not (has_event_loop() and replay.is_undecided(span)):
         return False
     progress = replay.progress
-    patience = Patience(replay.patience_seconds, progress)
-    while not is_alone() and patience.lasts(replay.progress):
-        await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+    branch_wait = BranchWait(replay.branch_wait_seconds, progress)
+    while not is_only_task() and branch_wait.goes_on(replay.progress):
+        await asyncio.sleep(_POLL_SECONDS)
         if replay.progress != progress:  # else the verdict is the same, and many that wait must not keep the loop busy
             progress = replay.progress
             if not replay.is_undecided(span):
@@ -135,7 +139,7 @@ async def _waited(replay: Replay, span: "ObservedSpan") -> bool:
     return True
 
 
-def answered(span: "ObservedSpan", restore: Restore | None = None) -> Answer | None:
+def recorded_answer(span: "ObservedSpan", restore: ResponseRestorer | None = None) -> ReplayAnswer | None:
     """The recorded answer to a call that can have one.  Raises RunStopped."""
     replay = span.run.replay
     if replay is None or not span.can_be_answered:

@@ -1,4 +1,4 @@
-"""A run while it is being recorded: its identity, its counters, and what was said about it."""
+"""A run while it is recorded: id, counters, and attributes of its root."""
 
 import os
 from itertools import count
@@ -7,20 +7,20 @@ from typing import Any
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_run_id
-from playhead.api.ports import Conversation
+from playhead.api.ports import RunThreads
 from playhead.api.replaying import Replay
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
 
-class _Process:
-    """Counts forks: what a forked child goes on with was begun by another process."""
+class _ForkCount:
+    """Counts forks of this process, to tell a run of this process from one that was inherited from the parent."""
 
     forks = 0
 
 
 def _forked() -> None:
-    _Process.forks += 1
+    _ForkCount.forks += 1
 
 
 if hasattr(os, "register_at_fork"):
@@ -40,7 +40,6 @@ class ActiveRun:
         "_forks",
         "_mutex",
         "attempt",
-        "conversation",
         "ends",
         "flow_prefix",
         "id",
@@ -53,6 +52,7 @@ class ActiveRun:
         "requested",
         "responses",
         "root",
+        "threads",
         "trace_id",
         "values",
     )
@@ -82,30 +82,30 @@ class ActiveRun:
         self.flow_prefix = ""
         """Before the numbers of its flows, where it goes on from a record that has such numbers, too."""
         self._flows = count(1)
-        self.conversation = Conversation()
+        self.threads = RunThreads()
         # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
         self.responses: dict[str, Any] = {}
         """What was said up to a model's response, by its id, where the server keeps the conversation: its previous
         response, and the items since."""
         self._mutex = fork_safe_lock()
-        self._forks = _Process.forks
+        self._forks = _ForkCount.forks
 
     @property
-    def is_home(self) -> bool:
-        """Whether this is the process that owns the run, and counts what happens in it."""
-        return self._forks == _Process.forks and not self.is_trace
+    def is_owner_process(self) -> bool:
+        """Whether this process started the run and counts its calls (False in a forked child)."""
+        return self._forks == _ForkCount.forks and not self.is_trace
 
     def next_start(self) -> int | None:
         """The next number for a span's start or a log event; None in a forked child, and where the run is a trace."""
-        if self._forks != _Process.forks or self.is_trace:
+        if self._forks != _ForkCount.forks or self.is_trace:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
             self.last = number = self.last + 1
         return number
 
     def flow_number(self) -> str:
-        """Another one with each call: see `api.flow`."""
+        """Returns a new flow number with each call; see `api.flow`."""
         return f"{self.flow_prefix}{next(self._flows)}"
 
     def occurrence(self, key: str) -> int:
@@ -116,8 +116,8 @@ class ActiveRun:
         return next(counter)
 
 
-def about(session: Any, user: Any, tags: Any) -> dict[str, Any]:
-    """Attributes for the root of a run; empty, with a warning, if they cannot be read."""
+def root_attributes(session: Any, user: Any, tags: Any) -> dict[str, Any]:
+    """Returns the root span's attributes for session, user and tags; empty, with a warning, if they cannot be read."""
     try:
         found = {names.CONVERSATION: session, names.USER: user}
         said: dict[str, Any] = {name: str(value) for name, value in found.items() if value is not None}

@@ -14,16 +14,16 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 from opentelemetry import context as otel
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.entered_blocks import Entered
+from playhead.api.calls.entered_blocks import BlockEntries
 from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
 from playhead.api.calls.lifecycle import current_span, enter, fail, finish, is_announced, set_payload
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.declared_compression import threads_of
+from playhead.api.declared_compression import compression_refs
 from playhead.api.guard import swallowed
 from playhead.api.ports import Frames, Recorder, Redact, recorder
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.replaying import idempotency_key_of
-from playhead.api.run import about
+from playhead.api.run import root_attributes
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
@@ -34,7 +34,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class RunState(MutableMapping[str, Any]):
+class UserState(MutableMapping[str, Any]):
     """The run's own state: a dictionary of which each change is recorded, as `state_changed`."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class RunState(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._values[key] = value
-        say(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {names.VALUE_REF: value}, self.inside)
+        log_event(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {names.VALUE_REF: value}, self.inside)
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
-        say(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {}, self.inside)
+        log_event(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {}, self.inside)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -80,13 +80,13 @@ class run:  # noqa: N801 - it is used like a function
         record: str | Iterable[str] | None = None,
     ):
         self.name = name
-        self.state = RunState()
+        self.state = UserState()
         self.id: str | None = None
-        self._root = about(session, user, tags)
+        self._root = root_attributes(session, user, tags)
         self._metadata = metadata
         self._redact = redact
         self._record = kinds_of(record) if record is not None else None
-        self._entered = Entered()
+        self._entered = BlockEntries()
 
     def __enter__(self) -> Self:
         """Begins the run."""
@@ -132,15 +132,15 @@ class run:  # noqa: N801 - it is used like a function
             finish(span)
 
     def input(self, value: Any) -> None:
-        """What the run was asked to do, for the record."""
-        self._say(names.INPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        """Records the task of the run."""
+        self._set_payload(names.INPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
     def output(self, value: Any) -> None:
-        """What the run came to, for the record."""
-        self._say(names.OUTPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        """Records the result of the run."""
+        self._set_payload(names.OUTPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
 
-    def _say(self, name: str, value: Any, frame: FrameType) -> None:
-        span = self._entered.here(frame)
+    def _set_payload(self, name: str, value: Any, frame: FrameType) -> None:
+        span = self._entered.current(frame)
         if span is not None and span.run.recorded:
             set_payload(span, name, value)
 
@@ -165,7 +165,7 @@ def idempotency_key() -> str | None:
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     """A state that the run can be continued from.  In the journal when this returns."""
     attributes = {"playhead.checkpoint.name": _text(name)} if name else {}
-    say(names.CHECKPOINT, attributes, {names.STATE_REF: state})
+    log_event(names.CHECKPOINT, attributes, {names.STATE_REF: state})
 
 
 def annotate(
@@ -182,11 +182,11 @@ def annotate(
     an event of its own (`plan_created`) and takes the place of the plan before.
     """
     if plan is not None:
-        say(names.PLAN, {}, {names.PLAN_REF: plan})
+        log_event(names.PLAN, {}, {names.PLAN_REF: plan})
     said = {"decision": decision, "reason": reason, "alternatives": alternatives, **more}
     said = {key: item for key, item in said.items() if item is not None}
     if said or plan is None:
-        say(names.ANNOTATION, {}, {names.ANNOTATION_REF: said})
+        log_event(names.ANNOTATION, {}, {names.ANNOTATION_REF: said})
 
 
 def compressed(
@@ -200,14 +200,17 @@ def compressed(
     attributes = {names.COMPRESSION_STRATEGY: _text(strategy)} if strategy is not None else {}
     span = current_span()
     if span is not None:
-        _tell(
-            span, names.COMPRESSED, attributes, lambda to, frames: threads_of(to, frames, span, before, after, summary)
+        _journal_event(
+            span,
+            names.COMPRESSED,
+            attributes,
+            lambda to, frames: compression_refs(to, frames, span, before, after, summary),
         )
 
 
 def handoff(to: str, *, reason: str | None = None) -> None:
     """From here on another agent acts."""
-    say(names.HANDOFF, {names.HANDOFF_TO: _text(to)}, {names.REASON_REF: reason} if reason is not None else {})
+    log_event(names.HANDOFF, {names.HANDOFF_TO: _text(to)}, {names.REASON_REF: reason} if reason is not None else {})
 
 
 def propagate(function: Callable[P, R]) -> Callable[P, R]:
@@ -237,16 +240,18 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
     return functools.update_wrapper(bound, function)
 
 
-def say(event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside: ObservedSpan | None = None) -> None:
-    """Journals a log event of the innermost observed call, or of this one if there is none around here."""
+def log_event(
+    event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside: ObservedSpan | None = None
+) -> None:
+    """Journals a log event of the innermost observed call, or of `inside` when no call is current."""
     span = current_span() or inside
     if span is not None:
-        say_of(span, event, attributes, payloads)
+        log_event_of(span, event, attributes, payloads)
 
 
-def say_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
+def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
     """Journals a log event of this call."""
-    _tell(span, event, attributes, lambda to, frames: _contents(to, frames, span, payloads))
+    _journal_event(span, event, attributes, lambda to, frames: _contents(to, frames, span, payloads))
 
 
 def _contents(
@@ -255,14 +260,14 @@ def _contents(
     return {name: to.payload(value, frames, span.redact) for name, value in payloads.items()}
 
 
-def _tell(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
+def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
     """Journals a log event of this call with what `refer` names, unless the record that it goes on from has it."""
     try:
         to = recorder()
         if to is None or not span.run.recorded:
             return
         replay = span.run.replay
-        if replay is not None and event != names.RESUMED and replay.repeats(event, span):
+        if replay is not None and event != names.RESUMED and replay.has_log_event(event, span):
             return
         frames = to.frames()
         frames.new = {}

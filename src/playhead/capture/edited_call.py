@@ -1,4 +1,4 @@
-"""A model call of a run that goes on from a record, asked otherwise than the program asks it: a person has edited it.
+"""Applies a person's edit to a model call of a resumed run: other messages, or another system prompt.
 
 The record has both: what the model saw, as the call's messages, and beside them what the program asked, by which the
 call is found when this run is resumed in its turn.
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import Edit
+from playhead.api.replaying import RequestEdit
 from playhead.errors import ReplayDiverged
 from playhead.model import names
 from playhead.model.ref import ContentRef
@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from playhead.capture.model_call import ModelRequest
 
 
-Asking = Callable[[list[Any] | None, str | None], dict[str, Any] | None]
+BuildArguments = Callable[[list[Any] | None, str | None], dict[str, Any] | None]
 """A call's keyword arguments with other messages, and another prompt (None: as they were).  None: that cannot be."""
 
 
-def edited(span: ObservedSpan, request: "ModelRequest", edit: Edit, asking: Asking | None) -> dict[str, Any] | None:
-    """The keyword arguments to call with instead; None: nothing of the edit is about this call.  Raises RunStopped."""
+def edited_arguments(
+    span: ObservedSpan, request: "ModelRequest", edit: RequestEdit, build_arguments: BuildArguments | None
+) -> dict[str, Any] | None:
+    """Returns the keyword arguments to call with instead; None when the edit does not concern this call. Raises
+    RunStopped."""
     to, asked = span.recorder, span.attributes
     unused = to.frames()
     unused.new = {}
@@ -31,11 +34,11 @@ def edited(span: ObservedSpan, request: "ModelRequest", edit: Edit, asking: Aski
     def ref_of(message: Any) -> ContentRef | None:
         return to.native_message(message, request.to_message, unused, span.redact)
 
-    found = edit.applied(request.messages, asked.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
+    found = edit.apply(request.messages, asked.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
     if found is None:
         return None
     changed = found.messages if found.messages != list(request.messages) else None
-    arguments = asking(changed, found.system) if asking is not None else None
+    arguments = build_arguments(changed, found.system) if build_arguments is not None else None
     if arguments is None:
         raise ReplayDiverged(
             f"what {span.name} asks cannot be edited: the server keeps its conversation, or this API is not known; "
@@ -46,7 +49,7 @@ def edited(span: ObservedSpan, request: "ModelRequest", edit: Edit, asking: Aski
             asked[kept] = asked[name]
     asked.pop(names.EXACT_REF, None)
     thread, exact = to.exact_thread(
-        found.messages, request.to_message, request.from_message, span.run.conversation, span.frames,
+        found.messages, request.to_message, request.from_message, span.run.threads, span.frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
     for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
@@ -54,7 +57,7 @@ def edited(span: ObservedSpan, request: "ModelRequest", edit: Edit, asking: Aski
             asked[name] = ref
     if found.system is not None:
         set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, found.system)
-    set_payload(span, names.EDIT_REF, found.described)
+    set_payload(span, names.EDIT_REF, found.description)
     return arguments
 
 

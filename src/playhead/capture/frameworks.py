@@ -30,7 +30,8 @@ _AGENT = Observation(None, "agent", True, True, None, {}, None)
 
 
 class Framework:
-    """Switches the observation of one framework on and off.  `patches`: module → what wraps something in it."""
+    """Switches the instrumentation of one framework on and off. `patches`: module name → function that wraps
+    something in it."""
 
     def __init__(self, patches: dict[str, Patch]):
         self.on = False
@@ -46,7 +47,7 @@ class Framework:
                 wrapt.register_post_import_hook(functools.partial(_guarded, patch), module)
 
     def unpatch(self) -> None:
-        """From here on the wrappers do nothing."""
+        """Makes the wrappers pass calls through unrecorded."""
         self.on = False
 
 
@@ -64,8 +65,8 @@ def wrap(owner: Any, method: str, wrapper: Callable[..., Any]) -> None:
     setattr(owner, method, wrapt.FunctionWrapper(found, wrapper))
 
 
-def quietly(read: Callable[P, T]) -> Callable[P, T | None]:
-    """For what looks into a framework's objects, which another version may have made otherwise: then it says None."""
+def none_on_error(read: Callable[P, T]) -> Callable[P, T | None]:
+    """Decorator for functions that inspect a framework's objects: any error is logged, and the result is None."""
 
     @functools.wraps(read)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -102,13 +103,14 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
     return lambda: _TOOL.begin(name, arguments, more)
 
 
-def agent(name: str, asked: Any) -> Begin:
-    """Begins an agent: a run where there is none, else an agent of the run around it.  `asked`: its input, or None."""
-    return lambda: _AGENT.begin(name, None if asked is None else {"input": asked}, {})
+def agent(name: str, agent_input: Any) -> Begin:
+    """Begins an agent: a run where there is none, else an agent of the run around it.  `agent_input`: its input, or
+    None."""
+    return lambda: _AGENT.begin(name, None if agent_input is None else {"input": agent_input}, {})
 
 
 def is_inside_run() -> bool:
-    """Whether somebody observes already what goes on here."""
+    """Whether a recorded call is current here."""
     return current_span() is not None
 
 
@@ -118,7 +120,7 @@ def call(begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwar
     return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs)
 
 
-def call_later(begin: Begin, output: str, made: Awaitable[Any]) -> Awaitable[Any]:
+def call_async(begin: Begin, output: str, made: Awaitable[Any]) -> Awaitable[Any]:
     """Awaits what a framework's function made, recorded; or gives the recorded answer."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine))

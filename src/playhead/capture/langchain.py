@@ -6,10 +6,10 @@ from playhead.capture.frameworks import (
     Begin,
     Framework,
     call,
-    call_later,
+    call_async,
     is_inside_run,
     is_observed,
-    quietly,
+    none_on_error,
     tool,
     wrap,
 )
@@ -35,10 +35,10 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 def _arun(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
     made = wrapped(*args, **kwargs)
-    return made if begin is None else call_later(begin, names.TOOL_RESULT_REF, made)
+    return made if begin is None else call_async(begin, names.TOOL_RESULT_REF, made)
 
 
-@quietly
+@none_on_error
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not _langchain.on or not is_inside_run():
         return None

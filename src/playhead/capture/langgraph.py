@@ -12,8 +12,8 @@ from opentelemetry import context as otel
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.functions import wrappers
 from playhead.api.guard import swallowed
-from playhead.api.scope import say
-from playhead.capture.frameworks import Begin, Framework, agent, call, call_later, quietly, wrap
+from playhead.api.scope import log_event
+from playhead.capture.frameworks import Begin, Framework, agent, call, call_async, none_on_error, wrap
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -32,7 +32,7 @@ _langgraph = Framework({"langgraph.pregel.main": _patch})
 patch, unpatch = _langgraph.patch, _langgraph.unpatch
 
 
-@quietly
+@none_on_error
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not _langgraph.on or _is_entered(instance):
         return None
@@ -41,7 +41,7 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 
 def _name(instance: Any, config: Any) -> str | None:
-    """None: a graph without a name, inside a call that has one: that call's name says more."""
+    """Returns the graph's name; None for an unnamed graph inside a call whose name says more."""
     name, around = str(instance.name), current_span()
     if name != _UNNAMED or around is None:
         return name
@@ -90,7 +90,7 @@ class _Call:
             otel.detach(token)
 
     def outside(self) -> None:
-        """When the call has ended: what left the graph goes on its way."""
+        """Raises the exception with which the graph left its call, after the call was ended."""
         if self._bubbled is not None:
             raise self._bubbled
 
@@ -105,7 +105,7 @@ def _say_handoffs(bubbled: Any) -> None:
         for to in goto if isinstance(goto, list | tuple) else [goto]:  # pyright: ignore[reportUnknownVariableType]
             name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
             if name != "__end__":
-                say(names.HANDOFF, {names.HANDOFF_TO: name}, {})
+                log_event(names.HANDOFF, {names.HANDOFF_TO: name}, {})
     except BaseException as error:  # noqa: BLE001 - the guard: another version
         let_through(error)
         swallowed("see whom a graph hands over to", error)
@@ -139,7 +139,7 @@ async def _ainvoked(begin: Begin, observed: _Call, made: Any) -> Any:
         with observed.inside():
             return await made
 
-    result = await call_later(begin, names.OUTPUT_REF, body())
+    result = await call_async(begin, names.OUTPUT_REF, body())
     observed.outside()
     return result
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from playhead.api.calls.begin import begin
 from playhead.api.calls.lifecycle import abort, enter, fail, finish, set_payload
-from playhead.api.calls.requested_tools import request_call
+from playhead.api.calls.requested_tools import note_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
-from playhead.api.replaying import Answer, Restore, answered
+from playhead.api.replaying import ReplayAnswer, ResponseRestorer, recorded_answer
 from playhead.api.run import ActiveRun
-from playhead.capture.edited_call import Asking, edited
+from playhead.capture.edited_call import BuildArguments, edited_arguments
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
@@ -56,33 +56,35 @@ class ModelResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedAnswers:
-    """What a provider's module makes of its recorded answers: objects for the program, and ours for the record."""
+class ResponseReplayer:
+    """What a provider's module needs to replay recorded responses: objects for the program, and `ModelResponse` for
+    the record."""
 
-    restore: Restore
+    restore: ResponseRestorer
     read: Callable[[Any], ModelResponse | None]
-    asking: Asking | None = None
+    build_arguments: BuildArguments | None = None
     """None: what it asks cannot be changed."""
 
 
-class ModelCall:
-    """One call; `start` answers None when it is not recorded.  Only what a resumed run asked to hear of is raised."""
+class ObservedModelCall:
+    """One observed model call. `start` returns None when it is not recorded. Raises only RunStopped, in resumed
+    runs."""
 
     __slots__ = ("answer", "began", "edited", "recorded", "span")
 
     def __init__(self, span: ObservedSpan):
         self.span = span
-        self.recorded: RecordedAnswers | None = None
-        self.answer: Answer | None = None
-        """What the record says of a run that is resumed or forked: `give` it instead of calling."""
+        self.recorded: ResponseReplayer | None = None
+        self.answer: ReplayAnswer | None = None
+        """What the record says of a run that is resumed or forked: `unwrap` it instead of calling."""
         self.edited: dict[str, Any] | None = None
         """What to call with instead, where a person has edited what this call asks."""
         self.began = time.perf_counter()
 
     @classmethod
     def start(
-        cls, read: Callable[[], ModelRequest], recorded: "Callable[[ActiveRun], RecordedAnswers] | None" = None
-    ) -> "ModelCall | None":
+        cls, read: Callable[[], ModelRequest], recorded: "Callable[[ActiveRun], ResponseReplayer] | None" = None
+    ) -> "ObservedModelCall | None":
         """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
 
         Raises RunStopped, and nothing else.
@@ -111,31 +113,31 @@ class ModelCall:
             return None
         if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
             call.recorded = recorded(span.run)
-            call.answer = answered(span, call.recorded.restore)
+            call.answer = recorded_answer(span, call.recorded.restore)
             if call.answer is not None and call.answer.edit is not None:
-                call.edited = edited(span, request, call.answer.edit, call.recorded.asking)
+                call.edited = edited_arguments(span, request, call.answer.edit, call.recorded.build_arguments)
                 call.answer = None
-        if call.answer is None or call.answer.told:
+        if call.answer is None or call.answer.is_new:
             enter(span)
         return call
 
-    def give(self, answer: Answer) -> Any:
-        """The answer of a record, or of a person, whose answer is told as this run's own."""
+    def unwrap(self, answer: ReplayAnswer) -> Any:
+        """Returns the recorded or edited answer; an edited one is recorded in this run."""
         raw, recorded = answer.raw, self.recorded
         if answer.error is not None:
-            if answer.told:
+            if answer.is_new:
                 self.fail(answer.error)
         elif raw is None or recorded is None:
-            if answer.told:
+            if answer.is_new:
                 finish(self.span)
-        elif answer.told:
+        elif answer.is_new:
             self.end(lambda: recorded.read(raw))
         else:
-            self._ask_for_tools(lambda: recorded.read(raw))
-        return answer.give()
+            self._note_requested_tools(lambda: recorded.read(raw))
+        return answer.unwrap()
 
-    def _ask_for_tools(self, read: Callable[[], ModelResponse | None]) -> None:
-        """A recorded answer asks for tools as a live one does: those that run now are told by whose wish."""
+    def _note_requested_tools(self, read: Callable[[], ModelResponse | None]) -> None:
+        """Notes the tool calls that a recorded answer requests, so that tools which run now are linked to them."""
         try:
             response = read()
             if response is not None:
@@ -174,7 +176,7 @@ class ModelCall:
 def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
     to, frames = span.recorder, span.frames
     thread, exact = to.exact_thread(
-        request.messages, request.to_message, request.from_message, span.run.conversation, frames,
+        request.messages, request.to_message, request.from_message, span.run.threads, frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
     if thread is not None:
@@ -182,11 +184,11 @@ def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
     if exact is not None:
         span.attributes[names.EXACT_REF] = exact
     if request.tools is not None:
-        _refer(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
+        _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
-        _refer(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
+        _set_ref(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
     if request.settings:
-        _refer(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
+        _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
 
 
 def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
@@ -199,8 +201,8 @@ def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
             set_payload(span, names.REASONING_REF, response.reasoning)
         else:
             messages = [message for message in messages if not _is_reasoning(message)]
-    _refer(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
-    _refer(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
+    _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
+    _set_ref(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
     if redacts and not to.is_as_given(response.raw, span.attributes.get(names.RESPONSE_REF), span.redact):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     _request_tools(span, response)
@@ -216,13 +218,13 @@ def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:
         for part in message["parts"]:
             if part.get("type") == "tool_call" and part.get("id"):
                 arguments = canonical_json(part.get("arguments"))
-                request_call(span.run, str(part.get("name")), arguments, str(part["id"]))
+                note_requested_call(span.run, str(part.get("name")), arguments, str(part["id"]))
 
 
 def _redacted(span: ObservedSpan, messages: Sequence[Message]) -> Sequence[Message]:
     return [span.recorder.message(message, span.redact) for message in messages]
 
 
-def _refer(span: ObservedSpan, name: str, ref: ContentRef | None) -> None:
+def _set_ref(span: ObservedSpan, name: str, ref: ContentRef | None) -> None:
     if ref is not None:
         span.attributes[name] = ref

@@ -8,10 +8,10 @@ from playhead.capture.frameworks import (
     Begin,
     Framework,
     agent,
-    call_later,
+    call_async,
     is_inside_run,
     is_observed,
-    quietly,
+    none_on_error,
     tool,
     wrap,
 )
@@ -34,10 +34,10 @@ patch, unpatch = _pydantic_ai.patch, _pydantic_ai.unpatch
 
 def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _tool(args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else call_later(begin, names.TOOL_RESULT_REF, made)
+    return made if begin is None else call_async(begin, names.TOOL_RESULT_REF, made)
 
 
-@quietly
+@none_on_error
 def _tool(args: Any, kwargs: Any) -> Begin | None:
     if not _pydantic_ai.on or not is_inside_run():
         return None
@@ -53,14 +53,14 @@ def _iter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return made if begin is None else _Started(made, begin)
 
 
-@quietly
+@none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if not _pydantic_ai.on:
         return None
     return agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
 
 
-@quietly
+@none_on_error
 def _output(run: Any) -> Any:
     return getattr(getattr(run, "result", None), "output", None)
 

@@ -39,7 +39,7 @@ def instrument(*libraries: str) -> tuple[str, ...]:
     done: list[str] = []
     for name in libraries or LIBRARIES:
         try:
-            module = _capture(name, asked_for=bool(libraries))
+            module = _capture(name, is_explicit=bool(libraries))
             if module is not None:
                 module.patch()
                 done.append(name)
@@ -53,7 +53,7 @@ def uninstrument(*libraries: str) -> None:
     """Leaves these libraries, or all, as they were."""
     for name in libraries or LIBRARIES:
         try:
-            module = _capture(name, asked_for=False)
+            module = _capture(name, is_explicit=False)
             if module is not None:
                 module.unpatch()
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -61,13 +61,13 @@ def uninstrument(*libraries: str) -> None:
             swallowed(f"stop instrumenting {name}", error)
 
 
-def _capture(name: str, *, asked_for: bool) -> Capture | None:
+def _capture(name: str, *, is_explicit: bool) -> Capture | None:
     path = LIBRARIES.get(name)
     if path is None:
         log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
         return None
     if importlib.util.find_spec(name) is None:
-        if asked_for:
+        if is_explicit:
             log.warning("cannot instrument %r: it is not installed in this environment", name)
         return None
     return cast(Capture, importlib.import_module(path))

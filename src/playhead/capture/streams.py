@@ -12,50 +12,50 @@ import wrapt
 
 from playhead.api.calls.lifecycle import detach
 from playhead.api.guard import swallowed
-from playhead.capture.model_call import ModelCall, ModelResponse
+from playhead.capture.model_call import ModelResponse, ObservedModelCall
 from playhead.model.objects.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
 """Makes one response of the chunks seen so far."""
 
 # A stream without end must not become a leak: far more chunks than any provider's longest answer.
-_MOST_CHUNKS = 200_000
+_MAX_CHUNKS = 200_000
 
 
-class Watch:
-    """What has gone by of one stream, and the end of its call."""
+class StreamRecording:
+    """Collects the chunks of one stream and ends its call once."""
 
     __slots__ = ("assemble", "begun", "call", "chunks")
 
-    def __init__(self, call: ModelCall, assemble: Assemble):
+    def __init__(self, call: ObservedModelCall, assemble: Assemble):
         """From here on the call is not current: the consumer's own context stands between chunks."""
-        self.call: ModelCall | None = call
+        self.call: ObservedModelCall | None = call
         self.assemble = assemble
         self.chunks: list[Any] = []
         self.begun = False
         detach(call.span)
 
-    def saw(self, chunk: Any) -> None:
-        """This went by."""
+    def add_chunk(self, chunk: Any) -> None:
+        """Adds a chunk."""
         if self.call is not None:
             self.call.first_chunk()
-            if len(self.chunks) < _MOST_CHUNKS:
+            if len(self.chunks) < _MAX_CHUNKS:
                 self.chunks.append(chunk)
 
-    def whole(self, answer: Any) -> None:
-        """This is all of it, and was no stream."""
+    def finish_unstreamed(self, answer: Any) -> None:
+        """Ends the call with a complete, unstreamed answer."""
         if self.call is not None:
             self.chunks = [answer]
-            self.ended()
+            self.finish()
 
-    def ended(self, *, aborted: bool = False) -> None:
-        """There is no more, or (`aborted`) nobody wants more."""
+    def finish(self, *, aborted: bool = False) -> None:
+        """Ends the call; `aborted`: the reader stopped before the end of the stream."""
         call, self.call = self.call, None
         if call is not None:
             call.end(self._read, aborted=aborted)
 
-    def failed(self, raised: BaseException) -> None:
-        """Reading on raised this."""
+    def fail(self, raised: BaseException) -> None:
+        """Ends the call with an error that reading the stream raised."""
         call, self.call = self.call, None
         if call is not None:
             call.fail(raised, self._read)
@@ -65,7 +65,7 @@ class Watch:
 
     def __del__(self) -> None:
         try:
-            self.ended(aborted=self.begun)
+            self.finish(aborted=self.begun)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("end a stream that was dropped", error)
@@ -74,30 +74,30 @@ class Watch:
 class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """The HTTP response beneath a stream: helpers of the client close this instead of the stream."""
 
-    def __init__(self, response: Any, watch: Watch):
+    def __init__(self, response: Any, recording: StreamRecording):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
-        self._self_watch = watch
+        self._self_watch = recording
 
     def close(self) -> Any:
         """As the response's own."""
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return self._self_response.close()
 
     async def aclose(self) -> Any:
         """As the response's own."""
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return await self._self_response.aclose()
 
 
-class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """What both kinds of streams have."""
 
-    def __init__(self, stream: Any, watch: Watch):
+    def __init__(self, stream: Any, recording: StreamRecording):
         super().__init__(stream)  # pyright: ignore[reportUnknownMemberType]
         self._self_stream = stream
-        self._self_watch = watch
-        watch.begun = True
+        self._self_watch = recording
+        recording.begun = True
 
     @property
     def response(self) -> Any:
@@ -105,7 +105,7 @@ class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument
         return _WatchedResponse(self._self_stream.response, self._self_watch)
 
 
-class ObservedStream(_Observed):
+class ObservedStream(_ObservedStreamBase):
     """A stream that is iterated with `for` or `next`."""
 
     def __iter__(self) -> Any:
@@ -115,12 +115,12 @@ class ObservedStream(_Observed):
         try:
             chunk = next(self._self_stream)
         except StopIteration:
-            self._self_watch.ended()
+            self._self_watch.finish()
             raise
         except BaseException as error:
-            self._self_watch.failed(error)
+            self._self_watch.fail(error)
             raise
-        self._self_watch.saw(chunk)
+        self._self_watch.add_chunk(chunk)
         return chunk
 
     def __enter__(self) -> Self:
@@ -128,16 +128,16 @@ class ObservedStream(_Observed):
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return self._self_stream.__exit__(kind, raised, trace)
 
     def close(self) -> Any:
         """As the stream's own; the call ends with what has gone by."""
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return self._self_stream.close()
 
 
-class ObservedAsyncStream(_Observed):
+class ObservedAsyncStream(_ObservedStreamBase):
     """A stream that is iterated with `async for`."""
 
     def __aiter__(self) -> Any:
@@ -147,12 +147,12 @@ class ObservedAsyncStream(_Observed):
         try:
             chunk = await self._self_stream.__anext__()
         except StopAsyncIteration:
-            self._self_watch.ended()
+            self._self_watch.finish()
             raise
         except BaseException as error:
-            self._self_watch.failed(error)
+            self._self_watch.fail(error)
             raise
-        self._self_watch.saw(chunk)
+        self._self_watch.add_chunk(chunk)
         return chunk
 
     async def __aenter__(self) -> Self:
@@ -160,22 +160,22 @@ class ObservedAsyncStream(_Observed):
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return await self._self_stream.__aexit__(kind, raised, trace)
 
     async def close(self) -> Any:
         """As the stream's own; the call ends with what has gone by."""
-        self._self_watch.ended(aborted=True)
+        self._self_watch.finish(aborted=True)
         return await self._self_stream.close()
 
 
 class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """A raw response whose body is a stream: observed once it is asked for as one."""
 
-    def __init__(self, response: Any, watch: Watch, *, streamed: bool = True):
+    def __init__(self, response: Any, recording: StreamRecording, *, streamed: bool = True):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
-        self._self_watch = watch
+        self._self_watch = recording
         self._self_streamed = streamed
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
@@ -189,7 +189,7 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
     def _seen(self, parsed: Any) -> Any:
         if self._self_streamed:
             return observed_stream(parsed, self._self_watch)
-        self._self_watch.whole(parsed)
+        self._self_watch.finish_unstreamed(parsed)
         return parsed
 
 
@@ -198,16 +198,16 @@ class ObservedOpenResponse(ObservedRawResponse):
 
     def close(self) -> Any:
         """As the response's own, also if that has to be awaited."""
-        self._self_watch.ended(aborted=self._self_watch.begun)
+        self._self_watch.finish(aborted=self._self_watch.begun)
         return self._self_response.close()
 
 
-def observed_stream(stream: Any, watch: Watch) -> Any:
+def observed_stream(stream: Any, recording: StreamRecording) -> Any:
     """The stream, observed; what is no stream ends the call and is given back as it is."""
     kind = cast(Any, type(stream))
     if hasattr(kind, "__next__"):
-        return ObservedStream(stream, watch)
+        return ObservedStream(stream, recording)
     if hasattr(kind, "__anext__"):
-        return ObservedAsyncStream(stream, watch)
-    watch.ended()
+        return ObservedAsyncStream(stream, recording)
+    recording.finish()
     return stream

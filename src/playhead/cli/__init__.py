@@ -32,7 +32,7 @@ from playhead.cli import (
     tokens,
     tree,
 )
-from playhead.cli.connection import Collector
+from playhead.cli.connection import CollectorAddress
 from playhead.cli.operate import deletion, doctor, keys, start
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
@@ -128,7 +128,7 @@ def _common(
         ),
     ] = False,
 ) -> None:
-    ctx.obj = Collector(url, api_key)
+    ctx.obj = CollectorAddress(url, api_key)
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {

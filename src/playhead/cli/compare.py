@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit
 from playhead.model.message import Message
 from playhead.wire.answers.analysis.compare import CallPair, ComparedCall, Comparison
@@ -21,7 +21,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Show how two runs differ: where they part, which calls stand for which, and what came of it."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.compare(run_id(client, a), run_id(client, b), limit=limit)
     if json:
         output.as_json(answer)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.model.message import Message
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, MessagePlace
@@ -20,7 +20,7 @@ def compressions(
     json: Json = False,
 ) -> None:
     """List where the context lost messages; with SEQ, show what went, which facts, and which were needed later."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         one = client.compression(found, seq) if seq is not None else None
         rows = list(client.compressions(found, limit=limit)) if one is None else []

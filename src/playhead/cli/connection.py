@@ -17,11 +17,11 @@ _WHOLE = re.compile("[0-9a-f]{32}")
 _SECONDS = 40.0
 # A shell that waits for longer seems to hang; without a collector it just completes nothing.
 _COMPLETION_SECONDS = 1.0
-_MOST_COMPLETED = 30
+_MAX_COMPLETED = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Collector:
+class CollectorAddress:
     """Where the options say the collector is."""
 
     url: str | None
@@ -47,8 +47,8 @@ def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
     if "last".startswith(incomplete):
         yield "last", "the newest run"
     try:
-        with Collector(options.get("url"), options.get("api_key")).ask(_COMPLETION_SECONDS) as client:
-            rows = list(client.runs(limit=_MOST_COMPLETED))
+        with CollectorAddress(options.get("url"), options.get("api_key")).ask(_COMPLETION_SECONDS) as client:
+            rows = list(client.runs(limit=_MAX_COMPLETED))
     except PlayheadError:
         return
     for row, name in zip(rows, short_ids([row["run"] for row in rows]), strict=True):

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.cli.provenance import SEQ_ARGUMENT, show_attribution
 from playhead.wire.answers.analysis.decisions import DecisionDetail
@@ -13,7 +13,7 @@ from playhead.wire.answers.analysis.decisions import DecisionDetail
 
 def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:
     """List where the agent chose; with SEQ, show one choice, what else was open, and what was chosen elsewhere."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         one = client.decision(found, seq) if seq is not None else None
         rows = list(client.decisions(found, limit=limit)) if seq is None else []

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Run
 from playhead.model.message import Message
 from playhead.wire.answers.diff import Diff
@@ -21,7 +21,7 @@ def diff(
     json: Json = False,
 ) -> None:
     """Show what is different between two events: the state, and what the model saw."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.diff(run_id(client, run), before, after)
     if json:
         output.as_json(answer)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.errors import NotFound
 from playhead.wire.answers.analysis.causes import CausalGraph
@@ -23,7 +23,7 @@ def why(
     json: Json = False,
 ) -> None:
     """Say why tools were called, and where their arguments are from; with SEQ, one call, or any event's causes."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         if causes:
             if seq is None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import At, Json, Limit, Run
 from playhead.model.message import Message
 from playhead.wire.answers import HistoryEntry, RecordedEvent, StateAt
@@ -34,7 +34,7 @@ def events(
     Branches that ran at the same time are told apart by `playhead tree`.
     """
     preview = _LONG if values else 0 if json else _SHORT
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = client.events(
             run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, limit=limit
         )
@@ -53,7 +53,7 @@ def state(
     json: Json = False,
 ) -> None:
     """Show the state of a run right after an event."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.state(run_id(client, run), at=at, hydrate=hydrate)
     if json:
         output.as_json(answer)
@@ -70,7 +70,7 @@ def context(
     json: Json = False,
 ) -> None:
     """Show exactly what the model saw at a call: the one that the event belongs to."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
     if exact and not json:
         output.as_json(answer.get("request"))
@@ -101,7 +101,7 @@ def context(
 
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:
     """Replay the conversation: each message once, when it entered the run, also what was taken out of context later."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         rows = list(client.messages(run_id(client, run), at=at, limit=limit))
     if json:
         output.as_json(rows)
@@ -112,7 +112,7 @@ def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, 
 
 def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:...")], json: Json = False) -> None:
     """Write the bytes that a ref names."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = client.content(ref)
     if json:
         text = None if output.is_binary(found) else found.data.decode("utf-8", "replace")

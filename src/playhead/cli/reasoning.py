@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import At, Json, Run
 from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
 
@@ -20,7 +20,7 @@ def reasoning(
     json: Json = False,
 ) -> None:
     """Show what the model was thinking at a call: captured, written down, and inferred."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.reasoning(run_id(client, run), seq)
     if json:
         output.as_json(answer)
@@ -41,7 +41,7 @@ def explain(
     json: Json = False,
 ) -> None:
     """Ask the model that the collector is configured with about a decision, or about the whole run."""
-    with ctx.ensure_object(Collector).ask(_EXPLAIN_SECONDS) as client:
+    with ctx.ensure_object(CollectorAddress).ask(_EXPLAIN_SECONDS) as client:
         answer = client.explain(run_id(client, run), at, again=again)
     if json:
         output.as_json(answer)

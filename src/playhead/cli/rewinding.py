@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from playhead.cli import connection
-from playhead.cli.connection import Collector
+from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
 from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
 from playhead.model import names
@@ -32,7 +32,7 @@ from playhead.settings.sdk import load
 # A program is mostly waiting for models, but each takes memory of its own.
 _AT_A_TIME = 4
 _Z = 1.96  # 95 %
-_MOST_SHOWN = 100
+_MAX_SHOWN = 100
 _BEGINS_JSON = ("{", "[", '"')
 
 Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
@@ -121,18 +121,18 @@ def fork(
     what = {"fork": run_id, "options": options}
     if times == 1:
         raise typer.Exit(_start(program, what).returncode)
-    _many(program, what, run_id, times)
+    _run_many(program, what, run_id, times)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramResult:
     """How one run of the program ended: what it comes to is its exit code and its last line."""
 
     code: int
     line: str
 
 
-def _many(program: list[str], what: dict[str, Any], parent: str, times: int) -> None:
+def _run_many(program: list[str], what: dict[str, Any], parent: str, times: int) -> None:
     from rich.console import Console  # noqa: PLC0415 - `--help` does without it
     from rich.progress import track  # noqa: PLC0415
 
@@ -141,14 +141,14 @@ def _many(program: list[str], what: dict[str, Any], parent: str, times: int) -> 
         ended = [one.result() for one in track(running, "forks", times, console=Console(stderr=True))]
     seen = Counter(ended).most_common()
     for one, count in seen:
-        typer.echo(f"{count:5} x  exit {one.code}  {one.line[:_MOST_SHOWN]}")
+        typer.echo(f"{count:5} x  exit {one.code}  {one.line[:_MAX_SHOWN]}")
     # One that has not ended would go on live, which nobody has asked for.
     whole = _has_ended(parent)
     usual = _run(program, {"resume": parent, "options": {}}) if whole else seen[0][0]
     other = sum(one != usual for one in ended)
     low, high = wilson(other, times)
     usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
-    typer.echo(f"{usually}: exit {usual.code}  {usual.line[:_MOST_SHOWN]}")
+    typer.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
     typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
     raise typer.Exit(max(one.code for one in ended))
 
@@ -168,10 +168,10 @@ def _has_ended(run_id: str) -> bool:
     )
 
 
-def _run(program: list[str], what: dict[str, Any]) -> Ended:
+def _run(program: list[str], what: dict[str, Any]) -> ProgramResult:
     done = _start(program, what, stdout=subprocess.PIPE)
     lines = done.stdout.strip().splitlines()
-    return Ended(done.returncode, lines[-1] if lines else "")
+    return ProgramResult(done.returncode, lines[-1] if lines else "")
 
 
 def _start(program: list[str], what: dict[str, Any], stdout: int | None = None) -> "subprocess.CompletedProcess[str]":
@@ -225,7 +225,7 @@ def _run_id(ctx: typer.Context, run: str) -> str:
     if len(run) == 32:  # the journal may have it, and then no collector is asked
         return run
     try:
-        with ctx.ensure_object(Collector).ask() as client:
+        with ctx.ensure_object(CollectorAddress).ask() as client:
             return connection.run_id(client, run)
     except CollectorUnreachable as error:
         raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from playhead.cli import output
-from playhead.cli.connection import Collector
+from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import (
     Json,
     Limit,
@@ -29,7 +29,7 @@ _COLUMNS = (
 )
 _FOR_PEOPLE = ("run", "status", "started", "took", "calls", "tokens", "cost", "forks", "what")
 _COMPLETE = "complete"
-_LEAST_SHOWN = 0.0001
+_MIN_SHOWN = 0.0001
 
 
 def runs(
@@ -55,7 +55,7 @@ def runs(
 
     On a terminal a run is named by the end of its id, which every command takes; calls are model calls + tool calls.
     """
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = client.runs(
             agent=agent,
             status=status,
@@ -81,7 +81,7 @@ def runs(
 
 def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
     """Say what a run was: status, error, metadata, usage, cost, forks, how complete its record is."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.run(run)
     if json:
         output.as_json(answer)
@@ -132,7 +132,7 @@ def _what(row: RunSummary) -> Text:
 
 def _cost(row: RunSummary) -> str | None:
     cost = row["cost"]
-    return None if cost is None else "<0.0001" if 0 < cost < _LEAST_SHOWN else f"{cost:.4f}"
+    return None if cost is None else "<0.0001" if 0 < cost < _MIN_SHOWN else f"{cost:.4f}"
 
 
 def _local(time: str) -> datetime:

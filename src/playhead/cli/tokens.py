@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.wire.answers import TokenPoint, TokenTimeline
 
@@ -20,7 +20,7 @@ def tokens(
     json: Json = False,
 ) -> None:
     """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         answer = client.tokens(found, limit=min(limit, _PAGE))
         points, cursor = answer["items"], answer["next_cursor"]

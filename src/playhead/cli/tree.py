@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from playhead.cli import output
-from playhead.cli.connection import Collector, run_id
+from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
 from playhead.wire.answers import RecordedEvent, TraceSpan
 
@@ -22,12 +22,12 @@ _STYLES = {"agent": "bold magenta", "llm": "green", "tool": "blue", "error": "re
 
 
 @dataclass(slots=True)
-class Values:
-    """What a call was given and gave back, as short texts; `said` is what a model answered."""
+class CallValues:
+    """Inputs, outputs and (for model calls) answers of a call, as short texts."""
 
-    given: str = ""
-    came_back: str = ""
-    said: list[str] = field(default_factory=list[str])
+    inputs: str = ""
+    outputs: str = ""
+    answers: list[str] = field(default_factory=list[str])
 
 
 def tree(
@@ -40,7 +40,7 @@ def tree(
     json: Json = False,
 ) -> None:
     """Show the calls of a run as a tree: agents, model calls and tools, with what went in, came out, or went wrong."""
-    with ctx.ensure_object(Collector).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         spans = list(client.spans(found, limit=limit))
         most = _LONG if values else _SHORT
@@ -48,7 +48,7 @@ def tree(
     if json:
         output.as_json(spans)
         return
-    Console(soft_wrap=not output.is_terminal(), highlight=False).print(drawn(spans, values_by_span(events)))
+    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_tree(spans, values_by_span(events)))
     if len(spans) == limit:
         typer.echo(f"... the first {limit} spans: more with a larger --limit")
 
@@ -59,43 +59,43 @@ _KINDS = (
 )
 
 
-def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, Values]:
+def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, CallValues]:
     """The values that the events of each span name."""
-    found: defaultdict[str | None, Values] = defaultdict(Values)
+    found: defaultdict[str | None, CallValues] = defaultdict(CallValues)
     for event in events:
         at, previews = found[event["span"]], event.get("previews", {})
-        at.given = next((previews[name] for name in _GIVEN if name in previews), at.given)
-        at.came_back = next((previews[name] for name in _CAME_BACK if name in previews), at.came_back)
+        at.inputs = next((previews[name] for name in _GIVEN if name in previews), at.inputs)
+        at.outputs = next((previews[name] for name in _CAME_BACK if name in previews), at.outputs)
         if event["kind"] == "message_added" and event["data"].get("source") == "output" and "message" in previews:
-            at.said.append(previews["message"])
+            at.answers.append(previews["message"])
     return found
 
 
-def drawn(spans: Sequence[TraceSpan], values: Mapping[str | None, Values]) -> Tree:
+def render_tree(spans: Sequence[TraceSpan], values: Mapping[str | None, CallValues]) -> Tree:
     """The tree, ready to be printed.  `spans` come in tree order, each after its parent."""
     root = Tree("", hide_root=True, guide_style="dim")
     above: list[Tree] = [root]
     for span in spans:
         del above[span["depth"] + 1 :]
-        above.append(above[-1].add(Text("\n").join(_lines(span, values.get(span["span"]) or Values()))))
+        above.append(above[-1].add(Text("\n").join(_lines(span, values.get(span["span"]) or CallValues()))))
     return root
 
 
-def _lines(span: TraceSpan, values: Values) -> Iterator[Text]:
+def _lines(span: TraceSpan, values: CallValues) -> Iterator[Text]:
     state = "open" if span["end"] is None else span["status"]
     name = Text(output.visible(span["name"]), style=_STYLES.get(span["kind"] or "", ""))
-    yield Text.assemble(name, ("  " + _measured(span), _STYLES.get(state, "dim")))
+    yield Text.assemble(name, ("  " + _duration_and_tokens(span), _STYLES.get(state, "dim")))
     if state == "error":
         yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_STYLES["error"])
-    if values.given:
-        yield Text.assemble(("in   ", "dim"), _one_line(values.given))
-    for said in values.said:
+    if values.inputs:
+        yield Text.assemble(("in   ", "dim"), _one_line(values.inputs))
+    for said in values.answers:
         yield Text.assemble(("says ", "dim"), _one_line(said))
-    if values.came_back and not values.said:
-        yield Text.assemble(("out  ", "dim"), _one_line(values.came_back))
+    if values.outputs and not values.answers:
+        yield Text.assemble(("out  ", "dim"), _one_line(values.outputs))
 
 
-def _measured(span: TraceSpan) -> str:
+def _duration_and_tokens(span: TraceSpan) -> str:
     """How long it took, and the tokens of a model call."""
     usage = [span["attributes"].get(f"gen_ai.usage.{which}_tokens") for which in ("input", "output")]
     tokens = f"{usage[0]} → {usage[1]} tokens" if None not in usage else None

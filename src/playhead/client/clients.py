@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 import httpx
 
 from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
-from playhead.client.operation import Listing, Question
+from playhead.client.operation import ApiRequest, PagedRequest
 from playhead.client.operations import Operations
 
 T = TypeVar("T")
@@ -37,23 +37,23 @@ class Client(Operations):
         """Gives connections back."""
         self._http.close()
 
-    def ask(self, question: Question[T]) -> T:
+    def ask(self, request: ApiRequest[T]) -> T:
         """The answer to a question."""
         try:
-            response = self._http.send(question.request(self._http))
+            response = self._http.send(request.request(self._http))
         except httpx.TransportError as error:
             raise unreachable(self.base_url, error) from error
-        return answer(self.base_url, question, response)
+        return answer(self.base_url, request, response)
 
-    def pages(self, listing: Listing[T]) -> Iterator[T]:
+    def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
         """The items of a list, page by page."""
-        rest: Listing[T] | None = listing if listing.left != 0 else None
-        if rest is not None and (named := rest.named_run()) is not None:
+        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+        if rest is not None and (named := rest.run_lookup()) is not None:
             rest = rest.of_run(self.ask(named)["run"])
         while rest is not None:
-            page = self.ask(rest.question())
+            page = self.ask(rest.next_request())
             yield from page["items"]
-            rest = rest.behind(page)
+            rest = rest.after_page(page)
 
 
 class AsyncClient(Operations):
@@ -82,21 +82,21 @@ class AsyncClient(Operations):
         """Gives connections back."""
         await self._http.aclose()
 
-    async def ask(self, question: Question[T]) -> T:
+    async def ask(self, request: ApiRequest[T]) -> T:
         """The answer to a question."""
         try:
-            response = await self._http.send(question.request(self._http))
+            response = await self._http.send(request.request(self._http))
         except httpx.TransportError as error:
             raise unreachable(self.base_url, error) from error
-        return answer(self.base_url, question, response)
+        return answer(self.base_url, request, response)
 
-    async def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
+    async def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
         """The items of a list, page by page."""
-        rest: Listing[T] | None = listing if listing.left != 0 else None
-        if rest is not None and (named := rest.named_run()) is not None:
+        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+        if rest is not None and (named := rest.run_lookup()) is not None:
             rest = rest.of_run((await self.ask(named))["run"])
         while rest is not None:
-            page = await self.ask(rest.question())
+            page = await self.ask(rest.next_request())
             for item in page["items"]:
                 yield item
-            rest = rest.behind(page)
+            rest = rest.after_page(page)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from playhead.client.operation import Question
+from playhead.client.operation import ApiRequest
 from playhead.errors import (
     BadRequest,
     ClientError,
@@ -21,7 +21,7 @@ from playhead.errors import (
 from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
 from playhead.settings import sdk as settings
-from playhead.settings.table import BadSetting, InForce, in_force_of, setting
+from playhead.settings.table import InForce, InvalidSettingValue, in_force_of, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
     """The client's settings, and where each comes from.  Raises SettingInvalid."""
     try:
         return in_force_of(ClientSettings, environ, options)
-    except BadSetting as error:
+    except InvalidSettingValue as error:
         raise SettingInvalid(str(error)) from None
 
 
@@ -86,7 +86,7 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
     )
 
 
-def answer(base_url: str, question: Question[T], response: httpx.Response) -> T:
+def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T:
     """What the response says.  Raises ClientError."""
     if not response.is_success:
         message = _message(response)
@@ -94,7 +94,7 @@ def answer(base_url: str, question: Question[T], response: httpx.Response) -> T:
             raise _stranger(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
         raise _MEANS.get(response.status_code, ClientError)(message)
     try:
-        return question.read(response)
+        return request.read(response)
     except ValueError:
         raise _stranger(base_url) from None
 

@@ -25,8 +25,8 @@ _RUN_LIST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[T]):
-    """What to ask, and how to read the answer."""
+class ApiRequest(Generic[T]):
+    """One request to the query API, and how to read its response."""
 
     path: str
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -43,46 +43,46 @@ class Question(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[T]):
-    """A question whose answer comes in pages; `left` items are still wanted (None: all)."""
+class PagedRequest(Generic[T]):
+    """A request for a list that comes in pages; `remaining` items are still wanted (None: all)."""
 
     path: str
     params: Mapping[str, Any]
-    left: int | None
+    remaining: int | None
 
-    def question(self) -> Question[Page[T]]:
+    def next_request(self) -> ApiRequest[Page[T]]:
         """The next page."""
-        size = _PAGE if self.left is None else max(1, min(_PAGE, self.left))
-        return Question(self.path, {**self.params, "limit": size})
+        size = _PAGE if self.remaining is None else max(1, min(_PAGE, self.remaining))
+        return ApiRequest(self.path, {**self.params, "limit": size})
 
-    def named_run(self) -> Question[dict[str, Any]] | None:
+    def run_lookup(self) -> ApiRequest[dict[str, Any]] | None:
         """What says which run is meant, where that may change from page to page (`last`); None where it cannot."""
         parts = self.path.split("/")
         if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
             return None
-        return Question("/".join(parts[:2]))
+        return ApiRequest("/".join(parts[:2]))
 
-    def of_run(self, run: str) -> Listing[T]:
+    def of_run(self, run: str) -> PagedRequest[T]:
         """The same of the run with this id."""
         runs, _, *rest = self.path.split("/")
         return replace(self, path="/".join((runs, run, *rest)))
 
-    def behind(self, page: Page[T]) -> Listing[T] | None:
-        """What remains to be asked for; None when this was all."""
-        left = None if self.left is None else self.left - len(page["items"])
+    def after_page(self, page: Page[T]) -> PagedRequest[T] | None:
+        """Returns the request for the page after this one; None after the last."""
+        left = None if self.remaining is None else self.remaining - len(page["items"])
         if page["next_cursor"] is None or (left is not None and left <= 0):
             return None
-        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, left=left)
+        return replace(self, params={**self.params, "cursor": page["next_cursor"]}, remaining=left)
 
 
 class Asks(Protocol):
     """A client that waits for answers."""
 
-    def ask(self, question: Question[T]) -> T:
+    def ask(self, request: ApiRequest[T]) -> T:
         """The answer."""
         ...
 
-    def pages(self, listing: Listing[T]) -> Iterator[T]:
+    def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
         """The items of a list."""
         ...
 
@@ -90,19 +90,19 @@ class Asks(Protocol):
 class AsksAsync(Protocol):
     """A client whose answers are awaited."""
 
-    async def ask(self, question: Question[T]) -> T:
+    async def ask(self, request: ApiRequest[T]) -> T:
         """The answer."""
         ...
 
-    def pages(self, listing: Listing[T]) -> AsyncIterator[T]:
+    def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
         """The items of a list."""
         ...
 
 
-class asked(Generic[P, T]):  # noqa: N801 - a decorator
-    """Makes a description of a question a method of both clients: one answers, the other can be awaited."""
+class client_method(Generic[P, T]):  # noqa: N801 - a decorator
+    """Decorator: turns a method that describes a request into one that `Client` answers and `AsyncClient` awaits."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Question[T]]) -> None:
+    def __init__(self, describe: Callable[Concatenate[Any, P], ApiRequest[T]]) -> None:
         self._describe = describe
         self.__doc__ = describe.__doc__
 
@@ -117,7 +117,7 @@ class asked(Generic[P, T]):  # noqa: N801 - a decorator
         if client is None:
             return self
 
-        describe: Callable[P, Question[T]] = MethodType(self._describe, client)
+        describe: Callable[P, ApiRequest[T]] = MethodType(self._describe, client)
 
         @wraps(describe)
         def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -126,10 +126,10 @@ class asked(Generic[P, T]):  # noqa: N801 - a decorator
         return ask
 
 
-class listed(Generic[P, T]):  # noqa: N801 - a decorator
-    """The same for lists: one client iterates, the other iterates asynchronously."""
+class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
+    """The same for lists: `Client` returns an iterator, `AsyncClient` an asynchronous one."""
 
-    def __init__(self, describe: Callable[Concatenate[Any, P], Listing[T]]) -> None:
+    def __init__(self, describe: Callable[Concatenate[Any, P], PagedRequest[T]]) -> None:
         self._describe = describe
         self.__doc__ = describe.__doc__
 
@@ -144,7 +144,7 @@ class listed(Generic[P, T]):  # noqa: N801 - a decorator
         if client is None:
             return self
 
-        describe: Callable[P, Listing[T]] = MethodType(self._describe, client)
+        describe: Callable[P, PagedRequest[T]] = MethodType(self._describe, client)
 
         @wraps(describe)
         def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:

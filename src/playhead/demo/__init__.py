@@ -17,10 +17,10 @@ from rich.progress import Progress
 from playhead.errors import SettingInvalid
 
 if TYPE_CHECKING:
-    from playhead.demo.trajectories import Problems, Report
+    from playhead.demo.trajectories import PlaybackProblems, Report
 
 OK, DIFFERENT, INTERRUPTED = 0, 1, 130
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 def run_demo() -> int:
@@ -67,12 +67,12 @@ def run_trajectories(folder: Path, limit: int | None = None, as_json: bool = Fal
     return DIFFERENT if failures else OK
 
 
-def _failures(report: "Report", problems: "Problems", folder: Path) -> Iterator[str]:
+def _failures(report: "Report", problems: "PlaybackProblems", folder: Path) -> Iterator[str]:
     """Why the demo did not show what it should: one sentence each; none when it did."""
     if problems.not_played:
-        more = len(problems.not_played) - _MOST_NAMED
+        more = len(problems.not_played) - _MAX_NAMED
         yield f"{len(problems.not_played)} runs could not be played:"
-        yield from (f"  {sentence}" for sentence in problems.not_played[:_MOST_NAMED])
+        yield from (f"  {sentence}" for sentence in problems.not_played[:_MAX_NAMED])
         if more > 0:
             yield f"  ... and {more} more"
     if problems.different:

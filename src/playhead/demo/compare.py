@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +64,4 @@ def _shown(value: Any) -> str:
     if value is _ABSENT:
         return "absent"
     text = repr(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}... ({len(text):,} characters)"

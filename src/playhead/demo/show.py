@@ -10,9 +10,9 @@ from rich.text import Text
 
 from playhead.demo.sizes import Sizes
 from playhead.demo.support import Scene
-from playhead.demo.trajectories import Problems, Report
+from playhead.demo.trajectories import PlaybackProblems, Report
 
-_MOST_SHOWN = 90
+_MAX_SHOWN = 90
 _ROLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue"}
 
 
@@ -37,7 +37,7 @@ def show_scene(console: Console, scene: Scene) -> None:
     console.print(_sizes(scene.sizes))
 
 
-def show_report(console: Console, report: Report, problems: Problems) -> None:
+def show_report(console: Console, report: Report, problems: PlaybackProblems) -> None:
     """What went through and came back."""
     facts = _facts()
     facts.add_row("runs, model calls, tool calls", f"{report.runs:,}, {report.llm_calls:,}, {report.tool_calls:,}")
@@ -147,4 +147,4 @@ def _short(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 3] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."

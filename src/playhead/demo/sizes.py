@@ -14,7 +14,7 @@ _STORED = 'playhead_stored_bytes{what="%s"}'
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSizes:
     """What Postgres takes, with indexes: contents and threads, and all of it."""
 
     content: int
@@ -34,9 +34,9 @@ class Sizes:
     database: int
 
 
-def sizes_of(calls: Iterable["ModelCall"], url: str, before: Stored | None = None) -> Sizes:
+def sizes_of(calls: Iterable["ModelExchange"], url: str, before: StoredSizes | None = None) -> Sizes:
     """What these calls took, of which `before` was there already.  Asks the collector; raises DemoFailed."""
-    now, before = stored(url), before or Stored(0, 0)
+    now, before = stored(url), before or StoredSizes(0, 0)
     return Sizes(
         inline=sum(call.inline_bytes for call in calls),
         wire=playhead.counters()["wire_bytes"],
@@ -45,14 +45,14 @@ def sizes_of(calls: Iterable["ModelCall"], url: str, before: Stored | None = Non
     )
 
 
-def stored(url: str) -> Stored:
+def stored(url: str) -> StoredSizes:
     """What the collector's Postgres takes now.  Raises DemoFailed."""
     metrics = _metrics(url)
-    return Stored(int(metrics[_STORED % "content"]), int(metrics[_STORED % "database"]))
+    return StoredSizes(int(metrics[_STORED % "content"]), int(metrics[_STORED % "database"]))
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelExchange:
     """What a model was given, and what it said."""
 
     messages: Sequence[Any]

@@ -7,14 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from playhead.demo.sizes import ModelCall, Sizes, sizes_of, stored
+from playhead.demo.sizes import ModelExchange, Sizes, sizes_of, stored
 from playhead.demo.stage import DemoFailed, Stage
 from playhead.testing import ChatRequest
 from playhead.wire.answers import ContextAt, RecordedEvent, RunDetail, StateAt
 
 EXAMPLE = "support_agent"
 # In a wheel examples travel inside this package; in a checkout they stand at its top, where people look.
-_PLACES = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
+_EXAMPLE_FOLDERS = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def support_scene(on: Stage) -> Scene:
 
 def load_example() -> Any:
     """The module examples/support_agent.py.  Raises DemoFailed."""
-    for path in (place / f"{EXAMPLE}.py" for place in _PLACES):
+    for path in (place / f"{EXAMPLE}.py" for place in _EXAMPLE_FOLDERS):
         spec = importlib.util.spec_from_file_location(EXAMPLE, path) if path.exists() else None
         if spec is not None and spec.loader is not None:
             module = importlib.util.module_from_spec(spec)
@@ -65,11 +65,11 @@ def load_example() -> Any:
     raise DemoFailed(f"this installation has no example {EXAMPLE}.py: install playhead again, or run from a checkout")
 
 
-def _model_calls(requests: Sequence[ChatRequest], reply: str) -> Iterator[ModelCall]:
+def _model_calls(requests: Sequence[ChatRequest], reply: str) -> Iterator[ModelExchange]:
     """Each request goes on where the answer to the one before ended."""
     for request, then in pairwise(requests):
-        yield ModelCall(request.messages, request.tools, then.messages[len(request.messages)])
-    yield ModelCall(requests[-1].messages, requests[-1].tools, {"role": "assistant", "content": reply})
+        yield ModelExchange(request.messages, request.tools, then.messages[len(request.messages)])
+    yield ModelExchange(requests[-1].messages, requests[-1].tools, {"role": "assistant", "content": reply})
 
 
 def _first(kind: str, events: Sequence[RecordedEvent]) -> int:

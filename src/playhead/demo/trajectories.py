@@ -14,7 +14,7 @@ import openai
 from playhead.client import Client
 from playhead.demo.compare import Difference, request_difference
 from playhead.demo.replay import Replayed, replay
-from playhead.demo.sizes import ModelCall, sizes_of
+from playhead.demo.sizes import ModelExchange, sizes_of
 from playhead.demo.stage import DemoFailed, stage
 from playhead.testing import MockModelServer, Trajectories, Trajectory, UnreadableTrajectories
 
@@ -49,7 +49,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Problems:
+class PlaybackProblems:
     """What went wrong, in sentences: runs that could not be read or played, contexts that are not as recorded."""
 
     not_played: Sequence[str]
@@ -73,7 +73,7 @@ class Checked:
     differences: Sequence[str]
 
 
-def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -> tuple[Report, Problems]:
+def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -> tuple[Report, PlaybackProblems]:
     """Records the runs in this folder and asks for every context.
 
     A run that cannot be read or played is a problem, and the others go on.  Raises DemoFailed for a folder without
@@ -83,11 +83,11 @@ def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -
     runs, tell = load(folder, limit, not_played.append), tell or _silent
     began = perf_counter()
     with stage() as on:
-        tried = list(_told("recording", tell, record(runs), len(runs)))
+        tried = list(_reporting("recording", tell, record(runs), len(runs)))
         on.deliver()
         played = [each for each in tried if isinstance(each, Replayed)]
         not_played += [f"{each.trajectory.key}: {each.why}" for each in tried if isinstance(each, NotPlayed)]
-        checked = list(_told("checking", tell, check(on.client, played), len(played)))
+        checked = list(_reporting("checking", tell, check(on.client, played), len(played)))
         sizes = sizes_of(model_calls(each.trajectory for each in played), on.url)
     different = [sentence for each in checked for sentence in each.differences]
     contexts = sum(each.contexts for each in checked)
@@ -104,7 +104,7 @@ def play(folder: Path, limit: int | None = None, tell: Progress | None = None) -
         contexts_equal=contexts - len(different),
         seconds=round(perf_counter() - began, 2),
     )
-    return report, Problems(not_played, different)
+    return report, PlaybackProblems(not_played, different)
 
 
 def load(folder: Path, limit: int | None, skipped: Callable[[str], None] | None = None) -> list[Trajectory]:
@@ -153,11 +153,11 @@ def check_run(client: Client, replayed: Replayed) -> Checked:
     return Checked(tool_calls, len(trajectory.turns), differences)
 
 
-def model_calls(runs: Iterable[Trajectory]) -> Iterator[ModelCall]:
+def model_calls(runs: Iterable[Trajectory]) -> Iterator[ModelExchange]:
     """Each model call of the record."""
     for run in runs:
         for turn in run.turns:
-            yield ModelCall(run.messages[:turn], run.tools, run.messages[turn])
+            yield ModelExchange(run.messages[:turn], run.tools, run.messages[turn])
 
 
 def _replay(client: openai.OpenAI, run: Trajectory) -> Replayed | NotPlayed:
@@ -182,7 +182,7 @@ def _silent(doing: str, done: int, total: int) -> None:
     """For those who do not watch."""
 
 
-def _told(doing: str, tell: Progress, results: Iterable[T], total: int) -> Iterator[T]:
+def _reporting(doing: str, tell: Progress, results: Iterable[T], total: int) -> Iterator[T]:
     for done, result in enumerate(results, 1):
         tell(doing, done, total)
         yield result

@@ -11,7 +11,7 @@ _TEXTS = frozenset({_TEXT_OF_MODEL, _TEXT_FOR_MODEL})
 # A native element that calls itself as a part of ours is called, and that no reader below knows, is wrapped.
 _OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 # Where an image or file may stand, the best first.
-_PLACES = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
+_VALUE_KEYS = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
 
 
 def text_type(role: str) -> str:
@@ -46,12 +46,12 @@ def native_part(part: Part, role: str) -> Any:
     match kind, part.get("modality"):
         case "blob" | "uri" | "file", "image" | "file" as modality:
             given = data_uri(part) if kind == "blob" else part.get("uri" if kind == "uri" else "file_id")
-            return {**extra, "type": f"input_{modality}", _place(kind, modality): given}
+            return {**extra, "type": f"input_{modality}", _value_key(kind, modality): given}
         case _:
             return part  # unknown here, or a form that only other dialects have
 
 
-def _place(kind: str, modality: str) -> str:
+def _value_key(kind: str, modality: str) -> str:
     if kind == "file":
         return "file_id"
     if modality == "image":
@@ -82,7 +82,7 @@ def _refusal(native: dict[str, Any], role: str) -> Part | None:
 def _media(native: dict[str, Any], role: str) -> Part | None:
     kind = native["type"]
     modality = kind.removeprefix("input_")
-    place = next((place for place in _PLACES[kind] if isinstance(native.get(place), str)), None)
+    place = next((place for place in _VALUE_KEYS[kind] if isinstance(native.get(place), str)), None)
     if place is None:
         return None
     given = native[place]
@@ -106,5 +106,5 @@ def _extended(part: Part, extra: dict[str, Any]) -> Part:
 _READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
     **dict.fromkeys(_TEXTS, _text),
     "refusal": _refusal,
-    **dict.fromkeys(_PLACES, _media),
+    **dict.fromkeys(_VALUE_KEYS, _media),
 }

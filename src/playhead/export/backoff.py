@@ -1,4 +1,4 @@
-"""How long the shipper waits, and how it says that something is wrong: once."""
+"""Retry delays of the shipper, and reporting each kind of problem once."""
 
 import logging
 import random
@@ -9,7 +9,7 @@ from typing import Protocol
 
 log = logging.getLogger("playhead")
 
-_FIRST_SECONDS, _LONGEST_SECONDS = 0.2, 30.0
+_FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
 
 
 class Unavailable(Exception):
@@ -46,7 +46,7 @@ class SystemClock:
         event.wait(seconds)
 
 
-class Problems:
+class ProblemReporter:
     """Tells each kind of problem once: a collector that is down all day is one line in the user's log."""
 
     def __init__(self, tell: Callable[[str], None] | None = None):
@@ -54,16 +54,16 @@ class Problems:
         self._tell = tell or log.warning
         self._told: set[str] = set()
 
-    def tell(self, cause: str, sentence: str) -> None:
-        """Passes it on unless one of the same cause was."""
+    def report(self, cause: str, sentence: str) -> None:
+        """Reports the sentence unless one with the same cause was reported."""
         if cause not in self._told:
             self._told.add(cause)
             self._tell(sentence)
 
 
-def delays() -> Iterator[float]:
-    """Seconds before the next try: doubling, and jittered, so that many processes do not come back in step."""
+def backoff_delays() -> Iterator[float]:
+    """Yields the seconds to wait before each retry: exponential backoff with jitter."""
     longest = _FIRST_SECONDS
     while True:
         yield longest * random.uniform(0.5, 1.0)  # noqa: S311 - nobody gains by guessing it
-        longest = min(2 * longest, _LONGEST_SECONDS)
+        longest = min(2 * longest, _MAX_SECONDS)

@@ -137,7 +137,7 @@ def _put(kind: str, said: dict[str, Any], into: Shipment) -> None:
             said["events"] = [SpanEvent(**event) for event in said["events"]]
             into.spans.append(Span(**said))
         case "log":
-            into.happenings.append(LogEvent(**said))
+            into.spans_and_announcements.append(LogEvent(**said))
         case "content":
             content = Content(base64.b64decode(said["data"]), said["media_type"])
             into.contents[content.ref.digest] = content

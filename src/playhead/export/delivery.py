@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
-from playhead.export.backoff import Problems, Unavailable
+from playhead.export.backoff import ProblemReporter, Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
-from playhead.export.http import Endpoint, everything_refused
+from playhead.export.http import CollectorEndpoint, everything_refused
 from playhead.export.otlp import logs_request, rejected_logs, rejected_spans, traces_request
 from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
@@ -27,7 +27,7 @@ T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
 _PROTOBUF = "application/x-protobuf"
 # 1 KiB: a question costs about 100 bytes and a round trip; a smaller content is sent for little more than that.
 _WORTH_ASKING_BYTES = 1024
-_MOST_EPOCHS = 3
+_MAX_EPOCHS = 3
 _SLOWLY_SECONDS = 60.0
 _NOTHING_LEFT_OUT = (0, "")
 
@@ -39,13 +39,13 @@ class Delivery:
         self,
         settings: Settings,
         counters: ShipCounters,
-        problems: Problems,
+        problems: ProblemReporter,
         letters: DeadLetters,
         on_epoch_change: Callable[[], None] = lambda: None,
     ):
         """`letters` keeps what the collector will not take.  `on_epoch_change`: the collector may have let go of
         content that it had."""
-        self._endpoint = Endpoint(settings, counters)
+        self._endpoint = CollectorEndpoint(settings, counters)
         self._sending = Sending(self._endpoint.shown)
         self._counters = counters
         self._problems = problems
@@ -75,7 +75,7 @@ class Delivery:
         # Before spans: what a log event belongs to is then announced before it ends.
         logs = list(shipment.log_events())
         self._counters.logs += self._send(logs, self._send_logs)
-        shipment.happenings.clear()
+        shipment.spans_and_announcements.clear()
         self._counters.spans += self._send(shipment.spans, self._send_spans)
         shipment.spans.clear()
         self._counters.batches += 1
@@ -83,7 +83,7 @@ class Delivery:
     # --- content ------------------------------------------------------------------------------------------------------
 
     def _deliver_content(self, shipment: Shipment) -> None:
-        for _ in range(_MOST_EPOCHS):
+        for _ in range(_MAX_EPOCHS):
             epoch = self._epoch
             items: list[Content | ThreadExtension] = [*self._wanted(shipment), *shipment.threads]
             epoch = epoch or self._epoch  # the first answer of all: nothing was left out on the word of an older one
@@ -94,7 +94,7 @@ class Delivery:
 
     def _wanted(self, shipment: Shipment) -> list[Content]:
         known = self._known
-        unknown = {d: content for d, content in shipment.contents.items() if not (d in known or known.older(d))}
+        unknown = {d: content for d, content in shipment.contents.items() if not (d in known or known.promote_old(d))}
         large = [content.ref.plain for content in unknown.values() if len(content.data) >= _WORTH_ASKING_BYTES]
         if not large:
             return list(unknown.values())
@@ -151,7 +151,7 @@ class Delivery:
 
     def _left_out(self, count: int, why: str) -> tuple[int, str]:
         if why and not count:
-            self._problems.tell("remark", f"{self._endpoint.shown} says: {why}")
+            self._problems.report("remark", f"{self._endpoint.shown} says: {why}")
         return count, why
 
     def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
@@ -175,7 +175,7 @@ class Delivery:
                 hopeless=True,
             ) from error
         self._counters.rejected += len(given_up)
-        self._problems.tell(
+        self._problems.report(
             f"refused {given_up[0].why}"[:40],
             f"{self._endpoint.shown} refuses a record ({given_up[0].why}): it is kept in {self._letters.folder}, where "
             "`playhead ship --dead-letters` sends it from again; more of this kind are counted only",

@@ -40,24 +40,24 @@ _LIMITS = httpx.Limits(max_connections=1, keepalive_expiry=4.0)
 # Matches of less than 6 bytes cost more than they save, since half of what we send is hex digits of hashes.
 _ZSTD = zstandard.ZstdCompressionParameters.from_level(7, min_match=6)  # pyright: ignore[reportUnknownMemberType]
 _SLOWLY_SECONDS = 60.0
-_LONGEST_RETRY_AFTER_SECONDS = 300.0
+_MAX_RETRY_AFTER_SECONDS = 300.0
 _DENIED, _BUSY = frozenset({401, 403, 407}), frozenset({408, 429, 502, 503, 504})
 _NOT_THERE = frozenset({404, 405, 501})
 
 _shipping: ContextVar[bool] = ContextVar("playhead_shipping", default=False)
 
 
-class Refused(Exception):
-    """This request was not taken.  `sure`: by the collector itself, which will never take it as it is; otherwise it may
-    be trouble on the way, and pass."""
+class RequestRejected(Exception):
+    """The request was not accepted. `is_final`: the collector itself rejected it, so the same request will fail
+    again; otherwise the cause may be temporary."""
 
     def __init__(self, status: int, reason: str, *, sure: bool):
         super().__init__(f"{status}: {reason}" if reason else str(status))
         self.status = status
-        self.sure = sure
+        self.is_final = sure
 
 
-class Endpoint:
+class CollectorEndpoint:
     """Where spans and content go.  Belongs to one thread of one process."""
 
     def __init__(self, settings: Settings, counters: ShipCounters):
@@ -70,7 +70,7 @@ class Endpoint:
         self._is_known = False
         self._key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers = {"user-agent": "playhead", **dict(settings.headers)}
-        with _unnoticed():
+        with _without_instrumentation():
             # Reading the certificates of all authorities takes 50 ms, for nothing where there is no TLS.
             tls = self._base.startswith("https:")
             self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, limits=_LIMITS, verify=tls)
@@ -83,7 +83,7 @@ class Endpoint:
         """The body of a successful answer; raises Unavailable or Refused.  Nothing is sent before a collector has said
         that it is one: what an agent does is not for anybody else's server."""
         if not self._is_known:
-            self._greet()
+            self._check_is_collector()
         sent = self._zstd.compress(body)
         self._counters.wire_bytes += len(sent)
         headers = {"content-type": media_type, "content-encoding": "zstd", **self._key}
@@ -92,7 +92,7 @@ class Endpoint:
             self._raise_for(answer)
         return answer.content
 
-    def _greet(self) -> None:
+    def _check_is_collector(self) -> None:
         # Our key is not for whoever OpenTelemetry's variable may name.
         answer = self._exchange("GET", COLLECTOR_PATH, {} if self._is_otel else self._key)
         if COLLECTOR_HEADER in answer.headers:
@@ -103,11 +103,11 @@ class Endpoint:
             raise self._denied(answer)
         if (status >= 500 and status not in _NOT_THERE) or status in _BUSY:
             raise self._busy(answer)
-        raise self._stranger(status)
+        raise self._not_a_collector(status)
 
     def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> httpx.Response:
         try:
-            with _unnoticed():
+            with _without_instrumentation():
                 return self._client.request(method, self._base + path, content=body, headers=headers)
         except httpx.RequestError as error:
             raise self._unreachable(error) from error
@@ -122,10 +122,10 @@ class Endpoint:
             self._is_known = False  # it answered before: find out what is there now
             raise Unavailable(
                 "another answer",
-                f"{self.shown} does not answer as a Playhead collector any more ({_said(answer)}): what is recorded "
+                f"{self.shown} does not answer as a Playhead collector any more ({_detail(answer)}): what is recorded "
                 "stays in the journal and is sent later; see what is at that address",
             )
-        raise Refused(status, _reason(answer), sure=is_ours and status < 500)
+        raise RequestRejected(status, _reason(answer), sure=is_ours and status < 500)
 
     def _unreachable(self, error: httpx.RequestError) -> Unavailable:
         slow = isinstance(error, httpx.TimeoutException)
@@ -141,7 +141,7 @@ class Endpoint:
     def _denied(self, answer: httpx.Response) -> Unavailable:
         return Unavailable(
             "denied",
-            f"the collector at {self.shown} wants another key ({_said(answer)}): set PLAYHEAD_API_KEY; "
+            f"the collector at {self.shown} wants another key ({_detail(answer)}): set PLAYHEAD_API_KEY; "
             "what is recorded stays in the journal until then",
             retry_after=_SLOWLY_SECONDS,
             hopeless=True,
@@ -150,12 +150,12 @@ class Endpoint:
     def _busy(self, answer: httpx.Response) -> Unavailable:
         return Unavailable(
             "busy",
-            f"the collector at {self.shown} cannot take more now ({_said(answer)}): "
+            f"the collector at {self.shown} cannot take more now ({_detail(answer)}): "
             "what is recorded stays in the journal and is sent later",
             retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
         )
 
-    def _stranger(self, status: int) -> Unavailable:
+    def _not_a_collector(self, status: int) -> Unavailable:
         named = f"{OTEL_ENDPOINT}, {self.shown}," if self._is_otel else self.shown
         return Unavailable(
             "stranger",
@@ -178,7 +178,7 @@ def everything_refused(shown: str, why: str) -> Unavailable:
     )
 
 
-def _said(answer: httpx.Response) -> str:
+def _detail(answer: httpx.Response) -> str:
     return f"{answer.status_code} {_reason(answer)}".rstrip()
 
 
@@ -197,11 +197,11 @@ def retry_after_seconds(text: str, now: datetime) -> float:
         seconds = float(text) if text.isdecimal() else (parsedate_to_datetime(text) - now).total_seconds()
     except (ValueError, TypeError):
         return 0.0
-    return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER_SECONDS)
+    return min(max(seconds, 0.0), _MAX_RETRY_AFTER_SECONDS)
 
 
 @contextmanager
-def _unnoticed() -> Generator[None]:
+def _without_instrumentation() -> Generator[None]:
     """What we send must not be observed by the program's instrumentation, nor fill its log."""
     token = _shipping.set(True)
     try:
@@ -211,11 +211,11 @@ def _unnoticed() -> Generator[None]:
         _shipping.reset(token)
 
 
-class _NotOurs(logging.Filter):
+class _HideOwnRequests(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         return not _shipping.get()
 
 
 # httpx logs a line for each request: with the program's logging at INFO that would be one a second, about nothing.
 for _name in ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy"):
-    logging.getLogger(_name).addFilter(_NotOurs())
+    logging.getLogger(_name).addFilter(_HideOwnRequests())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playhead.errors import JournalUnusable
-from playhead.export.backoff import Clock, Problems, SystemClock, Unavailable, delays
+from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_lanes import DeadLanes, undelivered
 from playhead.export.dead_letters import DeadLetters, count_letters, dead_letters, most_bytes, read_letters
@@ -15,8 +15,8 @@ from playhead.export.shipment import Shipment
 from playhead.settings.sdk import Settings, load
 
 # More than `sending` waits out an odd answer, so that a record which alone is refused does not hold up the others.
-_TRIES = 8
-_LONGEST_WAIT_SECONDS = 30.0
+_MAX_TRIES = 8
+_MAX_WAIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ def _ship(
     dead = DeadLanes(folder, counters)
     again = dead_letters(folder) if letters else []  # not those of this time
     aside = DeadLetters(folder, most_bytes(settings))
-    delivery = Delivery(settings, counters, Problems(on_problem), aside)
-    deliver, problem = _patient(delivery.deliver, clock or SystemClock(), counters), ""
+    delivery = Delivery(settings, counters, ProblemReporter(on_problem), aside)
+    deliver, problem = _with_retries(delivery.deliver, clock or SystemClock(), counters), ""
     try:
         while dead.step(deliver):
             pass
@@ -92,16 +92,18 @@ def _send_again(path: Path, deliver: Callable[[Shipment], None]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _patient(deliver: Callable[[Shipment], None], clock: Clock, counters: ShipCounters) -> Callable[[Shipment], None]:
+def _with_retries(
+    deliver: Callable[[Shipment], None], clock: Clock, counters: ShipCounters
+) -> Callable[[Shipment], None]:
     def patiently(shipment: Shipment) -> None:
-        for tried, delay in enumerate(delays(), 1):
+        for tried, delay in enumerate(backoff_delays(), 1):
             try:
                 deliver(shipment)
                 return
             except Unavailable as error:
-                if error.hopeless or tried == _TRIES:
+                if error.hopeless or tried == _MAX_TRIES:
                     raise
                 counters.retries += 1
-                clock.wait(threading.Event(), min(max(delay, error.retry_after), _LONGEST_WAIT_SECONDS))
+                clock.wait(threading.Event(), min(max(delay, error.retry_after), _MAX_WAIT_SECONDS))
 
     return patiently

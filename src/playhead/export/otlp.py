@@ -28,7 +28,7 @@ from playhead.model.span import LogEvent, Span
 T = TypeVar("T", Span, LogEvent)
 A = TypeVar("A", bound=Message)
 
-_LEAST_INT, _LARGEST_INT = -(2**63), 2**63 - 1
+_MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
 
 
 def traces_request(spans: Sequence[Span]) -> bytes:
@@ -136,7 +136,7 @@ def _set(to: AnyValue, value: Any) -> None:
             to.bool_value = value
         case int():
             # OTLP's integers have 64 bits; a text of digits is better than a number that is not the same.
-            if _LEAST_INT <= value <= _LARGEST_INT:
+            if _MIN_INT <= value <= _MAX_INT:
                 to.int_value = value
             else:
                 to.string_value = str(value)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from playhead.export.backoff import Unavailable
-from playhead.export.http import Refused, everything_refused
+from playhead.export.http import RequestRejected, everything_refused
 
 T = TypeVar("T")
 
 # 20 items in a row, and none taken: it is not the items.
-_MOST_REFUSED_IN_A_ROW = 20
+_MAX_REFUSED_IN_A_ROW = 20
 # With the waits of `patience.delays`, 5 tries are 3 to 6 s; what takes longer is looked into, and waited out as well.
-_PATIENT_TRIES = 5
+_UNSURE_RETRIES = 5
 _TOO_LARGE = 413
 
 
@@ -64,7 +64,7 @@ class Sending:
     def _try(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]], search: _Search[T]) -> None:
         try:
             left_out, why = send(items)
-        except Refused as refused:
+        except RequestRejected as refused:
             self._wait_out(refused, len(items))
             if len(items) == 1:
                 self._suspect(items[0], refused, search)
@@ -85,34 +85,35 @@ class Sending:
         self._try(items[:half], send, search)
         self._try(items[half:], send, search)
 
-    def _wait_out(self, refused: Refused, count: int) -> None:
+    def _wait_out(self, rejected: RequestRejected, count: int) -> None:
         # Of what is too large for something on the way, smaller pieces may pass.
-        if refused.sure or (refused.status == _TOO_LARGE and count > 1) or self._doubts >= _PATIENT_TRIES:
+        if rejected.is_final or (rejected.status == _TOO_LARGE and count > 1) or self._doubts >= _UNSURE_RETRIES:
             return
         self._doubts += 1
         raise Unavailable(
             "odd answer",
-            f"{self._shown} answers {refused}: what is recorded stays in the journal and is sent again; "
+            f"{self._shown} answers {rejected}: what is recorded stays in the journal and is sent again; "
             "see the log of the collector, and of what is between it and this program",
         )
 
-    def _suspect(self, item: T, refused: Refused, search: _Search[T]) -> None:
+    def _suspect(self, item: T, rejected: RequestRejected, search: _Search[T]) -> None:
         search.suspects.append(item)
         search.in_a_row += 1
-        if search.in_a_row > _MOST_REFUSED_IN_A_ROW:
-            raise everything_refused(self._shown, str(refused))
+        if search.in_a_row > _MAX_REFUSED_IN_A_ROW:
+            raise everything_refused(self._shown, str(rejected))
 
     def _confirm(self, send: Callable[[Sequence[T]], tuple[int, str]], search: _Search[T]) -> None:
-        """Its neighbours were taken, or at least an empty request is: what is refused now is refused for what it is."""
+        """Sends the suspects again one by one, after their neighbours (or an empty request) were accepted: those
+        rejected now are given up."""
         if not search.taken:
             try:
                 send([])
-            except Refused as refused:
+            except RequestRejected as refused:
                 raise everything_refused(self._shown, str(refused)) from refused
         for item in search.suspects:
             try:
                 left_out, why = send([item])
-            except Refused as refused:
+            except RequestRejected as refused:
                 search.given_up.append(GivenUp(item, str(refused)))
             else:
                 search.taken += not left_out

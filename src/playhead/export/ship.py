@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playhead.api.forks import forks_wait
-from playhead.export.backoff import Clock, Problems, SystemClock, Unavailable, delays
+from playhead.api.forks import delay_forks
+from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
 from playhead.export.dead_lanes import DeadLanes
@@ -39,7 +39,7 @@ _BELIEF_SECONDS = 3600.0
 _DISK_SECONDS = 1.0
 
 
-class _Stopping(Exception):
+class _ShipperStopping(Exception):
     """The shipper is to end."""
 
 
@@ -69,7 +69,7 @@ class Shipper:
         """
         self._settings = settings
         self._clock = clock or SystemClock()
-        self._problems = Problems(on_problem)
+        self._problems = ProblemReporter(on_problem)
         self._on_epoch_change = on_epoch_change
         self._on_acknowledged = on_acknowledged
         self._before_read = before_read
@@ -114,7 +114,7 @@ class Shipper:
                 try:
                     thread.start()
                 except RuntimeError as error:  # no more threads; or the interpreter is ending
-                    self._problems.tell("thread", f"cannot deliver now ({error}): `playhead ship` does it later")
+                    self._problems.report("thread", f"cannot deliver now ({error}): `playhead ship` does it later")
                     return
                 self._thread = thread
 
@@ -187,7 +187,9 @@ class Shipper:
                 self._ship_own()
                 self._ship_dead()
             except OSError as error:
-                self._problems.tell("disk", f"cannot read the journal ({error}): nothing is delivered until that works")
+                self._problems.report(
+                    "disk", f"cannot read the journal ({error}): nothing is delivered until that works"
+                )
                 self._pause(_DISK_SECONDS)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not end delivery, let alone the program
                 self._tell_of_bug(error)
@@ -200,7 +202,7 @@ class Shipper:
 
     def _expire(self, most_lanes: int) -> None:
         try:
-            self._expiry.look(self._lane.path, most_lanes)
+            self._expiry.run_once(self._lane.path, most_lanes)
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
             self._tell_of_expiry(error)
 
@@ -209,12 +211,12 @@ class Shipper:
         if self._own_expiry is None or self._own_expiry.lane != lane:
             self._own_expiry = OwnExpiry(lane, keep, self._begin_segment)
         try:
-            self._own_expiry.look()
+            self._own_expiry.run_once()
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
             self._tell_of_expiry(error)
 
     def _tell_of_expiry(self, error: Exception) -> None:
-        self._problems.tell("expiry", f"could not delete what is old from the journal ({error!r})")
+        self._problems.report("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
         """After a failure that is not the collector's.  Who waits for a flush is told at once."""
@@ -225,7 +227,7 @@ class Shipper:
         self._bell.set()
 
     def _tell_of_bug(self, error: Exception) -> None:
-        self._problems.tell("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
+        self._problems.report("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
 
     def _await_work(self) -> None:
         if self._dead is None:
@@ -253,7 +255,7 @@ class Shipper:
         self._urgent.clear()
         self._awake = False
         asked = self._asked
-        self._doubt()
+        self._expire_beliefs()
         written = self._before_read()
         if self._next_lane is not None:
             self._ended.append(self._lane.path)
@@ -286,7 +288,9 @@ class Shipper:
                 return False
             self._acknowledge(cursor.at)
             if cursor.report(self.counters):
-                self._problems.tell("damaged", f"a part of {self._lane.path} cannot be read any more: records are lost")
+                self._problems.report(
+                    "damaged", f"a part of {self._lane.path} cannot be read any more: records are lost"
+                )
         return True
 
     def _ship_ended(self) -> bool:
@@ -299,12 +303,12 @@ class Shipper:
 
         def deliver(shipment: Shipment) -> None:
             if not self._deliver_in_the_end(shipment):
-                raise _Stopping
+                raise _ShipperStopping
 
         try:
             while dead.step(deliver):
                 pass
-        except _Stopping:
+        except _ShipperStopping:
             return False
         finally:
             dead.release()
@@ -315,16 +319,16 @@ class Shipper:
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
         """Tries until it is done; False: the shipper is to end."""
-        for delay in delays():
-            self._doubt()
+        for delay in backoff_delays():
+            self._expire_beliefs()
             self._urgent.clear()
             asked = self._asked
             try:
-                self._to_deliver().deliver(shipment)
+                self._delivery_in_use().deliver(shipment)
                 return True
             except Unavailable as error:
                 self.counters.retries += 1
-                self._problems.tell(error.cause, str(error))
+                self._problems.report(error.cause, str(error))
                 seconds = max(delay, error.retry_after)
                 self._fail(asked, _BROKEN_SECONDS if error.hopeless else seconds)
             if not self._stopping:
@@ -333,8 +337,8 @@ class Shipper:
                 break
         return False
 
-    def _doubt(self) -> None:
-        """What the collector was sent more than an hour ago is not relied upon: it is asked again, or sent again."""
+    def _expire_beliefs(self) -> None:
+        """Forgets which contents the collector has, once an hour, so that it is asked or sent them again."""
         if self._clock.now() >= self._believed_until:
             self._believed_until = self._clock.now() + _BELIEF_SECONDS
             self._on_epoch_change()
@@ -350,14 +354,14 @@ class Shipper:
         try:
             self._lane.ack(position)
         except OSError as error:
-            self._problems.tell(
+            self._problems.report(
                 "ack", f"cannot note in {self._lane.path} what was delivered ({error}): it may be twice"
             )
         self._on_acknowledged(position)
 
-    def _to_deliver(self) -> "Delivery":
+    def _delivery_in_use(self) -> "Delivery":
         if self._delivery is None:
-            with forks_wait():
+            with delay_forks():
                 from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
 
                 "host".encode("idna")  # these two import more: the first look-up of an address, and the first client
@@ -367,7 +371,7 @@ class Shipper:
         return self._delivery
 
     def _ship_dead(self) -> None:
-        """One shipment of a dead process's lane, so that our own never waits long."""
+        """Ships one shipment of a dead process's lane, so that this process's own lane never waits long."""
         if self._dead is None:
             if self._clock.now() < self._next_look:
                 return
@@ -376,11 +380,11 @@ class Shipper:
             self._expire_own()
             self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
         try:
-            if not self._dead.step(lambda shipment: self._to_deliver().deliver(shipment)):
+            if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):
                 self._dead = None
         except Unavailable as error:  # the next look will find it again
             self._dead = None
-            self._problems.tell(error.cause, str(error))
+            self._problems.report(error.cause, str(error))
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better
             self._tell_of_bug(error)
 

@@ -15,9 +15,9 @@ from playhead.wire.pack import ThreadExtension
 T = TypeVar("T", Span, LogEvent)
 
 # 4 MiB: as large as receivers commonly take unasked, and enough that more would not compress better.
-MOST_BYTES = 4 * 2**20
+MAX_BYTES = 4 * 2**20
 # 1,000 spans: a request of some 200 kB, and few enough that sending them again costs little.
-MOST_SPANS = 1_000
+MAX_SPANS = 1_000
 
 
 @dataclass(slots=True)
@@ -28,19 +28,19 @@ class Shipment:
     contents: dict[bytes, Content] = field(default_factory=dict[bytes, Content])
     threads: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
     spans: list[Span] = field(default_factory=list[Span])
-    happenings: list[Span | LogEvent] = field(default_factory=list["Span | LogEvent"])
+    spans_and_announcements: list[Span | LogEvent] = field(default_factory=list["Span | LogEvent"])
     """Announcements and log events."""
     payload_bytes: int = 0
     unreadable: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.contents or self.threads or self.spans or self.happenings)
+        return bool(self.contents or self.threads or self.spans or self.spans_and_announcements)
 
     def fits(self, kind: bytes, payload: bytes) -> bool:
         """Whether to add this frame; a frame beyond the limit of bytes travels alone."""
         if kind == frame.RESOURCE or not self:
             return True
-        return self.payload_bytes + len(payload) <= MOST_BYTES and (kind != frame.SPAN or len(self.spans) < MOST_SPANS)
+        return self.payload_bytes + len(payload) <= MAX_BYTES and (kind != frame.SPAN or len(self.spans) < MAX_SPANS)
 
     def add(self, kind: bytes, payload: bytes) -> None:
         """Takes a frame in; one that is whole and yet makes no sense is counted and left out."""
@@ -54,7 +54,7 @@ class Shipment:
     def log_events(self) -> Iterator[LogEvent]:
         """What goes out as OTLP logs: the span that ends in this shipment needs no announcement any more."""
         ended = {span.span_id for span in self.spans}
-        for each in self.happenings:
+        for each in self.spans_and_announcements:
             if isinstance(each, LogEvent):
                 yield each
             elif each.span_id not in ended:
@@ -68,17 +68,17 @@ class Shipment:
             case frame.THREAD:
                 self.threads.append(frame.read_thread(payload))
             case frame.SPAN:
-                self.spans.append(self._of_here(frame.read_span(payload)))
+                self.spans.append(self._with_resource(frame.read_span(payload)))
             case frame.ANNOUNCEMENT:
-                self.happenings.append(self._of_here(frame.read_span(payload)))
+                self.spans_and_announcements.append(self._with_resource(frame.read_span(payload)))
             case frame.LOG:
-                self.happenings.append(self._of_here(frame.read_log(payload)))
+                self.spans_and_announcements.append(self._with_resource(frame.read_log(payload)))
             case frame.RESOURCE:
                 self.resource = orjson.loads(payload)
             case _:  # of a later version: it will read its own lane again when it resumes
                 self.unreadable += 1
 
-    def _of_here(self, record: T) -> T:
+    def _with_resource(self, record: T) -> T:
         record.resource = self.resource
         record.scope = names.SCOPE
         return record

@@ -29,8 +29,16 @@ from playhead.wire.pack import ThreadExtension
 RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG = b"R", b"C", b"T", b"A", b"S", b"L"
 _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
-# Of the kind alone, which the checksum of each frame begins with.
-_CHECKSUMS = {kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)}
+
+
+class _KindChecksums(dict[bytes, int]):
+    """CRC-32 of each kind alone, with which the checksum of a frame of that kind begins."""
+
+    def __missing__(self, kind: bytes) -> int:
+        return crc32(kind)
+
+
+_CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)})
 _CONTENT_CHECKSUM = _CHECKSUMS[CONTENT]
 _SMALL = 16 * 1024
 # Lengths begin with a control character, up to half a gigabyte: JSON has none, so few places look like a header.

@@ -32,20 +32,20 @@ _KEPT = 0.6
 # Space is given back segment by segment: a small journal has small ones.
 _SEGMENTS = 8
 # The limit is shared: nobody writes more than a 64th of it before it looks again what the others have written ...
-_MOST_ALLOWED = 64
+_MAX_ALLOWED = 64
 # ... and looking costs as much as some hundred appends, so nobody looks for less than a 4096th.
-_LEAST_ALLOWED = 4096
+_MIN_ALLOWED = 4096
 # How often to look while nothing is short, and how often while something is.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
 # Deleting is the shipper's work, a second at a time; a call that cannot be recorded without it does a little itself.
 _SHIPPER_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
 # `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
-_MOST_BUFFERED = 256 * 1024
+_MAX_BUFFERED = 256 * 1024
 # 4 MiB: some hundred calls, the time in which a folder is mounted again or descriptors are given back; and little
 # beside what a program with an agent takes anyway.
-_MOST_WAITING = 4 * 2**20
+_MAX_WAITING = 4 * 2**20
 _PIECE = 64 * 1024
-_FIRST_TRY_SECONDS, _LONGEST_TRY_SECONDS = 0.05, 5.0
+_FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Freed at once when the disk is full: enough not to come back for every append.
 _FREE_AT_ONCE = 2**20
@@ -81,8 +81,8 @@ class Journal:
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
         self.lane: LaneWriter | None = None
-        self.on_append: Callable[[], None] = _nothing
-        self.on_lane: Callable[[Path], None] = _nothing_with
+        self.on_append: Callable[[], None] = _ignore_append
+        self.on_lane: Callable[[Path], None] = _ignore_lane
         """Called with the path of each new lane: the one before it has ended."""
         self._fsync = durability == "fsync"
         self._off = durability == "off"
@@ -99,7 +99,7 @@ class Journal:
     def _forget_all(self) -> None:
         self._direct: LaneWriter | None = None
         """The lane, while appends may go to it without further thought."""
-        self._allowance = self._max_bytes // _MOST_ALLOWED
+        self._allowance = self._max_bytes // _MAX_ALLOWED
         """How many bytes may be appended before the folder has to be looked at."""
         self._left = self._max_bytes
         """How many bytes all processes may append, as of the last look."""
@@ -120,14 +120,14 @@ class Journal:
         """Keeps these frames, in one piece; False if they are lost, or wait for the disk."""
         lane, allowance = self._direct, self._allowance - len(frames)
         if lane is None or allowance < 0:
-            kept = self._append_with_care(frames)
+            kept = self._append_or_buffer(frames)
         else:  # as nearly always
             self._allowance = allowance
             try:
                 lane.append(frames)
                 kept = True
             except (OSError, ValueError):
-                kept = self._append_with_care(frames)
+                kept = self._append_or_buffer(frames)
         self.on_append()
         return kept
 
@@ -154,8 +154,8 @@ class Journal:
         that write little only some look: one for so many bytes that they have written together."""
         if self._has_looked:
             return False
-        written = self._max_bytes // _MOST_ALLOWED - self._allowance
-        return random.random() * (self._max_bytes // _LEAST_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
+        written = self._max_bytes // _MAX_ALLOWED - self._allowance
+        return random.random() * (self._max_bytes // _MIN_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
 
     def acknowledged(self, position: Position) -> None:
         """The collector has all before this; for the shipper."""
@@ -168,9 +168,9 @@ class Journal:
     def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
         """Looks at what all processes have written, and deletes what may go, for so many seconds."""
         try:
-            self._look(seconds)
+            self._check_limits(seconds)
         except OSError as error:
-            self._say("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
+            self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
     def begin_segment(self) -> int | None:
         """Appends go to another segment from now on, and nothing before it is relied on; its number, or None when
@@ -198,7 +198,7 @@ class Journal:
         """Gives the lane up; a later append opens another."""
         with self._mutex:
             if not self.flush():
-                self._say("lost", f"records are lost: the journal in {self.journal_dir} cannot be written to")
+                self._warn("lost", f"records are lost: the journal in {self.journal_dir} cannot be written to")
                 self.counters.lost_records += len(self._waiting)
                 self._waiting, self._waiting_bytes = [], 0
             lane, self.lane, self._direct = self.lane, None, None
@@ -208,7 +208,7 @@ class Journal:
     def after_fork(self) -> None:
         """In the child: leave the parent's lane alone, and what the parent has in memory to the parent."""
         self._mutex = threading.RLock()
-        self.on_append, self.on_lane = _nothing, _nothing_with
+        self.on_append, self.on_lane = _ignore_append, _ignore_lane
         lane, self.lane = self.lane, None
         self._forget_all()
         if lane is not None:
@@ -216,22 +216,22 @@ class Journal:
 
     # --- when it is not that simple -----------------------------------------------------------------------------------
 
-    def _append_with_care(self, frames: bytes) -> bool:
+    def _append_or_buffer(self, frames: bytes) -> bool:
         with self._mutex:
             if not self._has_room(len(frames)):
-                self._say(
+                self._warn(
                     "full",
                     f"the journal in {self.journal_dir} has no room for more: calls are not recorded until the "
                     "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
                 )
                 return self._lose()
             due = self._now() >= self._next_try
-            if self._waiting_bytes + len(frames) > _MOST_WAITING and not (due and self._write_waiting()):
-                self._say("lost", f"records are being lost: the journal in {self.journal_dir} cannot be written to")
+            if self._waiting_bytes + len(frames) > _MAX_WAITING and not (due and self._write_waiting()):
+                self._warn("lost", f"records are being lost: the journal in {self.journal_dir} cannot be written to")
                 return self._lose()
             self._waiting.append(frames)
             self._waiting_bytes += len(frames)
-            if self._off and self._waiting_bytes < _MOST_BUFFERED:
+            if self._off and self._waiting_bytes < _MAX_BUFFERED:
                 return True
             return due and self._write_waiting()
 
@@ -282,14 +282,14 @@ class Journal:
     def _fail(self, error: Exception) -> None:
         self._direct = None
         self._next_try = self._now() + self._try_seconds
-        self._try_seconds = min(2 * self._try_seconds, _LONGEST_TRY_SECONDS)
+        self._try_seconds = min(2 * self._try_seconds, _MAX_TRY_SECONDS)
         self.counters.failed_writes += 1
         # What was in the frames must not be believed to be stored.
         self._on_failed_write()
         if isinstance(error, JournalUnusable):
-            self._say("failed", f"nothing is recorded, but for a little in memory, until this is mended: {error}")
+            self._warn("failed", f"nothing is recorded, but for a little in memory, until this is mended: {error}")
         else:
-            self._say(
+            self._warn(
                 "failed",
                 f"could not write to the journal in {self.journal_dir} ({error}): records wait in memory, for as long "
                 "as there are few; give the folder space or the right to be written to, or set PLAYHEAD_JOURNAL_DIR",
@@ -314,7 +314,7 @@ class Journal:
         rescued = lane.unreadable()
         if self._acked.segment < lane.segment_number and not lane.path.exists():
             self.counters.lost_records += 1  # at least: nobody knows how many there were
-            self._say("lost", f"records were lost: somebody has removed {lane.path}")
+            self._warn("lost", f"records were lost: somebody has removed {lane.path}")
         self._direct = self.lane = None
         lane.close()
         try:
@@ -341,7 +341,7 @@ class Journal:
         self._allowance = max(0, self._allowance - size)
         return True
 
-    def _look(self, seconds: float) -> None:
+    def _check_limits(self, seconds: float) -> None:
         self._looked, self._has_looked = self._now(), True
         lane = self.lane
         usage = journal_usage(self.journal_dir)
@@ -351,7 +351,7 @@ class Journal:
             taken -= reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
         self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
         share = left // (2 * max(1, usage.active_lanes))  # each may write its share before any of them looks again
-        least, most = self._max_bytes // _LEAST_ALLOWED, self._max_bytes // _MOST_ALLOWED
+        least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
         self._allowance = min(left, most, max(least, share))
         self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
 
@@ -376,15 +376,15 @@ class Journal:
         self._on_failed_write()
         return False
 
-    def _say(self, what: str, message: str) -> None:
+    def _warn(self, what: str, message: str) -> None:
         if what not in self._said:
             self._said.add(what)
             log.warning("%s", message)
 
 
-def _nothing() -> None:
+def _ignore_append() -> None:
     """Nobody waits for appends."""
 
 
-def _nothing_with(path: Path) -> None:
+def _ignore_lane(path: Path) -> None:
     """Nobody follows the lane."""

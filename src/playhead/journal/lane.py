@@ -32,7 +32,7 @@ from playhead.journal.segment import Segment, SegmentGone
 
 # Space is given back segment by segment: small enough to fit a limit closely, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
-_MOST_OVERSIZE = 4
+_MAX_OVERSIZE = 4
 # Not `.log`: files of this name are what log rotation truncates.
 _SUFFIX = ".segment"
 # What the first edition called them.
@@ -187,7 +187,7 @@ class LaneWriter:
         try:
             self._rotate()
         except OSError:
-            if self._segment is None or self._size >= _MOST_OVERSIZE * self._segment_bytes:
+            if self._segment is None or self._size >= _MAX_OVERSIZE * self._segment_bytes:
                 raise
 
     def _segment_path(self, number: int) -> Path:

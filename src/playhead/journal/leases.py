@@ -30,18 +30,18 @@ class LocalLease:
         _held.add(self)
 
     @property
-    def is_mine(self) -> bool:
-        """Whether it still is: a process that was told to force its way makes a file of its own."""
+    def is_held(self) -> bool:
+        """Whether the lease is still held: with force, another process replaces the file."""
         return self._lock.is_at(self._path)
 
     def release(self) -> None:
         """Others may take it.  A second call does nothing; nor does any in a forked child, whose parent has it."""
-        if self.is_mine:
+        if self.is_held:
             with suppress(OSError):  # Windows keeps a file that is open
                 self._path.unlink()
         self._lock.close()
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """In a forked child: it is the parent's."""
         self._lock.close()
 
@@ -52,7 +52,7 @@ _held: WeakSet[LocalLease] = WeakSet()
 def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalLease | None:
     """The lease, given back by `release` or by the end of this process; None while another process has it.
 
-    With `force` it is taken from whoever has it, who can tell by `is_mine`.  Raises OSError.
+    With `force` it is taken from whoever has it, who can tell by `is_held`.  Raises OSError.
     """
     path = _path(journal_dir, run_id)
     make_private_folder(path.parent)
@@ -103,7 +103,7 @@ def _path(journal_dir: Path, run_id: str) -> Path:
 
 def _in_child() -> None:
     for lease in tuple(_held):
-        lease.leave()
+        lease.abandon()
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,19 +7,19 @@ import orjson
 from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api.guard import swallowed
-from playhead.api.ports import Conversation, Frames, Redact
+from playhead.api.ports import Frames, Redact, RunThreads
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
 from playhead.model.canonical import content_of
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.safe_json import careful_json
+from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import ContentRef
-from playhead.refs.faithful import beside, encode, encode_error
-from playhead.refs.intake import Intake
+from playhead.refs.faithful import encode, encode_error, restore_data
+from playhead.refs.intake import PayloadIntake
 from playhead.refs.secrets import holds_secret, without_secrets
-from playhead.refs.shown import shows_no_more
+from playhead.refs.shown import is_covered_by_recorded
 from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
 
 
@@ -28,7 +28,7 @@ class JournalRecorder:
 
     def __init__(
         self,
-        intake: Intake,
+        intake: PayloadIntake,
         journal: Journal,
         provider: TracerProvider,
         *,
@@ -69,7 +69,7 @@ class JournalRecorder:
         self,
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
-        conversation: Conversation,
+        conversation: RunThreads,
         frames: Any,
         redact: Redact | None = None,
     ) -> ContentRef | None:
@@ -87,7 +87,7 @@ class JournalRecorder:
         messages: Sequence[Any],
         to_message: Callable[[Mapping[str, Any]], Message],
         from_message: Callable[[Message], Mapping[str, Any]],
-        conversation: Conversation,
+        conversation: RunThreads,
         frames: Any,
         *,
         shape: Mapping[str, Any] | None = None,
@@ -153,7 +153,7 @@ class JournalRecorder:
         self, value: Any, frames: Any, *, whole: bool, redact: Redact | None = None
     ) -> tuple[ContentRef | None, str | None]:
         try:
-            tree = encode(value) if whole else beside(value)
+            tree = encode(value) if whole else restore_data(value)
         except NotFaithful as error:
             return None, str(error)
         except BaseException as error:  # noqa: BLE001 - the guard
@@ -166,7 +166,8 @@ class JournalRecorder:
         if mask and holds_secret(tree, mask):
             return None, "its result holds secrets, which are masked in the record"
         if (redact is not None or self.redacts) and not (
-            shows_no_more(tree, self.intake.expanded(value)) and self.intake.leaves_alone(tree, redact)
+            is_covered_by_recorded(tree, self.intake.plain_copy(value))
+            and self.intake.redaction_changes_nothing(tree, redact)
         ):
             return None, "its result has parts that a redaction hook does not see, or changes"
         return self._recorded(tree, frames), None
@@ -198,7 +199,7 @@ class JournalRecorder:
         """Hooks are asked about its parts as the program knows them, too: some look for keys and not for texts."""
         if redact is None and not self.redacts:
             return True
-        return all(self.intake.leaves_alone(part, redact) for part in (*raised.args, vars(raised), kept))
+        return all(self.intake.redaction_changes_nothing(part, redact) for part in (*raised.args, vars(raised), kept))
 
     def _recorded(self, value: Any, frames: Any) -> ContentRef | None:
         return self.intake.recorded(value, frames) if self.content else None
@@ -229,7 +230,7 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
         return orjson.dumps(fields)
     except BaseException as error:  # noqa: BLE001 - an attribute of the user's that is no OpenTelemetry value
         let_through(error)
-        return careful_json(list(fields))
+        return safe_json(list(fields))
 
 
 class CallFrames(Frames):

@@ -16,14 +16,14 @@ _ACTIVE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class DiskUsage:
     """What the journal takes on disk, and how many lanes are being written to."""
 
     bytes: int
     active_lanes: int
 
 
-def journal_usage(journal_dir: Path) -> Usage:
+def journal_usage(journal_dir: Path) -> DiskUsage:
     """Looks at every segment, of whatever process.  Raises OSError."""
     total = active = 0
     recently = time.time() - _ACTIVE_SECONDS
@@ -33,7 +33,7 @@ def journal_usage(journal_dir: Path) -> Usage:
             total += size
             newest = max(newest, changed)
         active += newest > recently
-    return Usage(total, active)
+    return DiskUsage(total, active)
 
 
 def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, cast
 
 from playhead.lift import otel_genai
 from playhead.lift.attribute_names import normalise
-from playhead.lift.found import UNPARSED, Found
+from playhead.lift.found import UNPARSED, LiftedContent
 from playhead.lift.oversize import is_oversize, move_oversize, shorten
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
@@ -37,7 +37,7 @@ class SpanDialect(Protocol):
         """What the dialect is called."""
         ...
 
-    def take(self, attributes: Attributes, found: Found, /) -> None:
+    def take(self, attributes: Attributes, found: LiftedContent, /) -> None:
         """Moves the content it knows out of the attributes, which are changed in place; leaves refs."""
         ...
 
@@ -86,7 +86,7 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS) -> Lifted:
     own = span.scope == names.SCOPE and names.KIND in span.attributes
     if own and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, [], [])
-    found = Found()
+    found = LiftedContent()
     taken = [_taken(each, found) for each in (span.attributes, *(event.attributes for event in span.events))]
     is_understood = True
     if span.scope != names.SCOPE and not any(map(_is_known, taken)):
@@ -117,7 +117,7 @@ def lift_log(log: LogEvent, inline_characters: int = INLINE_CHARACTERS) -> Lifte
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if own and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, [], [])
-    found = Found()
+    found = LiftedContent()
     taken = moved = _taken(log.attributes, found)
     if log.scope != names.SCOPE and not _is_known(taken):
         moved = move_content_like(taken, found, inline_characters)
@@ -136,7 +136,7 @@ def _is_oversize(span: Span) -> bool:
     )
 
 
-def _taken(attributes: Attributes, found: Found) -> Attributes:
+def _taken(attributes: Attributes, found: LiftedContent) -> Attributes:
     attributes = dict(attributes)
     for dialect in DIALECTS:
         dialect.take(attributes, found)
@@ -156,7 +156,7 @@ def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Att
     return found
 
 
-def _lift_link(link: dict[str, Any], found: Found) -> dict[str, Any]:
+def _lift_link(link: dict[str, Any], found: LiftedContent) -> dict[str, Any]:
     attributes = link.get("attributes")
     if not isinstance(attributes, dict):
         return link

@@ -16,7 +16,7 @@ UNPARSED = "playhead.lift.unparsed"
 EXTERNAL = ".external"
 
 
-class Found:
+class LiftedContent:
     """Grows while dialects read one span."""
 
     def __init__(self) -> None:

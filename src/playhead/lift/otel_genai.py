@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import openai, otel_genai
-from playhead.lift.found import Found, put_ref
+from playhead.lift.found import LiftedContent, put_ref
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -21,7 +21,7 @@ _VARIABLE = "gen_ai.prompt.variable."
 _PREFIX = "gen_ai."
 
 
-def take(attributes: Attributes, found: Found) -> None:
+def take(attributes: Attributes, found: LiftedContent) -> None:
     """Moves content out of the attributes, in place."""
     for key in [key for key in attributes if key.startswith(_PREFIX)]:
         reader = _READERS.get(key) or (_value if _is_variable(key) else None)
@@ -72,12 +72,12 @@ def _dialect(native: Mapping[str, Any]) -> Any:
     return openai if is_chat else otel_genai
 
 
-def _input(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+def _input(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
     return found.thread(messages)
 
 
-def _output(raw: Any, attributes: Attributes, found: Found) -> ContentRef | None:
+def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRef | None:
     messages: list[Message] = []
     reasonings: list[Any] = []
     reasons: list[str] = []
@@ -96,7 +96,7 @@ def _output(raw: Any, attributes: Attributes, found: Found) -> ContentRef | None
     return found.thread(messages)
 
 
-def _system(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+def _system(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
     if isinstance(raw, str) and raw[:1] not in ("{", "[", '"'):
         return found.content(raw)  # some write the instructions as they are
     value = otel_genai.structured(raw)
@@ -106,21 +106,21 @@ def _system(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
     return found.content(otel_genai.to_parts(natives))
 
 
-def _tools(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+def _tools(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
     value = otel_genai.structured(raw)
     natives = cast(list[Any], value) if isinstance(value, list) else [value]
     # Some emit a list of JSON texts, one a tool.
     return found.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
 
 
-def _value(raw: Any, _: Attributes, found: Found) -> ContentRef | None:
+def _value(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
     value = otel_genai.tool_value(raw)
     if isinstance(value, str) and value[:1] in ("{", "["):
         raise ValueError("this looked like JSON")
     return found.content(value)
 
 
-_READERS: Final[dict[str, Callable[[Any, Attributes, Found], ContentRef | None]]] = {
+_READERS: Final[dict[str, Callable[[Any, Attributes, LiftedContent], ContentRef | None]]] = {
     names.INPUT_MESSAGES: _input,
     names.OUTPUT_MESSAGES: _output,
     names.SYSTEM_INSTRUCTIONS: _system,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from playhead.lift.found import Found
+from playhead.lift.found import LiftedContent
 from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes
@@ -30,12 +30,12 @@ def is_oversize(value: Any) -> bool:
     return len(canonical_json(value)) > LIMIT_BYTES
 
 
-def move_oversize(attributes: Attributes, found: Found) -> Attributes:
+def move_oversize(attributes: Attributes, found: LiftedContent) -> Attributes:
     """The attributes without what is too long; the same object when nothing is."""
     return move(attributes, [key for key, value in attributes.items() if is_oversize(value)], found)
 
 
-def move(attributes: Attributes, keys: Sequence[str], found: Found) -> Attributes:
+def move(attributes: Attributes, keys: Sequence[str], found: LiftedContent) -> Attributes:
     """The attributes with refs in place of these; the same object when there are none."""
     if not keys:
         return attributes

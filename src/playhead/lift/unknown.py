@@ -7,7 +7,7 @@ or when its name is one that content commonly has (OpenInference's `input.value`
 import re
 from typing import Any, Final
 
-from playhead.lift.found import EXTERNAL, Found
+from playhead.lift.found import EXTERNAL, LiftedContent
 from playhead.lift.oversize import move
 from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
@@ -30,7 +30,7 @@ _DEFINED = (
 _REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
 
 
-def move_content_like(attributes: Attributes, found: Found, limit: int) -> Attributes:
+def move_content_like(attributes: Attributes, found: LiftedContent, limit: int) -> Attributes:
     """The attributes without what looks like content, with refs in its place; the same object when nothing does.
 
     `limit`: texts of more characters are content whatever they are called.

@@ -16,7 +16,7 @@ import orjson
 
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
-from playhead.model.objects.safe_json import careful_json, has_non_finite
+from playhead.model.objects.safe_json import has_non_finite, safe_json
 from playhead.model.ref import AS_BYTES, AS_TEXT, ContentRef
 
 CANONICAL_VERSION = 1
@@ -56,7 +56,7 @@ class Content:
         memory = self.__dict__
         ref = memory.get("_ref")
         if ref is None:
-            ref = memory["_ref"] = ContentRef.of(self.data).reading(read_as(self.data, self.media_type))
+            ref = memory["_ref"] = ContentRef.of(self.data).with_reading(read_as(self.data, self.media_type))
         return ref
 
 
@@ -75,7 +75,7 @@ def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
             return data
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
         let_through(error)
-    return careful_json(value, mask)
+    return safe_json(value, mask)
 
 
 def content_of(value: Any, mask: Mask | None = None) -> Content:
@@ -84,7 +84,7 @@ def content_of(value: Any, mask: Mask | None = None) -> Content:
         try:
             return Content(value.encode(), TEXT)
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form; JSON can escape it
-            return Content(careful_json(value), JSON)
+            return Content(safe_json(value), JSON)
     if issubclass(type(cast(object, value)), bytes | bytearray | memoryview):  # isinstance would ask the value
         try:
             return Content(bytes(value), BYTES)

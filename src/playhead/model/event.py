@@ -21,7 +21,7 @@ def ref() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens as the provider reported them.  None: not reported, which is not zero."""
 
     input_tokens: int | None = None
@@ -156,7 +156,7 @@ class LlmCompleted(Event):
 
     kind: ClassVar[str] = "llm_completed"
     model: str | None = None
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     finish_reasons: tuple[str, ...] = ()
     elapsed_ms: float = 0.0
     first_chunk_ms: float | None = None
@@ -393,7 +393,7 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for name in _DATA[cls]:
         value = getattr(event, name)
-        if isinstance(value, Usage):
+        if isinstance(value, TokenUsage):
             value = usage_to_json(value)
         if value is not None and value != ():
             data[name] = value
@@ -415,11 +415,13 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
     if cls is ContextCompressed:
         data |= {name: tuple(map(ContentRef, data[name])) for name in ("kept", "summarised", "dropped")}
     if "usage" in data:
-        data["usage"] = Usage(**{name: count for name, count in data["usage"].items() if name in Usage.__slots__})
+        data["usage"] = TokenUsage(
+            **{name: count for name, count in data["usage"].items() if name in TokenUsage.__slots__}
+        )
     refs: dict[str, Any] = {name: ContentRef(item) for name, item in value["refs"].items() if name in _REFS[cls]}
     return cast(RunEvent, cls(**header, **data, **refs))
 
 
-def usage_to_json(usage: Usage) -> dict[str, int]:
+def usage_to_json(usage: TokenUsage) -> dict[str, int]:
     """Only what was reported."""
     return {name: value for name in usage.__slots__ if (value := getattr(usage, name)) is not None}

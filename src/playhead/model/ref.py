@@ -65,7 +65,7 @@ class ContentRef(str):
         """AS_TEXT or AS_BYTES where the ref says so; None: the bytes say it themselves."""
         return None if len(self) == _PLAIN else self[_PLAIN + 1 :]
 
-    def reading(self, read_as: str | None) -> "ContentRef":
+    def with_reading(self, read_as: str | None) -> "ContentRef":
         """The ref of the same bytes, to be read so."""
         return self.plain if read_as is None else ContentRef(f"{self.plain}:{read_as}")
 

@@ -17,7 +17,7 @@ _Ended = ev.RunFailed | ev.LlmFailed | ev.ToolFailed | ev.StepCompleted
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCall:
+class PendingCall:
     """Started, not finished: after a crash its outcome is in doubt."""
 
     kind: str
@@ -27,7 +27,7 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorNote:
+class RecordedError:
     """An error that an event reported."""
 
     seq: int
@@ -36,7 +36,7 @@ class ErrorNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
+class StateCheckpoint:
     """Where the run can be continued from."""
 
     seq: int
@@ -67,12 +67,12 @@ class RunState:
     llm_calls: int = 0
     tool_calls: int = 0
     user_state: dict[str, ContentRef | None] = field(default_factory=dict[str, ContentRef | None])
-    open_calls: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
+    open_calls: dict[str, PendingCall] = field(default_factory=dict[str, PendingCall])
     pending_approvals: tuple[str, ...] = ()
     plan: ContentRef | None = None
-    checkpoint: Checkpoint | None = None
+    checkpoint: StateCheckpoint | None = None
     compressions: tuple[int, ...] = ()
-    errors: tuple[ErrorNote, ...] = ()
+    errors: tuple[RecordedError, ...] = ()
     time_ns: int = 0
 
 
@@ -138,7 +138,7 @@ class _Folding:
                 self.user_state[event.key] = event.value
             case ev.CheckpointCreated():
                 thread = event.thread or changes.get("thread", self.start.thread)
-                changes["checkpoint"] = Checkpoint(event.seq, event.state, thread)
+                changes["checkpoint"] = StateCheckpoint(event.seq, event.state, thread)
             case ev.AgentHandoff():
                 changes["agent"] = event.to
             case ev.PlanCreated():
@@ -220,14 +220,14 @@ class _Folding:
 
     def _open(self, event: ev.RunEvent, kind: str, name: str, call_id: str | None = None) -> None:
         if event.span is not None:
-            self.open_calls[event.span] = OpenCall(kind, name, event.seq, call_id)
+            self.open_calls[event.span] = PendingCall(kind, name, event.seq, call_id)
 
     def _close(self, event: ev.RunEvent) -> None:
         self.open_calls.pop(event.span or "", None)
 
     def _error(self, event: _Ended, error_type: str, message: str) -> None:
         if event.outcome != CANCELLED:  # whoever asked went away: nothing went wrong
-            self.errors.append(ErrorNote(event.seq, error_type, message))
+            self.errors.append(RecordedError(event.seq, error_type, message))
 
     def _count(self, name: str, more: int) -> None:
         self.changes[name] = self.changes.get(name, getattr(self.start, name)) + more
@@ -255,13 +255,13 @@ def state_from_json(value: dict[str, Any]) -> RunState:
     fields["history"] = tuple(map(ContentRef, fields.get("history", ())))
     fields["user_state"] = {key: _maybe_ref(item) for key, item in fields.get("user_state", {}).items()}
     calls = cast(list[dict[str, Any]], fields.get("open_calls", []))
-    fields["open_calls"] = {c["span"]: OpenCall(c["kind"], c["name"], c["seq"], c["call_id"]) for c in calls}
-    fields["errors"] = tuple(ErrorNote(**note) for note in fields.get("errors", ()))
+    fields["open_calls"] = {c["span"]: PendingCall(c["kind"], c["name"], c["seq"], c["call_id"]) for c in calls}
+    fields["errors"] = tuple(RecordedError(**note) for note in fields.get("errors", ()))
     for name in ("pending_approvals", "compressions"):
         fields[name] = tuple(fields.get(name, ()))
     point = fields.get("checkpoint")
     if point:
-        fields["checkpoint"] = Checkpoint(point["seq"], _maybe_ref(point["state"]), _maybe_ref(point["thread"]))
+        fields["checkpoint"] = StateCheckpoint(point["seq"], _maybe_ref(point["state"]), _maybe_ref(point["thread"]))
     return RunState(**fields)
 
 

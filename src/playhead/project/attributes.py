@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from playhead.model import names
-from playhead.model.event import Usage
+from playhead.model.event import TokenUsage
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 
@@ -97,10 +97,10 @@ def model_of(attributes: Attributes) -> str | None:
     return text(attributes, names.REQUEST_MODEL)
 
 
-def usage_of(attributes: Attributes) -> Usage:
+def usage_of(attributes: Attributes) -> TokenUsage:
     """Tokens as reported."""
     cache_write = whole(attributes, names.CACHE_WRITE_TOKENS)
-    return Usage(
+    return TokenUsage(
         whole(attributes, names.INPUT_TOKENS),
         whole(attributes, names.OUTPUT_TOKENS),
         whole(attributes, names.CACHE_READ_TOKENS),

@@ -15,7 +15,7 @@ Pure.
 from collections.abc import Iterable, Sequence
 
 from playhead.model import names
-from playhead.model.event import Usage
+from playhead.model.event import TokenUsage
 from playhead.project.attributes import ref, text, usage_of
 from playhead.project.span_tree import Place
 
@@ -95,7 +95,7 @@ def _is_sum(outer: Place, inner: Sequence[Place]) -> bool:
     return bool(known) and len(known) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
 
 
-def _tokens(usage: Usage) -> tuple[int, int] | None:
+def _tokens(usage: TokenUsage) -> tuple[int, int] | None:
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     return usage.input_tokens, usage.output_tokens

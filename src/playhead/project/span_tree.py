@@ -17,7 +17,7 @@ _VISITING = -1
 
 @dataclass(slots=True)
 class Place:
-    """A span and what its place in the tree makes of it.
+    """A span with its position in the tree and what follows from it.
 
     `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
     `run_began_ns` (None: with this one, too).  `kind` is None when the

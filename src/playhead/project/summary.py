@@ -81,7 +81,7 @@ def usage_by_model(events: Iterable[ev.RunEvent]) -> tuple[ModelUsage, ...]:
     return tuple(sums.values())
 
 
-def _added(so_far: ModelUsage, usage: ev.Usage) -> ModelUsage:
+def _added(so_far: ModelUsage, usage: ev.TokenUsage) -> ModelUsage:
     numbers = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     return replace(so_far, **{name: getattr(so_far, name) + (getattr(usage, name) or 0) for name in numbers})
 

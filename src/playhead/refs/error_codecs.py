@@ -19,7 +19,7 @@ from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.value_codecs import Inner, Tree, tagged
 
 _ROOTS = (BaseException, Exception, object)
-_MOST_BODY = 64 * 1024
+_MAX_BODY = 64 * 1024
 # Of a response: secrets, and what describes the body's form on the wire, where it is no more.
 _NOT_KEPT = frozenset({"set-cookie", "content-encoding", "content-length", "transfer-encoding"})
 
@@ -231,7 +231,7 @@ def http_tree(value: Any) -> Tree | None:
     if kind.__name__ == "Request":
         return tagged("http request", library=library, method=value.method, url=str(value.url))
     try:
-        body = value.text if len(value.content) <= _MOST_BODY else ""
+        body = value.text if len(value.content) <= _MAX_BODY else ""
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
         let_through(error)
         body = ""

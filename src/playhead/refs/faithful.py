@@ -23,23 +23,23 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.safe_json import MOST_REPEATED
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
-from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey
+from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey_key_orders
 from playhead.refs.value_codecs import DECODERS, ENCODERS, LEAVES, tagged
 
 __all__ = [
     "CannotRestore",
     "NotFaithful",
     "ReplayedError",
-    "beside",
     "decode",
     "decode_error",
     "encode",
     "encode_error",
-    "given_back",
     "is_plain",
+    "restore_data",
+    "restored_value",
 ]
 
-_MOST_LEVELS = 254  # as many as canonical JSON holds
+_MAX_LEVELS = 254  # as many as canonical JSON holds
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
 _DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
@@ -47,15 +47,16 @@ _DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
 
 def is_plain(value: Any) -> bool:
     """Whether the ordinary canonical content gives this value back exactly: plain JSON, and keys sorted already."""
-    found = survey(value)
+    found = survey_key_orders(value)
     return found is not None and found.exact
 
 
-def beside(value: Any) -> Any:
-    """What has to be kept beside the ordinary content for `given_back`; None: nothing.  Raises NotFaithful."""
+def restore_data(value: Any) -> Any:
+    """Returns what must be stored beside the plain content so that `restored_value` can rebuild the value; None:
+    nothing. Raises NotFaithful."""
     if type(value) is bytes:
         return None
-    found = survey(value)
+    found = survey_key_orders(value)
     if found is None:
         return encode(value)
     if found.exact:
@@ -65,8 +66,8 @@ def beside(value: Any) -> Any:
     return tagged("json", text=json_text(value))
 
 
-def given_back(ordinary: Any, kept: Any) -> Any:
-    """The value, from what its ordinary content says and what `beside` gave; raises CannotRestore."""
+def restored_value(ordinary: Any, kept: Any) -> Any:
+    """Rebuilds the value from its plain content and the result of `restore_data`. Raises CannotRestore."""
     if kept is None:
         _refuse_marker(ordinary)
         return ordinary
@@ -84,7 +85,7 @@ def encode(value: Any) -> Any:
 
     A plain value stands for itself: what is returned may be the very object, to be written before it changes.
     """
-    found = survey(value)
+    found = survey_key_orders(value)
     if found is not None:
         return value if found.exact else tagged("json", text=json_text(value))
     return _encoded(value, lenient=False)
@@ -94,7 +95,7 @@ def decode(tree: Any) -> Any:
     """The value that was encoded; raises CannotRestore."""
     _refuse_marker(tree)
     try:
-        return _Decoding()(tree)
+        return _TaggedDecoding()(tree)
     except CannotRestore:
         raise
     except RecursionError:
@@ -127,7 +128,7 @@ def _refuse_marker(value: Any) -> None:
 
 def _encoded(value: Any, *, lenient: bool) -> Any:
     try:
-        return _Encoding(lenient=lenient)(value)
+        return _TaggedEncoding(lenient=lenient)(value)
     except NotFaithful:
         raise
     except RecursionError:
@@ -137,7 +138,7 @@ def _encoded(value: Any, *, lenient: bool) -> Any:
         raise NotFaithful(f"reading it raised {type(error).__name__}: {error}") from error
 
 
-class _Encoding:
+class _TaggedEncoding:
     """One value being encoded: what it is inside of, to see a cycle, and how deep, to stay within canonical JSON."""
 
     def __init__(self, *, lenient: bool):
@@ -156,7 +157,7 @@ class _Encoding:
         if _holds_others(kind):
             self._count(value)
         levels = 1 if kind is list else _LEVELS_OF_A_TAG
-        if self._levels + levels > _MOST_LEVELS:
+        if self._levels + levels > _MAX_LEVELS:
             raise NotFaithful("it nests too deeply")
         self._inside.add(id(value))
         self._levels += levels
@@ -187,7 +188,7 @@ def _holds_others(kind: Any) -> bool:
     return kind in _CONTAINERS or hasattr(kind, "__dataclass_fields__") or hasattr(kind, "__pydantic_fields__")
 
 
-class _Decoding:
+class _TaggedDecoding:
     lenient = False
 
     def __call__(self, tree: Any, /) -> Any:

@@ -1,7 +1,7 @@
 """Payloads come in, contents go out: redacted, bounded, canonical, and only those that are not known yet.
 
-`Intake` does not touch the disk: a new content is handed to `keep`, which the journal provides.  It is known only once
-the journal has it (`known.add_all`): what another open call still holds in memory, a crash takes away.
+`PayloadIntake` does not touch the disk: a new content is handed to `sink`, which the journal provides.  It is known
+only once the journal has it (`known.add_all`): what another open call still holds in memory, a crash takes away.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ from playhead.api.guard import warn_once
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
-from playhead.model.objects.safe_json import careful_json
+from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known import KnownRefs
 
 Redact = Callable[[Any], Any]
 
 
-class Keep(Protocol):
-    """Where one call's new contents go, until they are in the journal."""
+class NewContentSink(Protocol):
+    """Receives the new contents of one call until they are in the journal."""
 
     new: dict[bytes, ContentRef]
     """The refs of the contents and threads that this call brings already, by digest."""
@@ -40,13 +40,13 @@ _MARKER_HEAD = 64 * 1024
 _MARKER = "$playhead"
 # Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys, and
 # than hashing.  So they are found by their length and their end; others of the same take their place.
-_MOST_REPEATED = 256
-_LARGEST_REPEATED = 256 * 1024
+_MAX_REPEATED = 256
+_MAX_REPEATED_BYTES = 256 * 1024
 _END_BYTES = 64
 
 
-class Intake:
-    """Values → refs.  Never raises.  Safe for threads: at worst a content is kept twice, which changes nothing."""
+class PayloadIntake:
+    """Turns values into refs. Never raises. Safe for threads: at worst a content is stored twice."""
 
     def __init__(self, *, max_content_bytes: int, redact: Redact | None = None, mask: Mask | None = None):
         self.known = KnownRefs()
@@ -64,98 +64,98 @@ class Intake:
         self.dropped = 0
         self.oversize = 0
 
-    def payload(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
+    def payload(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
         """The ref of any value, after the redaction hooks."""
         if self._redact is not None or redact is not None:
             value = self.redacted(value, redact)
-        return self.recorded(value, keep)
+        return self.recorded(value, sink)
 
-    def recorded(self, value: Any, keep: Keep) -> ContentRef:
+    def recorded(self, value: Any, sink: NewContentSink) -> ContentRef:
         """The ref of a value that needs no redaction any more."""
         if type(value) is str:
             try:
                 data = value.encode()
-                return self.content(data, TEXT, keep, AS_TEXT if may_be_json(data) else None)
+                return self.content(data, TEXT, sink, AS_TEXT if may_be_json(data) else None)
             except UnicodeEncodeError:
-                return self.content(careful_json(value), JSON, keep)
+                return self.content(safe_json(value), JSON, sink)
         if issubclass(type(value), bytes | bytearray | memoryview):  # isinstance would ask the value
             content = content_of(value)
-            return self.content(content.data, content.media_type, keep, read_as(content.data, content.media_type))
-        return self.content(canonical_json(value, self.mask), JSON, keep)
+            return self.content(content.data, content.media_type, sink, read_as(content.data, content.media_type))
+        return self.content(canonical_json(value, self.mask), JSON, sink)
 
-    def repeated(self, value: Any, keep: Keep, redact: Redact | None = None) -> ContentRef:
+    def repeated(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
         """The ref of a value that is likely the same as in an earlier call."""
         if self._redact is not None or redact is not None:
-            return self.payload(value, keep, redact)
+            return self.payload(value, sink, redact)
         try:
             raw = orjson.dumps(value)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
-            return self.payload(value, keep)
+            return self.payload(value, sink)
         key = (len(raw), raw[-_END_BYTES:])
         seen = self._repeated.get(key)
         if seen is not None and seen[0] == raw:
             digest = seen[1]
-            if digest in self.known or self.known.older(digest) is not None:
+            if digest in self.known or self.known.promote_old(digest) is not None:
                 return seen[2]
-        ref = self.payload(value, keep)
-        if len(raw) <= _LARGEST_REPEATED and not self.full:
-            if len(self._repeated) >= _MOST_REPEATED:
+        ref = self.payload(value, sink)
+        if len(raw) <= _MAX_REPEATED_BYTES and not self.full:
+            if len(self._repeated) >= _MAX_REPEATED:
                 self._repeated.clear()
             self._repeated[key] = (raw, ref.digest, ref)
         return ref
 
-    def content(self, data: bytes, media_type: str, keep: Keep, read_as: str | None = None) -> ContentRef:
+    def content(self, data: bytes, media_type: str, sink: NewContentSink, read_as: str | None = None) -> ContentRef:
         """The ref of canonical bytes, which says to read them so, or of the marker that takes their place."""
         if len(data) > self._max_bytes:
             self.oversize += 1
-            return self._marker(_oversize(data, media_type, self._max_bytes), keep)
+            return self._marker(_oversize(data, media_type, self._max_bytes), sink)
         digest = sha256(data).digest()
-        ref = self.known.get(digest) or keep.new.get(digest)
+        ref = self.known.get(digest) or sink.new.get(digest)
         if ref is None and self.known.old:
-            ref = self.known.older(digest)
+            ref = self.known.promote_old(digest)
         if ref is not None:
-            return ref if read_as is None else ref.reading(read_as)
+            return ref if read_as is None else ref.with_reading(read_as)
         if self.full:
             self.dropped += 1
             marker = {_MARKER: "journal full", "bytes": len(data), "media_type": media_type}
-            return self._marker(canonical_json(marker), keep)
+            return self._marker(canonical_json(marker), sink)
         ref = ContentRef("sha256:" + digest.hex())
-        keep.content(digest, ref, data, media_type)
-        return ref if read_as is None else ref.reading(read_as)
+        sink.content(digest, ref, data, media_type)
+        return ref if read_as is None else ref.with_reading(read_as)
 
     def redacted(self, value: Any, redact: Redact | None = None) -> Any:
         """The value after the redaction hooks, the call's own first.  A hook that raises must not leak: marker.
 
-        Hooks are given copies of what is recorded (`expanded`): the program keeps its objects, whatever they edit.
+        Hooks are given copies of what is recorded (`plain_copy`): the program keeps its objects, whatever they edit.
         """
         try:
             for hook in (redact, self._redact):
                 if hook is not None:
-                    value = hook(self.expanded(value))
+                    value = hook(self.plain_copy(value))
             return value
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
             _tell_of_hook(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}
 
-    def expanded(self, value: Any) -> Any:
-        """A copy of a value in the form in which it is recorded: text, bytes, or plain JSON values."""
+    def plain_copy(self, value: Any) -> Any:
+        """Returns a copy of the value in the form in which it is recorded: text, bytes, or plain JSON values."""
         content = content_of(value, self.mask)
         return content.data if content.media_type == BYTES else value_of(content)
 
-    def leaves_alone(self, value: Any, redact: Redact | None = None) -> bool:
-        """Whether the redaction hooks change nothing of this value."""
+    def redaction_changes_nothing(self, value: Any, redact: Redact | None = None) -> bool:
+        """Whether the redaction hooks leave this value unchanged."""
         if redact is None and self._redact is None:
             return True
         return content_of(self.redacted(value, redact)) == content_of(value, self.mask)
 
-    def _marker(self, data: bytes, keep: Keep) -> ContentRef:
+    def _marker(self, data: bytes, sink: NewContentSink) -> ContentRef:
         digest = sha256(data).digest()
-        ref = self.known.get(digest) or keep.new.get(digest) or self.known.older(digest)
+        ref = self.known.get(digest) or sink.new.get(digest) or self.known.promote_old(digest)
         if ref is None:
             ref = ContentRef("sha256:" + digest.hex())
-            keep.content(digest, ref, data, JSON)
+            sink.content(digest, ref, data, JSON)
         return ref
 
     def forget(self) -> None:

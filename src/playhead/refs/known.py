@@ -1,4 +1,4 @@
-"""What this process believes to be in its journal or in the collector: bounded, and quick to forget."""
+"""Refs that this process believes to be stored (journal or collector): a bounded cache."""
 
 from playhead.model.ref import ContentRef
 
@@ -9,7 +9,8 @@ _GENERATION = 50_000
 class KnownRefs(dict[bytes, ContentRef]):
     """Digest → ref of contents seen lately, in two generations: cheaper than a strict LRU, and good enough for one.
 
-    The dictionary itself is the younger; ask it with `get`, and on a miss, when there are `old` ones, ask `older`.
+    The dictionary itself is the younger; ask it with `get`, and on a miss, when there are `old` ones, ask
+    `promote_old`.
     """
 
     __slots__ = ("old",)
@@ -18,7 +19,7 @@ class KnownRefs(dict[bytes, ContentRef]):
         super().__init__()
         self.old: dict[bytes, ContentRef] = {}
 
-    def older(self, digest: bytes) -> ContentRef | None:
+    def promote_old(self, digest: bytes) -> ContentRef | None:
         """The ref if it is known from before; from now on it is young again."""
         ref = self.old.get(digest)
         if ref is not None:

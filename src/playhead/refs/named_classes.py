@@ -13,18 +13,18 @@ from typing import Any, cast
 from playhead.errors import CannotRestore, NotFaithful
 
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-_NOTHING: Any = object()
+_NOT_FOUND: Any = object()
 
 
-class _Declared:
+class _DeclaredModules:
     """Packages and modules that the program has declared: they may be imported when a record names them."""
 
     modules: tuple[str, ...] = ()
 
 
-def declare(modules: Iterable[str]) -> None:
+def declare_modules(modules: Iterable[str]) -> None:
     """From now on these may be imported to restore a value, and what is below them; replaces those before."""
-    _Declared.modules = tuple(modules)
+    _DeclaredModules.modules = tuple(modules)
 
 
 def name_of(kind: Any) -> str:
@@ -43,7 +43,7 @@ def class_named(name: Any) -> Any:
     if not module or not qualname or module.startswith("."):
         raise CannotRestore(f"{name!r} does not name a class; the record is damaged")
     found = _found(_module_named(module, name), qualname)
-    if found is _NOTHING:
+    if found is _NOT_FOUND:
         raise ClassGone(f"the class {name} of a recorded value is gone; bring it back or fork before it")
     return found
 
@@ -57,7 +57,7 @@ def _module_named(module: str, name: str) -> Any:
     known = sys.modules.get(module)
     if known is not None:
         return known
-    if not any(module == declared or module.startswith(f"{declared}.") for declared in _Declared.modules):
+    if not any(module == declared or module.startswith(f"{declared}.") for declared in _DeclaredModules.modules):
         raise CannotRestore(
             f"the class {name} of a recorded value is in a module that this program has not imported, and a record "
             f"imports none: import {module} before the run goes on, or declare it, PLAYHEAD_RESTORABLE={module}"
@@ -75,9 +75,9 @@ def _found(owner: Any, qualname: str) -> Any:
     for part in qualname.split("."):
         try:
             own: Any = type.__dict__["__dict__"].__get__(owner) if isinstance(owner, type) else _namespace(owner)
-            owner = own.get(part, _NOTHING)
+            owner = own.get(part, _NOT_FOUND)
         except AttributeError:
-            return _NOTHING
+            return _NOT_FOUND
     return owner
 
 
@@ -93,7 +93,7 @@ def model_reference(kind: Any) -> Any:
     return {"origin": name_of(generic["origin"]), "args": [model_reference(arg) for arg in generic["args"]]}
 
 
-def referred(reference: Any) -> Any:
+def class_of_reference(reference: Any) -> Any:
     """What `model_reference` named."""
     if not isinstance(reference, dict):
         return class_named(reference)
@@ -101,7 +101,7 @@ def referred(reference: Any) -> Any:
     origin = class_named(parts["origin"])
     if not is_model(origin):
         raise CannotRestore(f"{parts['origin']} is not a pydantic model; it was one when the value was recorded")
-    return origin[tuple(referred(arg) for arg in parts["args"])]
+    return origin[tuple(class_of_reference(arg) for arg in parts["args"])]
 
 
 def is_model(kind: Any) -> bool:

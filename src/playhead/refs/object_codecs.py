@@ -14,12 +14,12 @@ from playhead.errors import CannotRestore
 from playhead.refs.named_classes import (
     NotFaithful,
     class_named,
+    class_of_reference,
     has_plain_layout,
     is_built_in,
     is_model,
     model_reference,
     name_of,
-    referred,
 )
 from playhead.refs.value_codecs import Inner, Tree, tagged
 
@@ -149,7 +149,7 @@ def _model(value: Any, inner: Inner) -> Tree:
 
 
 def _to_model(tree: Tree, inner: Inner) -> Any:
-    kind: Any = referred(tree["class"])
+    kind: Any = class_of_reference(tree["class"])
     if not is_model(kind):
         raise CannotRestore(f"{tree['class']} is no pydantic model; it was one when the value was recorded")
     from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the class is a model

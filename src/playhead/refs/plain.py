@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import orjson
 
-_MOST_LEVELS = 254  # as many as canonical JSON holds
-_MOST_BITS = 14_000  # of an integer that Python writes in decimal
+_MAX_LEVELS = 254  # as many as canonical JSON holds
+_MAX_BITS = 14_000  # of an integer that Python writes in decimal
 MARK = "$"
 """The key of a tagged value."""
 NOT_KEPT = "$playhead"
@@ -22,29 +22,29 @@ NOT_KEPT = "$playhead"
 
 
 @dataclass(slots=True)
-class Survey:
-    """What was found in a value of plain JSON types.  `orders` maps sorted keys to the keys as they stood."""
+class KeyOrderSurvey:
+    """Key orders found in a plain JSON value. `orders` maps sorted keys to the keys in their original order."""
 
     orders: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict[tuple[str, ...], tuple[str, ...]])
-    known: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
+    seen_key_orders: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     in_order: bool = True
     one_order: bool = True  # the same keys always stand in the same order
     marked: bool = False
 
     @property
     def exact(self) -> bool:
-        """Whether the value stands for itself."""
+        """Whether the canonical content alone restores the value."""
         return self.in_order and not self.marked
 
-    def takes(self, value: dict[Any, Any]) -> bool:
+    def note_keys(self, value: dict[Any, Any]) -> bool:
         """Notes a dictionary's keys; False when they are no plain keys."""
         keys = tuple(value)
         if not all_str(keys):
             return False
-        if keys not in self.known:
+        if keys not in self.seen_key_orders:
             if not "".join(keys).isascii() and not is_text("".join(keys)):
                 return False
-            self.known.add(keys)
+            self.seen_key_orders.add(keys)
             in_order = tuple(sorted(keys))
             self.in_order = self.in_order and keys == in_order
             self.one_order = self.one_order and self.orders.setdefault(in_order, keys) == keys
@@ -52,28 +52,28 @@ class Survey:
         return True
 
 
-def survey(value: Any) -> Survey | None:
-    """Looks through a value; None when it is not plain JSON."""
+def survey_key_orders(value: Any) -> KeyOrderSurvey | None:
+    """Collects the key orders in a value; None when it is not plain JSON."""
     try:
-        return _survey(value)
+        return _survey_key_orders(value)
     except RuntimeError:  # another thread changed it meanwhile
         return None
 
 
-def _survey(value: Any) -> Survey | None:
+def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
-    found = Survey()
+    found = KeyOrderSurvey()
     level: list[Any] = [value]
-    for _ in range(_MOST_LEVELS + 1):
+    for _ in range(_MAX_LEVELS + 1):
         deeper: list[Any] = []
         for item in level:
             kind: Any = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind is str:
                 plain = item.isascii() or is_text(item)
             elif kind is int:
-                plain = item.bit_length() <= _MOST_BITS
+                plain = item.bit_length() <= _MAX_BITS
             elif kind is dict:
-                plain = found.takes(item)
+                plain = found.note_keys(item)
                 deeper += item.values()
             elif kind is list:
                 deeper += item
@@ -88,7 +88,7 @@ def _survey(value: Any) -> Survey | None:
     return None
 
 
-def key_orders(found: Survey) -> list[list[str]]:
+def key_orders(found: KeyOrderSurvey) -> list[list[str]]:
     """The orders to keep beside the canonical content."""
     return [list(keys) for in_order, keys in found.orders.items() if keys != in_order]
 

@@ -1,4 +1,4 @@
-"""Whether what is kept to rebuild a value holds anything that its recorded form does not show.
+"""Checks that data kept to rebuild a value contains nothing that its recorded form does not show.
 
 A redaction hook decides by the recorded form.  Attributes that it does not show (private ones, excluded fields) would
 pass it unseen.
@@ -7,17 +7,17 @@ pass it unseen.
 import base64
 from typing import Any, cast
 
-from playhead.refs.plain import MARK, survey
+from playhead.refs.plain import MARK, survey_key_orders
 
 # Of tagged values: what says of which class they are, not what is in them.
 _OF_THE_CLASS = frozenset({MARK, "class", "factory", "fields", "flavour", "kind", "member", "unset"})
 
 
-def shows_no_more(tree: Any, recorded: Any) -> bool:
+def is_covered_by_recorded(tree: Any, recorded: Any) -> bool:
     """Whether every text and number in the tagged tree (see `faithful.py`) stands somewhere in the recorded form."""
     if isinstance(tree, dict) and cast("dict[str, Any]", tree).get(MARK) in {"json", "key order"}:
         return True  # plain JSON: the recorded form is the value
-    found = survey(tree)
+    found = survey_key_orders(tree)
     if found is not None and not found.marked:
         return True
     known = set(_texts(recorded))

@@ -18,13 +18,13 @@ from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, 
 from playhead.model.objects.interrupts import is_from_outside, let_through
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
-from playhead.refs.intake import Intake, Keep, Redact
+from playhead.refs.intake import NewContentSink, PayloadIntake, Redact
 
 ToMessage = Callable[[Mapping[str, Any]], Message]
 FromMessage = Callable[[Message], Mapping[str, Any]]
 
 # Parallel branches and sub-agents of one run each have a thread of their own.
-_MOST_THREADS = 16
+_MAX_THREADS = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -45,27 +45,27 @@ class KnownThread:
 
 
 def thread_ref(
-    intake: Intake,
+    intake: PayloadIntake,
     messages: Sequence[Any],
     to_message: ToMessage,
     known: list[KnownThread],
-    keep: Keep,
+    sink: NewContentSink,
     redact: Redact | None = None,
 ) -> ContentRef | None:
     """The ref of the thread of these provider messages; None for no messages.
 
     `known` is the run's memory, most recent first; this call is added to it.
     """
-    return exact_thread(intake, messages, to_message, None, known, keep, redact)[0]
+    return exact_thread(intake, messages, to_message, None, known, sink, redact)[0]
 
 
 def exact_thread(
-    intake: Intake,
+    intake: PayloadIntake,
     messages: Sequence[Any],
     to_message: ToMessage,
     from_message: FromMessage | None,
     known: list[KnownThread],
-    keep: Keep,
+    sink: NewContentSink,
     redact: Redact | None = None,
 ) -> tuple[ContentRef | None, ContentRef | None]:
     """As `thread_ref`, and the ref of what the messages said otherwise than `from_message` makes of their canonical
@@ -80,21 +80,21 @@ def exact_thread(
     plain = () if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
     added: list[ContentRef] = []
     for message in given[len(nodes) :]:
-        native, ref = _plain_text(intake, message, plain, keep)
+        native, ref = _plain_text(intake, message, plain, sink)
         if ref is None:
             native, has_numbers = _snapshot(message)
             if has_numbers:
                 thread.numeric.append(len(nodes))
             canonical, shown = _canonical(native, to_message, intake, redact)
-            ref = message_ref(intake, canonical, keep)
+            ref = message_ref(intake, canonical, sink)
             if from_message is not None:
-                exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, keep)
+                exact = exact_ref(intake, len(nodes), from_message(canonical), shown, exact, sink)
         tip = node_ref(ref, tip)
         thread.exact.append(exact)
         nodes.append(tip)
         thread.messages.append(native)
         added.append(ref)
-    _keep_thread(intake, nodes[-1], parent, added, keep)
+    _keep_thread(intake, nodes[-1], parent, added, sink)
     _remember(intake, thread, known)
     return nodes[-1], exact
 
@@ -112,7 +112,7 @@ def _plain_roles(to_message: ToMessage, from_message: FromMessage | None) -> tup
 
 
 def _plain_text(
-    intake: Intake, message: Any, roles: tuple[str, ...], keep: Keep
+    intake: PayloadIntake, message: Any, roles: tuple[str, ...], sink: NewContentSink
 ) -> tuple[dict[str, str] | None, ContentRef | None]:
     """A snapshot of a plain message, and its ref; None and None where it has to be looked at with more care."""
     kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -124,21 +124,22 @@ def _plain_text(
             except TypeError:
                 return None, None
             if len(data) <= LARGE_PART_BYTES:
-                return {"role": role, "content": text}, intake.content(data, JSON, keep)
+                return {"role": role, "content": text}, intake.content(data, JSON, sink)
     return None, None
 
 
-def _remember(intake: Intake, thread: KnownThread, known: list[KnownThread]) -> None:
+def _remember(intake: PayloadIntake, thread: KnownThread, known: list[KnownThread]) -> None:
     """A thread of markers must not be taken for the real one later; nor one from before a fork or a loss."""
     if not intake.full and thread.generation == intake.generation:
         known.insert(0, thread)
-        del known[_MOST_THREADS:]
+        del known[_MAX_THREADS:]
 
 
 def exact_ref(
-    intake: Intake, place: int, restored: Any, given: Any, parent: ContentRef | None, keep: Keep
+    intake: PayloadIntake, position: int, restored: Any, given: Any, parent: ContentRef | None, sink: NewContentSink
 ) -> ContentRef | None:
-    """The ref of how the message at `place` was given, where its canonical form restores something else; or `parent`.
+    """The ref of how the message at `position` was given, where its canonical form restores something else; or
+    `parent`.
 
     The content is `{"parent", "place", "patch"}`: a linked list, latest first, so that a conversation's calls share it;
     `patch` is a JSON Patch of the restored message.
@@ -148,47 +149,47 @@ def exact_ref(
     patch = patch_between(restored, given)
     if not patch:
         return parent
-    return intake.content(canonical_json({"parent": parent, "place": place, "patch": patch}), JSON, keep)
+    return intake.content(canonical_json({"parent": parent, "place": position, "patch": patch}), JSON, sink)
 
 
 def extend_thread(
-    intake: Intake, messages: Sequence[Message], parent: ContentRef | None, keep: Keep
+    intake: PayloadIntake, messages: Sequence[Message], parent: ContentRef | None, sink: NewContentSink
 ) -> ContentRef | None:
     """The ref of these canonical messages after `parent`."""
-    refs = [message_ref(intake, message, keep) for message in messages]
+    refs = [message_ref(intake, message, sink) for message in messages]
     tip = parent
     for ref in refs:
         tip = node_ref(ref, tip)
     if tip is not None:
-        _keep_thread(intake, tip, parent, refs, keep)
+        _keep_thread(intake, tip, parent, refs, sink)
     return tip
 
 
 def native_ref(
-    intake: Intake, message: Any, to_message: ToMessage, keep: Keep, redact: Redact | None = None
+    intake: PayloadIntake, message: Any, to_message: ToMessage, sink: NewContentSink, redact: Redact | None = None
 ) -> ContentRef:
     """The ref of one provider message, the same as in a thread."""
-    return message_ref(intake, _canonical(_native(message), to_message, intake, redact)[0], keep)
+    return message_ref(intake, _canonical(_native(message), to_message, intake, redact)[0], sink)
 
 
-def message_ref(intake: Intake, message: Message, keep: Keep) -> ContentRef:
+def message_ref(intake: PayloadIntake, message: Message, sink: NewContentSink) -> ContentRef:
     """The ref of one canonical message, its large parts apart."""
     data = canonical_json(message)
     if len(data) <= LARGE_PART_BYTES:
-        return intake.content(data, JSON, keep)
+        return intake.content(data, JSON, sink)
     own, *parts = message_contents(message)
     for part in parts:
-        intake.content(part.data, part.media_type, keep)
-    return intake.content(own.data, own.media_type, keep)
+        intake.content(part.data, part.media_type, sink)
+    return intake.content(own.data, own.media_type, sink)
 
 
 def _keep_thread(
-    intake: Intake, tip: ContentRef, parent: ContentRef | None, added: Sequence[ContentRef], keep: Keep
+    intake: PayloadIntake, tip: ContentRef, parent: ContentRef | None, added: Sequence[ContentRef], sink: NewContentSink
 ) -> None:
     if added:
         digest, known = tip.digest, intake.known
-        if digest not in known and digest not in keep.new and not (known.old and known.older(digest)):
-            keep.thread(digest, tip, parent, added)
+        if digest not in known and digest not in sink.new and not (known.old and known.promote_old(digest)):
+            sink.thread(digest, tip, parent, added)
 
 
 def _prefix(messages: list[Any], known: list[KnownThread], generation: int, redact: Redact | None) -> KnownThread:
@@ -213,7 +214,7 @@ def _prefix(messages: list[Any], known: list[KnownThread], generation: int, reda
             best, most = thread, count
     if best is None:
         return KnownThread([], [], [], [], generation, redact)
-    numeric = [place for place in best.numeric if place < most]
+    numeric = [position for position in best.numeric if position < most]
     return KnownThread(best.messages[:most], best.nodes[:most], numeric, best.exact[:most], generation, redact)
 
 
@@ -225,8 +226,8 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
         let_through(error)
         return False
-    for place in thread.numeric:
-        if place < count and _json(messages[place]) != _json(thread.messages[place]):
+    for position in thread.numeric:
+        if position < count and _json(messages[position]) != _json(thread.messages[position]):
             return False
     return True
 
@@ -234,16 +235,16 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
 def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
     """How many leading messages are equal; those that are no dictionaries are compared as what they stand for."""
     numeric = frozenset(thread.numeric)
-    for place, (given, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
+    for position, (given, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
         # Only a dictionary's word is taken for it: other objects may say that they are equal to anything.
-        if type(given) is dict and place not in numeric:
+        if type(given) is dict and position not in numeric:
             try:
                 if given == remembered:
                     continue
             except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
                 let_through(error)
         if canonical_json(_native(given)) != canonical_json(remembered):
-            return place
+            return position
     return min(len(messages), count)
 
 
@@ -323,7 +324,7 @@ def _has_numbers(value: Any) -> bool:
     return False
 
 
-def _canonical(native: Any, to_message: ToMessage, intake: Intake, redact: Redact | None) -> tuple[Message, Any]:
+def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact: Redact | None) -> tuple[Message, Any]:
     """The canonical form, and the message that it is of: after the redaction hooks."""
     if redact is not None or intake.redacts:
         native = intake.redacted(native, redact)

@@ -33,7 +33,7 @@ class Inner(Protocol):
     def __call__(self, value: Any, /) -> Any: ...
 
 
-_MOST_BITS = 14_000  # of an integer that Python writes in decimal
+_MAX_BITS = 14_000  # of an integer that Python writes in decimal
 _PATHS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath)
@@ -107,7 +107,7 @@ def _made_of_items(kind: Callable[[list[Any]], Any]) -> Callable[[Tree, Inner], 
 
 
 def _int(value: int, _: Inner) -> Any:
-    return value if value.bit_length() <= _MOST_BITS else tagged("int", hex=hex(value))
+    return value if value.bit_length() <= _MAX_BITS else tagged("int", hex=hex(value))
 
 
 def _float(value: float, _: Inner) -> Any:

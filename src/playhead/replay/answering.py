@@ -9,50 +9,56 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from playhead.api.calls.flow import in_event_loop, is_alone
-from playhead.api.calls.lifecycle import tell_after_all, tell_enclosing
+from playhead.api.calls.flow import in_event_loop, is_only_task
+from playhead.api.calls.lifecycle import announce_enclosing, announce_replayed
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import warn_once
-from playhead.api.replaying import Answer, Restore
-from playhead.api.scope import say, say_of
+from playhead.api.replaying import ReplayAnswer, ResponseRestorer
+from playhead.api.scope import log_event, log_event_of
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
-from playhead.replay.matching.divergence import diverged
-from playhead.replay.matching.enclosing import Enclosing
-from playhead.replay.matching.identity import CallKeys, adopt, asked, is_live, is_shared
-from playhead.replay.matching.matching import Beyond, Certainty, Diverged, Found, Match, Matcher
+from playhead.replay.matching.divergence import describe_divergence
+from playhead.replay.matching.enclosing import EnclosingCalls
+from playhead.replay.matching.identity import (
+    CallKeys,
+    adopt_identity,
+    is_inside_live_call,
+    is_shared_with_parent,
+    lookup_key,
+)
+from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, Match, MatchedCall, Matcher
 from playhead.replay.matching.nesting import FOREVER, Nesting
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, place_of, question_of
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, call_path_of, request_refs_of
 from playhead.replay.policy import (
     DIVERGENCE_OPTIONS,
     RERUN,
     Policy,
-    Told,
+    ReplayReport,
     Tools,
     completed_run_sentence,
     completed_sentence,
     in_doubt_sentence,
     is_open,
 )
-from playhead.replay.record import Record, WithRecent
-from playhead.replay.restoring import given, restored
+from playhead.replay.record import Record, RecordWithPendingCall
+from playhead.replay.restoring import answer_from_outcome, answer_from_record
 
 log = logging.getLogger("playhead")
 
 # Asking a model or an index again changes nothing in the world but the bill.
-_HARMLESS = frozenset({"llm", "embedding", "retriever"})
-_NOTHING: Any = object()
+_REPEATABLE_KINDS = frozenset({"llm", "embedding", "retriever"})
+_NO_OUTCOME: Any = object()
 # More say no more than that another program is running.
-_MOST_MISSED = 20
+_MAX_MISSED = 20
 
 
 class RecordReplay:
     """Replays one run's record into the run that goes on.  Safe for threads and tasks."""
 
-    without: Sequence[int] = ()
+    missing_orders: Sequence[int] = ()
     """Numbers of which the record has nothing: see `holes`."""
 
     def __init__(
@@ -62,27 +68,27 @@ class RecordReplay:
         policy: Policy,
         *,
         same_run: bool,
-        beyond: list[RecordedCall],
-        upto: int = 0,
+        after_fork: list[RecordedCall],
+        fork_order: int = 0,
         completed_run: str | None = None,
     ):
-        """`calls` answer; `beyond` (a fork's parent after the cut) answer only tools that must not be executed.
+        """`calls` answer; `after_fork` (a fork's parent after the cut) answer only tools that must not be executed.
 
-        `upto`: the order of the call at which a fork parts: log events before it are shared.  `completed_run`: the id
-        of a run that has completed, which gives its results again, and nothing else."""
+        `fork_order`: the order of the call at which a fork parts: log events before it are shared.  `completed_run`:
+        the id of a run that has completed, which gives its results again, and nothing else."""
         self.record = record
         self.policy = policy
-        self.told = Told()
-        self.patience_seconds = policy.patience_seconds
+        self.report = ReplayReport()
+        self.branch_wait_seconds = policy.branch_wait_seconds
         self._same_run = same_run
         self._completed_run = completed_run
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
-        self._beyond = Matcher([call for call in beyond if call.kind == "tool"])
-        self._enclosing = Enclosing(calls, self._answerable.recorded_places, same_run=same_run)
-        self._nesting = Nesting(calls, FOREVER if same_run else upto)
+        self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
+        self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
+        self._nesting = Nesting(calls, FOREVER if same_run else fork_order)
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
-        shared = [entry for entry in record.logs if same_run or is_shared(entry, upto)]
+        shared = [entry for entry in record.logs if same_run or is_shared_with_parent(entry, fork_order)]
         # The calls that run again may have ids of their own: what was said in them is found by where they stand.
         self._logs = Counter(
             (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or ""))) for entry in shared
@@ -108,9 +114,11 @@ class RecordReplay:
 
     def is_undecided(self, span: ObservedSpan) -> bool:
         """Whether the verdict depends on which other branches come."""
-        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*asked(span))
+        return self._stopped is None and self._may_compare(span) and self._answerable.is_undecided(*lookup_key(span))
 
-    def answer(self, span: ObservedSpan, restore: Restore | None, *, waited: bool = False) -> Answer | None:
+    def answer(
+        self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool = False
+    ) -> ReplayAnswer | None:
         """The recorded answer; None: execute the call.  Raises RunStopped, and from then on for every call: a program
         that takes it for an error of a tool must not go on either."""
         if self._stopped is not None:
@@ -121,87 +129,91 @@ class RecordReplay:
             self._stopped = stopped
             raise
         if answer is None and self._rules and restore is not None:
-            return Answer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
+            return ReplayAnswer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
         return answer
 
-    def enclosing(self, span: ObservedSpan) -> None:
+    def enter_enclosing(self, span: ObservedSpan) -> None:
         """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""
         is_root = names.RUN_ROOT in span.attributes
         said = self._only_said.pop(str(span.attributes.get(names.CALL_KEY)), None)
-        call = None if is_live(span) else self._enclosing.take(span)
-        if call is not None and span.flow is not None and any(call.question):
+        call = None if is_inside_live_call(span) else self._enclosing.match(span)
+        if call is not None and span.flow is not None and any(call.request_refs):
             self._answerable.claim(span.flow, call, surely=self._enclosing.is_unlike_others(call))
-        self._answerable.stir()
-        if said is not None and said.span_id is not None and not is_live(span):
+        self._answerable.note_progress()
+        if said is not None and said.span_id is not None and not is_inside_live_call(span):
             span.span_id = int(said.span_id, 16)
         elif call is not None:
             if not is_open(call):
                 span.recorded = call
             span.attributes[names.CALL_KEY] = call.key
             if is_open(call) and self._same_run:
-                adopt(span, call)
+                adopt_identity(span, call)
             elif not is_root or (self._same_run and call.outcome is Outcome.COMPLETED):
                 span.silent = True
         elif self._same_run and names.CALL_KEY in span.attributes:
-            span.attributes[names.CALL_KEY] = self._keys.new(place_of(span.attributes))
+            span.attributes[names.CALL_KEY] = self._keys.new(call_path_of(span.attributes))
         if self._completed_run is not None:
             span.silent = True
         elif is_root and not span.silent:
-            self._say_resumed(span)
+            self._journal_resumed(span)
 
-    def repeats(self, event: str, span: ObservedSpan) -> bool:
+    def has_log_event(self, event: str, span: ObservedSpan) -> bool:
         """As many as the record has of this call; one that asks something else than it did says something new."""
         if self._completed_run is not None:
             return True
-        if is_live(span) or (span.can_be_answered and not span.announced):
+        if is_inside_live_call(span) or (span.can_be_answered and not span.announced):
             return False
         key = (event, str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
             left = self._logs[key]
             self._logs[key] = left - 1
         if left <= 0:
-            self._say_resumed(span)
-            tell_after_all(span)
+            self._journal_resumed(span)
+            announce_replayed(span)
         return left > 0
 
-    def ended(self, root: ObservedSpan) -> None:
+    def run_ended(self, root: ObservedSpan) -> None:
         """The program has come to its end.  What it was expected to call again, and has not, is told."""
         if self._completed_run is not None or not self._same_run or not root.recorder.content:
             return
-        missed = [call for call in self._answerable.missed() if call.is_settled]
-        for call in missed[:_MOST_MISSED]:
-            report = f"{call.place} had completed, and the program has not called it again: was it removed, or changed?"
+        missed = [call for call in self._answerable.unmatched_expected() if call.is_settled]
+        for call in missed[:_MAX_MISSED]:
+            report = (
+                f"{call.call_path} had completed, and the program has not called it again: was it removed, or changed?"
+            )
             log.warning("%s", report)
             said = {names.DIVERGENCE_HOW: "not_called_again", names.DIVERGENCE_CALL: call.key}
-            say_of(root, names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": "not_called_again", "report": report}})
-        if len(missed) > _MOST_MISSED:
-            log.warning("%d more completed calls were not called again", len(missed) - _MOST_MISSED)
+            log_event_of(
+                root, names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": "not_called_again", "report": report}}
+            )
+        if len(missed) > _MAX_MISSED:
+            log.warning("%d more completed calls were not called again", len(missed) - _MAX_MISSED)
 
-    def left(self) -> list[RecordedCall]:
+    def unmatched_calls(self) -> list[RecordedCall]:
         """Recorded calls that were not made again; those inside a call that was answered need not be."""
-        return self._answerable.left()
+        return self._answerable.unmatched()
 
     # --- what a verdict means -----------------------------------------------------------------------------------------
 
     def _may_compare(self, span: ObservedSpan) -> bool:
-        return span.recorder.content and not is_live(span)
+        return span.recorder.content and not is_inside_live_call(span)
 
-    def _answer(self, span: ObservedSpan, restore: Restore | None, *, waited: bool) -> Answer | None:
+    def _answer(self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool) -> ReplayAnswer | None:
         if not span.recorder.content:
             self._refuse("PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared")
             warn_once(
                 "replay without content", "PLAYHEAD_CAPTURE_CONTENT is false, so nothing can be compared: all live"
             )
             return self._live(span)
-        if is_live(span):
+        if is_inside_live_call(span):
             return self._live_unless_completed(span, restore)
         match self._verdict(span, waited=waited):
-            case Found(call):
+            case MatchedCall(call):
                 return self._found(span, call, restore)
             case Diverged(how, expected):
                 return self._diverged(span, how, expected, restore)
-            case Beyond():
-                unchecked = self._answerable.unchecked(place_of(span.attributes), span.flow)
+            case BeyondRecord():
+                unchecked = self._answerable.match_by_path(call_path_of(span.attributes), span.flow)
                 if unchecked is not None:
                     return self._in_doubt(span, unchecked, restore, "its arguments are not recorded")
                 self._refuse(f"{span.attributes.get(names.CALL_KEY)} is not in its record")
@@ -210,11 +222,13 @@ class RecordReplay:
     def _verdict(self, span: ObservedSpan, *, waited: bool) -> Match:
         """Waits, for a while, where another branch may still come for what is left, and waiting holds up nobody."""
         waits = not (waited or in_event_loop())
-        verdict = self._answerable.match(*asked(span), patience_seconds=self.patience_seconds if waits else 0)
+        verdict = self._answerable.match(
+            *lookup_key(span), branch_wait_seconds=self.branch_wait_seconds if waits else 0
+        )
         if isinstance(verdict, Diverged) and not (waited or waits) and verdict.certainty is Certainty.POSSIBLE:
             # A synchronous call in a task: nobody else can come while it waits.
-            verdict = verdict if is_alone() else Beyond()
-        if isinstance(verdict, Beyond) and any(question_of(span.attributes)):
+            verdict = verdict if is_only_task() else BeyondRecord()
+        if isinstance(verdict, BeyondRecord) and any(request_refs_of(span.attributes)):
             around = self._nesting.completed_around(span)
             return Diverged("inserted", around) if around is not None else verdict
         return verdict
@@ -225,89 +239,105 @@ class RecordReplay:
             at = call or self._last
             raise ReplayDiverged(completed_run_sentence(self._completed_run, what, at.span.span_id if at else "SEQ"))
 
-    def _found(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
-        outcome = self.policy.outcomes.pop(call.span.span_id, _NOTHING)
-        if outcome is not _NOTHING and outcome is not RERUN:
+    def _found(self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer | None:
+        outcome = self.policy.outcomes.pop(call.span.span_id, _NO_OUTCOME)
+        if outcome is not _NO_OUTCOME and outcome is not RERUN:
             self._cover(span, call)
-            return self._given(span, outcome, call, restore)
+            return self._answer_from_outcome(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
         if outcome is RERUN:
             return self._live(span, again=call)
         return self._recorded_answer(span, call, restore)
 
-    def _recorded_answer(self, span: ObservedSpan, call: RecordedCall, restore: Restore | None) -> Answer | None:
+    def _recorded_answer(
+        self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None
+    ) -> ReplayAnswer | None:
         try:
-            answer = restored(self.record, call, restore)
+            answer = answer_from_record(self.record, call, restore)
         except CannotRestore as error:
             return self._in_doubt(span, call, restore, str(error))
         self._cover(span, call)
         with self._mutex:
-            self.told.answered += 1
-        self._tell_of_code(span, call)
+            self.report.answered += 1
+        self._report_changed_code(span, call)
         return answer
 
     def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
         if inner := self._nesting.inside(call):
-            self._answerable.cover([each for each in inner if each.can_answer], span.flow)
+            self._answerable.mark_covered([each for each in inner if each.can_answer], span.flow)
 
-    def _tell_of_code(self, span: ObservedSpan, call: RecordedCall) -> None:
+    def _report_changed_code(self, span: ObservedSpan, call: RecordedCall) -> None:
         """The same question to another function may have another answer: that is for a person to judge."""
         code, then = span.attributes.get(names.CODE), call.span.attributes.get(names.CODE)
         if code == then or code is None or then is None:
             return
         with self._mutex:
-            if span.name in self.told.changed_code:
+            if span.name in self.report.changed_code:
                 return
-            self.told.changed_code.append(span.name)
+            self.report.changed_code.append(span.name)
         log.warning("the code of %s has changed since it was recorded: its recorded results are given", span.name)
 
     def _in_doubt(
-        self, span: ObservedSpan, call: RecordedCall, restore: Restore | None, why: str | None, *, again: bool = False
-    ) -> Answer | None:
+        self,
+        span: ObservedSpan,
+        call: RecordedCall,
+        restore: ResponseRestorer | None,
+        why: str | None,
+        *,
+        again: bool = False,
+    ) -> ReplayAnswer | None:
         if self._completed_run is not None:
-            what = f"{call.place} was executed, and what came of it cannot be given back ({why or 'it was cancelled'})"
+            what = (
+                f"{call.call_path} was executed, and what came of it cannot be given back ({why or 'it was cancelled'})"
+            )
             raise InDoubt(completed_run_sentence(self._completed_run, what, call.span.span_id))
         with self._mutex:
-            self.told.in_doubt.append(call.place)
-        if call.kind not in _HARMLESS and not span.attributes.get(names.IDEMPOTENT) and not again:
+            self.report.in_doubt.append(call.call_path)
+        if call.kind not in _REPEATABLE_KINDS and not span.attributes.get(names.IDEMPOTENT) and not again:
             how = self.policy.in_doubt
             if callable(how) and (outcome := how(call)) is not RERUN:
                 self._cover(span, call)
-                return self._given(span, outcome, call, restore)
+                return self._answer_from_outcome(span, outcome, call, restore)
             if how == "raise":
                 raise InDoubt(in_doubt_sentence(call, self._arguments(span), why))
         if why is not None:
-            warn_once(f"again {call.place} {why}", f"{call.place} is executed again: {why}")
+            warn_once(f"again {call.call_path} {why}", f"{call.call_path} is executed again: {why}")
         if self._same_run and is_open(call):
-            adopt(span, call)
+            adopt_identity(span, call)
         return self._live(span, again=call)
 
-    def _diverged(self, span: ObservedSpan, how: str, expected: RecordedCall, restore: Restore | None) -> Answer | None:
-        report = diverged(how, span.attributes, expected, WithRecent(self.record, span.frames))
+    def _diverged(
+        self, span: ObservedSpan, how: str, expected: RecordedCall, restore: ResponseRestorer | None
+    ) -> ReplayAnswer | None:
+        report = describe_divergence(how, span.attributes, expected, RecordWithPendingCall(self.record, span.frames))
         self._refuse(str(report), expected if expected.can_answer else None)
         with self._mutex:
-            self.told.divergences.append(report)
+            self.report.divergences.append(report)
         policy = self.policy.on_divergence
         if policy == "raise":
             raise ReplayDiverged(f"{report}\n{DIVERGENCE_OPTIONS}")
         if callable(policy) and (outcome := policy(report)) is not None:
-            return self._given(span, outcome, expected, restore)
+            return self._answer_from_outcome(span, outcome, expected, restore)
         log.warning("from here on this branch runs live: %s", report)
-        if span.above is not None:
-            span.above.live = True
-        self._answerable.give_up(span.above.path if span.above is not None else None, span.flow, expected)
+        if span.enclosing is not None:
+            span.enclosing.live = True
+        self._answerable.stop_expecting(
+            span.enclosing.path if span.enclosing is not None else None, span.flow, expected
+        )
         answer = self._live_unless_completed(span, restore)
-        said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.place}
-        say(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
+        said = {names.DIVERGENCE_HOW: how, names.DIVERGENCE_CALL: report.call_path}
+        log_event(names.DIVERGED, said, {names.DIVERGENCE_REF: {"how": how, "report": str(report)}}, span)
         return answer
 
-    def _live_unless_completed(self, span: ObservedSpan, restore: Restore | None) -> Answer | None:
+    def _live_unless_completed(self, span: ObservedSpan, restore: ResponseRestorer | None) -> ReplayAnswer | None:
         """Where the run has diverged: a tool that had completed with the same arguments is neither executed again nor
         answered from before the change, unless that was asked for."""
-        if span.kind in _HARMLESS or self.policy.tools != "live":
+        if span.kind in _REPEATABLE_KINDS or self.policy.tools != "live":
             return self._live(span)
-        call = self._answerable.completed(place_of(span.attributes), span.kind, question_of(span.attributes))
+        call = self._answerable.take_completed(
+            call_path_of(span.attributes), span.kind, request_refs_of(span.attributes)
+        )
         if call is None:
             return self._live(span)
         if span.attributes.get(names.IDEMPOTENT) or self.policy.completed == "rerun":
@@ -315,55 +345,61 @@ class RecordReplay:
         if self.policy.completed == "reuse":
             return self._recorded_answer(span, call, restore)
         with self._mutex:
-            self.told.in_doubt.append(call.place)
+            self.report.in_doubt.append(call.call_path)
         raise InDoubt(completed_sentence(call, self._arguments(span)))
 
-    def _live(self, span: ObservedSpan, again: RecordedCall | None = None) -> Answer | None:
+    def _live(self, span: ObservedSpan, again: RecordedCall | None = None) -> ReplayAnswer | None:
         """`again`: the recorded call that is executed again, whose key it keeps."""
         tools = self.policy.tools
         if span.kind == "tool" and tools != "live":
             return self._without_executing(span, tools)
-        self._answerable.stir()
+        self._answerable.note_progress()
         with self._mutex:
-            self.told.live += 1
+            self.report.live += 1
         if self._same_run:
-            span.attributes[names.CALL_KEY] = self._keys.new(place_of(span.attributes)) if again is None else again.key
-        self._news(span)
+            span.attributes[names.CALL_KEY] = (
+                self._keys.new(call_path_of(span.attributes)) if again is None else again.key
+            )
+        self._leave_record(span)
         return None
 
-    def _without_executing(self, span: ObservedSpan, tools: Tools) -> Answer:
-        match self._beyond.match(place_of(span.attributes), question_of(span.attributes)):
-            case Found(call) if call.outcome is not Outcome.IN_DOUBT:
+    def _without_executing(self, span: ObservedSpan, tools: Tools) -> ReplayAnswer:
+        match self._beyond.match(call_path_of(span.attributes), request_refs_of(span.attributes)):
+            case MatchedCall(call) if call.outcome is not Outcome.IN_DOUBT:
                 try:
-                    answer = restored(self.record, call, None)
-                    return Answer(answer.value, answer.error, answer.items, answer.ending, told=True)
+                    answer = answer_from_record(self.record, call, None)
+                    return ReplayAnswer(answer.value, answer.error, answer.items, answer.ending, is_new=True)
                 except CannotRestore:
                     pass
             case _:
                 pass
-        self._news(span)
+        self._leave_record(span)
         if callable(tools):
-            return Answer(value=tools(str(span.attributes[names.TOOL_NAME]), self._arguments(span)), told=True)
+            return ReplayAnswer(value=tools(str(span.attributes[names.TOOL_NAME]), self._arguments(span)), is_new=True)
         denied = ToolDenied(
             f"{span.name} was asked for with arguments that the record has no answer to, and tools are denied: "
             "answer it with tools=callback, or let it run with live='all'"
         )
-        return Answer(error=denied, told=True)
+        return ReplayAnswer(error=denied, is_new=True)
 
-    def _given(self, span: ObservedSpan, outcome: Any, call: RecordedCall, restore: Restore | None) -> Answer:
+    def _answer_from_outcome(
+        self, span: ObservedSpan, outcome: Any, call: RecordedCall, restore: ResponseRestorer | None
+    ) -> ReplayAnswer:
         if restore is not None and is_edit(outcome, call):
             return self._edited(span, outcome, call)
-        self._news(span)
+        self._leave_record(span)
         if self._same_run:
             span.attributes[names.CALL_KEY] = call.key
             if is_open(call):
-                adopt(span, call)
+                adopt_identity(span, call)
         try:
-            return given(self.record, outcome, call, restore)
+            return answer_from_outcome(self.record, outcome, call, restore)
         except CannotRestore as error:
-            raise ReplayDiverged(f"the outcome set for {call.place} cannot be given to the program: {error}") from error
+            raise ReplayDiverged(
+                f"the outcome set for {call.call_path} cannot be given to the program: {error}"
+            ) from error
 
-    def _edited(self, span: ObservedSpan, outcome: Any, call: RecordedCall) -> Answer:
+    def _edited(self, span: ObservedSpan, outcome: Any, call: RecordedCall) -> ReplayAnswer:
         try:
             rule = rule_of(outcome, self.record, call)
         except ReplayError as error:
@@ -371,27 +407,27 @@ class RecordReplay:
         with self._mutex:
             self._rules = (*self._rules, rule)
         if self._same_run and is_open(call):
-            adopt(span, call)
+            adopt_identity(span, call)
         self._live(span, again=call)
-        return Answer(edit=Edits(self._rules, call.place))
+        return ReplayAnswer(edit=Edits(self._rules, call.call_path))
 
-    def _news(self, span: ObservedSpan) -> None:
+    def _leave_record(self, span: ObservedSpan) -> None:
         """Something happens that the record does not have."""
-        self._say_resumed(span)  # first: all that the next attempt tells comes after it
-        tell_enclosing(span)
+        self._journal_resumed(span)  # first: all that the next attempt tells comes after it
+        announce_enclosing(span)
 
-    def _say_resumed(self, span: ObservedSpan) -> None:
+    def _journal_resumed(self, span: ObservedSpan) -> None:
         with self._mutex:
             said, self._said_resumed = self._said_resumed, True
         if not said:
-            while span.above is not None:
-                span = span.above
-            without = {names.RESUMED_WITHOUT: list(self.without)} if self.without else {}
-            say_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt, **without}, {})
+            while span.enclosing is not None:
+                span = span.enclosing
+            without = {names.RESUMED_WITHOUT: list(self.missing_orders)} if self.missing_orders else {}
+            log_event_of(span, names.RESUMED, {names.RUN_ATTEMPT: span.run.attempt, **without}, {})
 
     def _arguments(self, span: ObservedSpan) -> Any:
         ref = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF)
         if ref is None:
             return None
-        content = WithRecent(self.record, span.frames).content(ref)
+        content = RecordWithPendingCall(self.record, span.frames).content(ref)
         return None if content is None else value_of(content)

@@ -1,4 +1,4 @@
-"""Another system prompt, or other messages, for a recorded model call that is made again.
+"""Edits of recorded model calls: another system prompt, or other messages, for a call that is made again.
 
 A person says it of one call, and it holds for the rest of the run: the program's own list of messages still is the old
 one, so the same change is made to every later call whose messages begin as those of the edited call did, up to the last
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
-from playhead.api.replaying import Edited
+from playhead.api.replaying import EditedRequest
 from playhead.errors import ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json
@@ -20,66 +20,67 @@ from playhead.replay.record import Record
 
 _FORMS = frozenset({"system", "messages"})
 _EXPECTED = 'expected {"system": text} or {"messages": {place: message, text, or null; "append": message}}, or a list'
-What = Literal["replace", "insert", "remove"]
+EditOperation = Literal["replace", "insert", "remove"]
 RefOf = Callable[[Any], ContentRef | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """At one place of a list of messages: another message, or text; one before it; or none."""
+class MessageEdit:
+    """An edit at one position of a message list: replace, insert before, or remove."""
 
-    place: int
-    what: What
+    position: int
+    operation: EditOperation
     message: Any = None
 
-    def made(self, messages: list[Any]) -> None:
-        """In the list."""
-        if self.what == "remove":
-            del messages[self.place]
-        elif self.what == "insert":
-            messages.insert(self.place, self.message)
+    def apply(self, messages: list[Any]) -> None:
+        """Applies the edit to the list, in place."""
+        if self.operation == "remove":
+            del messages[self.position]
+        elif self.operation == "insert":
+            messages.insert(self.position, self.message)
         elif isinstance(self.message, str):
-            messages[self.place] = {**messages[self.place], "content": self.message}
+            messages[self.position] = {**messages[self.position], "content": self.message}
         else:
-            messages[self.place] = self.message
+            messages[self.position] = self.message
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """For calls that begin with these messages, and whose prompt apart from them is this (its ref; None: none is)."""
+class EditRule:
+    """Edits for calls whose messages begin with `prefix` and whose separate system prompt has the ref `system_ref`
+    (None: none)."""
 
     prefix: tuple[str, ...]
-    apart: str | None
-    changes: tuple[Change, ...]
+    system_ref: str | None
+    changes: tuple[MessageEdit, ...]
     system: str | None = None
     """The prompt apart that they get instead."""
 
-    def holds(self, messages: Sequence[Any], apart: str | None, ref_of: RefOf) -> bool:
-        """Whether a call begins like that."""
+    def matches(self, messages: Sequence[Any], system_ref: str | None, ref_of: RefOf) -> bool:
+        """Whether the rule applies to a call with these messages and this separate system prompt."""
         begin = messages[: len(self.prefix)]
         return (
-            apart == self.apart
+            system_ref == self.system_ref
             and len(begin) == len(self.prefix)
             and all(ref_of(message) == ref for message, ref in zip(begin, self.prefix, strict=True))
         )
 
-    def made(self, messages: Sequence[Any]) -> list[Any]:
-        """The messages after the changes."""
+    def apply(self, messages: Sequence[Any]) -> list[Any]:
+        """Returns the messages with the edits applied."""
         changed = list(messages)
         for change in self.changes:
-            change.made(changed)
+            change.apply(changed)
         return changed
 
     def to_json(self) -> dict[str, Any]:
         """For the record."""
-        changes = [[change.place, change.what, change.message] for change in self.changes]
-        return {"prefix": list(self.prefix), "apart": self.apart, "changes": changes, "system": self.system}
+        changes = [[change.position, change.operation, change.message] for change in self.changes]
+        return {"prefix": list(self.prefix), "apart": self.system_ref, "changes": changes, "system": self.system}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         """Raises ReplayError for what `to_json` has not written."""
         try:
-            changes = tuple(Change(int(place), what, message) for place, what, message in value["changes"])
+            changes = tuple(MessageEdit(int(call_path), what, message) for call_path, what, message in value["changes"])
             return cls(tuple(map(str, value["prefix"])), value["apart"], changes, value["system"])
         except (TypeError, ValueError, KeyError) as error:
             raise ReplayError(f"the record's edit of a model call cannot be read ({error}): fork its parent") from error
@@ -87,24 +88,27 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Implements `api.replaying.Edit`.  `of`: the call that the newest rule was made for, where one has to apply."""
+    """Implements `api.replaying.Edit`.  `required_for`: the call that the newest rule was made for, where one has to
+    apply."""
 
-    rules: tuple[Rule, ...]
-    of: str | None = None
+    rules: tuple[EditRule, ...]
+    required_for: str | None = None
 
-    def applied(self, messages: Sequence[Any], system: str | None, ref_of: RefOf) -> Edited | None:
-        """One rule after the other: each was made for what the model saw by then."""
-        made: list[Rule] = []
+    def apply(self, messages: Sequence[Any], system: str | None, ref_of: RefOf) -> EditedRequest | None:
+        """Applies the matching rules one after the other, each to the result of those before."""
+        made: list[EditRule] = []
         current, prompt = list(messages), None
         for rule in self.rules:
-            if rule.holds(current, system, ref_of):
-                current = rule.made(current)
+            if rule.matches(current, system, ref_of):
+                current = rule.apply(current)
                 made.append(rule)
                 if rule.system is not None:
                     prompt, system = rule.system, content_of(rule.system).ref
-        if self.of is not None and self.rules[-1] not in made:
-            raise ReplayDiverged(f"{self.of} cannot be edited: its messages are not recorded as they were sent")
-        return Edited(current, prompt, [rule.to_json() for rule in made]) if made else None
+        if self.required_for is not None and self.rules[-1] not in made:
+            raise ReplayDiverged(
+                f"{self.required_for} cannot be edited: its messages are not recorded as they were sent"
+            )
+        return EditedRequest(current, prompt, [rule.to_json() for rule in made]) if made else None
 
 
 def is_edit(outcome: Any, call: RecordedCall) -> bool:
@@ -115,86 +119,86 @@ def is_edit(outcome: Any, call: RecordedCall) -> bool:
     return bool(said) and _FORMS.issuperset(said)
 
 
-def rule_of(outcome: Mapping[str, Any], record: Record, call: RecordedCall) -> Rule:
+def rule_of(outcome: Mapping[str, Any], record: Record, call: RecordedCall) -> EditRule:
     """The edit that a person has set for this call.  Raises ReplayError for one that cannot be."""
     thread = call.ref(names.INPUT_MESSAGES_REF)
     refs = record.messages(thread) if thread is not None else None
     if refs is None:
-        raise ReplayError(f"the messages of {call.place} are not at hand, so they cannot be edited")
-    apart = call.span.attributes.get(names.SYSTEM_INSTRUCTIONS_REF)
-    changes: list[Change] = []
+        raise ReplayError(f"the messages of {call.call_path} are not at hand, so they cannot be edited")
+    system_ref = call.span.attributes.get(names.SYSTEM_INSTRUCTIONS_REF)
+    changes: list[MessageEdit] = []
     prompt: str | None = None
     if "messages" in outcome:
-        changes += _of_messages(outcome["messages"], len(refs), call.place)
+        changes += _of_messages(outcome["messages"], len(refs), call.call_path)
     if "system" in outcome:
         prompt = outcome["system"]
         if not isinstance(prompt, str):
-            raise ReplayError(f"the system prompt for {call.place} has to be a text")
-        if apart is None:
+            raise ReplayError(f"the system prompt for {call.call_path} has to be a text")
+        if system_ref is None:
             changes.append(_of_system(prompt, refs, record))
             prompt = None
     # From the end on, so that each place is still what it was when its turn comes.
-    changes.sort(key=lambda change: change.place, reverse=True)
-    changed = [change.place for change in changes if change.what != "insert"]
+    changes.sort(key=lambda change: change.position, reverse=True)
+    changed = [change.position for change in changes if change.operation != "insert"]
     if not (changes or prompt) or len(changed) != len(set(changed)):
-        raise ReplayError(f"the edit of {call.place} changes nothing, or one message twice; {_EXPECTED}")
-    last = max((change.place for change in changes), default=-1)
+        raise ReplayError(f"the edit of {call.call_path} changes nothing, or one message twice; {_EXPECTED}")
+    last = max((change.position for change in changes), default=-1)
     # With nothing at all in common, every call of the run would be meant.
-    return Rule(tuple(refs[: max(last + 1, 1 if apart is None else 0)]), apart, tuple(changes), prompt)
+    return EditRule(tuple(refs[: max(last + 1, 1 if system_ref is None else 0)]), system_ref, tuple(changes), prompt)
 
 
-def recorded_rules(record: Record, calls: Sequence[RecordedCall]) -> tuple[Rule, ...]:
+def recorded_rules(record: Record, calls: Sequence[RecordedCall]) -> tuple[EditRule, ...]:
     """Those that the record's calls were made under: they hold on.  Raises ReplayError."""
-    found: dict[bytes, Rule] = {}
+    found: dict[bytes, EditRule] = {}
     for ref in {ref: None for call in calls if (ref := call.ref(names.EDIT_REF)) is not None}:
         content = record.content(ref)
         if content is None:
             raise ReplayError(f"the record's edit of a model call is not at hand ({ref}): fork the run's parent")
         for value in parse_json(content.data):
-            found[canonical_json(value)] = Rule.from_json(value)
+            found[canonical_json(value)] = EditRule.from_json(value)
     return tuple(found.values())
 
 
-def _of_messages(given: Any, count: int, place: str) -> list[Change]:
+def _of_messages(given: Any, count: int, call_path: str) -> list[MessageEdit]:
     if isinstance(given, list):
         new = cast("list[Any]", given)
-        removed = [Change(at, "remove") for at in range(count)]
-        return removed + [Change(count, "insert", _message(message, place)) for message in reversed(new)]
+        removed = [MessageEdit(at, "remove") for at in range(count)]
+        return removed + [MessageEdit(count, "insert", _message(message, call_path)) for message in reversed(new)]
     if not isinstance(given, Mapping):
-        raise ReplayError(f"the edit of {place} cannot be read; {_EXPECTED}")
-    changes: list[Change] = []
+        raise ReplayError(f"the edit of {call_path} cannot be read; {_EXPECTED}")
+    changes: list[MessageEdit] = []
     for key, value in cast("Mapping[Any, Any]", given).items():
         if key == "append":
             more = cast("list[Any]", value) if isinstance(value, list) else [value]
-            changes += [Change(count, "insert", _message(message, place)) for message in reversed(more)]
+            changes += [MessageEdit(count, "insert", _message(message, call_path)) for message in reversed(more)]
             continue
-        at = _place(key, count, place)
+        at = _position(key, count, call_path)
         if value is None:
-            changes.append(Change(at, "remove"))
+            changes.append(MessageEdit(at, "remove"))
         else:
-            changes.append(Change(at, "replace", value if isinstance(value, str) else _message(value, place)))
+            changes.append(MessageEdit(at, "replace", value if isinstance(value, str) else _message(value, call_path)))
     return changes
 
 
-def _of_system(text: str, refs: Sequence[ContentRef], record: Record) -> Change:
+def _of_system(text: str, refs: Sequence[ContentRef], record: Record) -> MessageEdit:
     for at, ref in enumerate(refs):
         content = record.content(ref)
         if content is not None and read_message(content.data)["role"] == "system":
-            return Change(at, "replace", text)
-    return Change(0, "insert", {"role": "system", "content": text})
+            return MessageEdit(at, "replace", text)
+    return MessageEdit(0, "insert", {"role": "system", "content": text})
 
 
-def _place(key: Any, count: int, place: str) -> int:
+def _position(key: Any, count: int, call_path: str) -> int:
     try:
         at = int(key)
     except (TypeError, ValueError):
-        raise ReplayError(f"{key!r} is no place of a message of {place}; {_EXPECTED}") from None
+        raise ReplayError(f"{key!r} is no place of a message of {call_path}; {_EXPECTED}") from None
     if not -count <= at < count:
-        raise ReplayError(f"{place} has {count} messages, the first at 0: there is none at {at}")
+        raise ReplayError(f"{call_path} has {count} messages, the first at 0: there is none at {at}")
     return at % count
 
 
-def _message(message: Any, place: str) -> Any:
+def _message(message: Any, call_path: str) -> Any:
     if not isinstance(message, Mapping) or "role" not in message:
-        raise ReplayError(f"a message for {place} has to be as the provider takes it, with a role; {_EXPECTED}")
+        raise ReplayError(f"a message for {call_path} has to be as the provider takes it, with a role; {_EXPECTED}")
     return dict(cast("Mapping[str, Any]", message))

@@ -1,4 +1,4 @@
-"""The right to go on with a run: one process has it, on this machine and, through the collector, on all.
+"""Leases for resuming a run: one process at a time, on this machine (file lock) and across machines (collector).
 
 On one machine a lock says who (`journal.leases`): it is free the moment its process dies.  Across machines the
 collector does, for as long as the holder says so again; while it is down, the lock alone counts, and runs still go on.
@@ -22,13 +22,13 @@ log = logging.getLogger("playhead")
 
 _WHAT_TO_DO = "end that, or resume with force"
 # Heartbeats in the time of a lease: two may be lost.
-_BEATS = 3
+_RENEWALS_PER_TERM = 3
 # Leaving the block waits no longer for a heartbeat that the collector does not answer.
 _LEAVE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LeaseTerms:
     """How leases are taken: for so many seconds at a time, 0: among the processes of this machine only.
 
     `client` makes a client of the collector; it is closed with the lease.  `deliver` brings the collector all that was
@@ -42,10 +42,11 @@ class Terms:
     deliver: Callable[[], bool] = lambda: True
 
 
-class Lease:
-    """A run that this process goes on with, until `release`.  Losing it is told, and changes nothing in the program."""
+class RunLeaseHolder:
+    """The lease of this process on a run, until `release`. Losing it is logged and changes nothing else in the
+    program."""
 
-    def __init__(self, terms: Terms, run_id: str, local: LocalLease | None):
+    def __init__(self, terms: LeaseTerms, run_id: str, local: LocalLease | None):
         """Holds nothing but `local` (None: the folder cannot be written to) until `take`."""
         self.lost = False
         self._terms = terms
@@ -71,12 +72,12 @@ class Lease:
             self._ask(force=self._terms.force, unless_heard=unless_heard)
         except Conflict as error:
             raise RunAlive(f"{error}; {_WHAT_TO_DO}") from error
-        self._thread = threading.Thread(target=self._beat_on, name="playhead-lease", daemon=True)
+        self._thread = threading.Thread(target=self._renew_periodically, name="playhead-lease", daemon=True)
         self._thread.start()
 
-    def beat(self) -> bool:
-        """Says that this process still goes on with the run; False, told once, when another does."""
-        if self._local is not None and not self._local.is_mine:
+    def renew(self) -> bool:
+        """Renews the lease; returns False, after one warning, when another process has taken it."""
+        if self._local is not None and not self._local.is_held:
             return self._lose(f"run {self._run} was taken over by {holder_of(self._terms.journal_dir, self._run)}")
         try:
             self._ask()
@@ -126,10 +127,10 @@ class Lease:
         except ClientError as error:  # down, or too old to know leases: the local one has to do
             log.debug("no lease on run %s from the collector: %s", self._run, error)
 
-    def _beat_on(self) -> None:
-        while not self._ended.wait(self._terms.seconds / _BEATS):
+    def _renew_periodically(self) -> None:
+        while not self._ended.wait(self._terms.seconds / _RENEWALS_PER_TERM):
             try:
-                if not self.beat():
+                if not self.renew():
                     return
             except Exception:  # the guard: the next one may do
                 log.debug("a heartbeat failed", exc_info=True)
@@ -141,19 +142,19 @@ class Lease:
         return False
 
 
-def local_lease(terms: Terms, run_id: str) -> tuple[Lease | None, str]:
+def local_lease(terms: LeaseTerms, run_id: str) -> tuple[RunLeaseHolder | None, str]:
     """The lease among the processes of this machine; or None, and which of them has it."""
     try:
         local = take_local(terms.journal_dir, run_id, force=terms.force)
     except OSError as error:
         log.warning("no lock on run %s (%s): see that no other process resumes it", run_id, error)
-        return Lease(terms, run_id, None), ""
+        return RunLeaseHolder(terms, run_id, None), ""
     if local is None:
         return None, holder_of(terms.journal_dir, run_id)
-    return Lease(terms, run_id, local), ""
+    return RunLeaseHolder(terms, run_id, local), ""
 
 
-def refused(run_id: str, holder: str) -> RunAlive:
+def run_alive_error(run_id: str, holder: str) -> RunAlive:
     """Another process of this machine has it."""
     return RunAlive(f"run {run_id} is being resumed by {holder}; {_WHAT_TO_DO}")
 

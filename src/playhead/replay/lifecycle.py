@@ -15,25 +15,25 @@ from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.editing import is_edit, rule_of
-from playhead.replay.lease import Lease, Terms, local_lease, refused
-from playhead.replay.matching.holes import holes
+from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
+from playhead.replay.matching.holes import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
-from playhead.replay.policy import RERUN, Policy, Told, completed_run_sentence
-from playhead.replay.record import Both, Record, WithParent, read_local
-from playhead.replay.recorded_values import give_values
+from playhead.replay.policy import RERUN, Policy, ReplayReport, completed_run_sentence
+from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
+from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 
-Prepared = tuple[ActiveRun, RecordReplay, Lease | None]
+Prepared = tuple[ActiveRun, RecordReplay, RunLeaseHolder | None]
 _SPAN_ID_DIGITS = 16
 
 
 class Rewound:
-    """What `resume` and `fork` give: a block in which the next run goes on from a record.
+    """Result of `resume` and `fork`: a context manager in which the next run continues from a record.
 
-    `id` is the id of the run that goes on, `told` what came of replaying (calls answered, live, in doubt, divergences),
-    `not_called_again` the recorded calls that the program has not made, `lease_lost` whether another process was made
-    to go on with the run meanwhile.
+    `id` is the id of the run that goes on, `report` what came of replaying (calls answered, live, in doubt,
+    divergences), `not_called_again` the recorded calls that the program has not made, `lease_lost` whether another
+    process was made to go on with the run meanwhile.
     """
 
     def __init__(self, make: Callable[[], Prepared], close: Callable[[], None]):
@@ -42,7 +42,7 @@ class Rewound:
         self._close_maker = close
         self._run: ActiveRun | None = None
         self._replay: RecordReplay | None = None
-        self._lease: Lease | None = None
+        self._lease: RunLeaseHolder | None = None
         self._token: Any = None
 
     def __enter__(self) -> Self:
@@ -87,11 +87,11 @@ class Rewound:
         return self._run.id
 
     @property
-    def told(self) -> Told:
-        """What came of replaying so far."""
+    def report(self) -> ReplayReport:
+        """Report of the replay so far."""
         if self._replay is None:
             raise ReplayError("enter the block first: `with playhead.resume(run) as run:`")
-        return self._replay.told
+        return self._replay.report
 
     @property
     def lease_lost(self) -> bool:
@@ -104,10 +104,10 @@ class Rewound:
     @property
     def not_called_again(self) -> list[str]:
         """Recorded calls that the program has not made (removed steps)."""
-        return [call.place for call in self._replay.left()] if self._replay is not None else []
+        return [call.call_path for call in self._replay.unmatched_calls()] if self._replay is not None else []
 
 
-def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, terms: Terms) -> Prepared:
+def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, terms: LeaseTerms) -> Prepared:
     """The run, going on as its next attempt, with the right to do so.  Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
@@ -127,15 +127,15 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
     run.root = _fork_of(run_id, record)
     _go_on_counting(run, record, calls)
     completed_run = None if needs_lease else run_id
-    replay = RecordReplay(record, calls, policy, same_run=True, beyond=[], completed_run=completed_run)
-    replay.without = holes(record, int(run.root.get(names.FORK_ORDER, 1)))
+    replay = RecordReplay(record, calls, policy, same_run=True, after_fork=[], completed_run=completed_run)
+    replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
-    give_values(run, record)
+    load_recorded_values(run, record)
     return run, replay, lease if needs_lease else None
 
 
 def _leased(
-    run_id: str, client: Callable[[], Any], policy: Policy, terms: Terms, lease: Lease | None, holder: str
+    run_id: str, client: Callable[[], Any], policy: Policy, terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
 ) -> tuple[Record, list[RecordedCall], bool]:
     """The record, as it is while nobody else goes on with the run; and whether that has to be so: one that has
     completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
@@ -147,20 +147,20 @@ def _leased(
     if any(root.outcome is Outcome.COMPLETED for root in roots):
         return record, calls, False
     if lease is None:
-        raise refused(run_id, holder)
+        raise run_alive_error(run_id, holder)
     is_over = any(root.span.end_ns is not None for root in roots)
     if not terms.force and record.alive and not is_over:
         raise RunAlive(f"run {run_id} is still running in another process; end that, or resume with force")
     lease.take(unless_heard=record.remote and not is_over)
     if record.remote:  # who had the lease until now may have written meanwhile
         record = read_record(run_id, terms.journal_dir, client)
-    elif lease.is_remote and (elsewhere := _later(run_id, record, client)) is not None:
-        record = Both(record, elsewhere)
+    elif lease.is_remote and (elsewhere := _newer_remote_record(run_id, record, client)) is not None:
+        record = MergedRecord(record, elsewhere)
     return record, recorded_calls(record.spans), True
 
 
-def _later(run_id: str, record: Record, client: Callable[[], Any]) -> Record | None:
-    """The run as the collector has it, if that knows of an attempt that was made elsewhere."""
+def _newer_remote_record(run_id: str, record: Record, client: Callable[[], Any]) -> Record | None:
+    """Returns the collector's record of the run if it has a later attempt than the local journal; else None."""
     try:
         latest = int(client().run(run_id)["attempt"])
         return RemoteRecord(client(), run_id) if latest > _attempt(record) else None
@@ -203,9 +203,9 @@ def prepare_fork(
     run.last = cut.order - 1
     run.flow_prefix = f"f{cut.order}."
     beyond = [call for call in calls if call not in before] if live == "llm" else []
-    replay = RecordReplay(record, before, policy, same_run=False, beyond=beyond, upto=cut.order)
+    replay = RecordReplay(record, before, policy, same_run=False, after_fork=beyond, fork_order=cut.order)
     run.replay = replay
-    give_values(run, record, upto=cut.order)
+    load_recorded_values(run, record, upto=cut.order)
     return run, replay, None
 
 
@@ -220,7 +220,7 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
         return record
     first = min(int(span.attributes[names.CALL_ORDER]) for span in record.spans if names.CALL_ORDER in span.attributes)
     shared = read_record(str(parent), journal_dir, client)
-    return WithParent(record, shared, _shared_spans(recorded_calls(shared.spans), first), first)
+    return ForkRecord(record, shared, _shared_spans(recorded_calls(shared.spans), first), first)
 
 
 def _shared_spans(calls: list[RecordedCall], first: int) -> list[Span]:

@@ -1,4 +1,4 @@
-"""What to do where a record does not simply answer, and what came of replaying."""
+"""Options for calls that the record does not answer, and the report of a replay."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -35,15 +35,15 @@ class Policy:
     """Of a tool that had completed with the same arguments, where the run has diverged and goes on live."""
     renamed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Paths of enclosing calls, as recorded → as they are now."""
-    patience_seconds: float = 1.0
+    branch_wait_seconds: float = 1.0
     """How long a call that the record does not have waits for other branches to come for what is left of the record."""
     outcomes: dict[str, Any] = field(default_factory=dict[str, Any])
     """Span id → an outcome that stands in for what is not known, or for what was."""
 
 
 @dataclass(slots=True)
-class Told:
-    """What happened while replaying, for the report."""
+class ReplayReport:
+    """Counts and lists of what happened during a replay."""
 
     answered: int = 0
     live: int = 0
@@ -63,12 +63,12 @@ DIVERGENCE_OPTIONS = (
 def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> str:
     """For the person who has to decide; `why`: it is known to have ended, but cannot be given back."""
     if why is not None:
-        what = f"{call.place} was executed, and what came of it cannot be given back ({why})"
+        what = f"{call.call_path} was executed, and what came of it cannot be given back ({why})"
     elif call.span.end_ns is not None:
         how = call.span.attributes.get(names.OUTCOME, "cancelled")
-        what = f"{call.place} was {how}, and nobody knows whether it took effect"
+        what = f"{call.call_path} was {how}, and nobody knows whether it took effect"
     else:
-        what = f"{call.place} had begun when the process died, and nobody knows whether it took effect"
+        what = f"{call.call_path} had begun when the process died, and nobody knows whether it took effect"
     return (
         f"{what}; its arguments: {arguments!r}. Look, and then say what came of it (playhead resume --outcome "
         f"{call.span.span_id}=RESULT), or let it run again (in_doubt='rerun', or @observe(idempotent=True) if running "
@@ -79,7 +79,7 @@ def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> st
 def completed_sentence(call: RecordedCall, arguments: Any) -> str:
     """For the person who has to decide about a tool that had completed before the run diverged."""
     return (
-        f"{call.place} had completed with these arguments before the program changed: {arguments!r}. Executing it "
+        f"{call.call_path} had completed with these arguments before the program changed: {arguments!r}. Executing it "
         "again may do the same twice, and its recorded result may be of another state of things: give it that result "
         "(completed='reuse', or playhead resume --completed reuse), or let it run again "
         "(@observe(idempotent=True) if running it twice does no harm, or completed='rerun')"

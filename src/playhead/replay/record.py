@@ -84,9 +84,9 @@ class LocalRecord:
     """Whether another process that still lives has this run in its lane."""
     remote: bool = False
     lanes: list[Path] = field(default_factory=list[Path])
-    elsewhere: Callable[[ContentRef], Content] | None = None
+    fetch_content: Callable[[ContentRef], Content] | None = None
     """Where contents may be whose space the journal has given back; raises ClientError."""
-    _where: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
+    _content_positions: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
     _parents: dict[ContentRef, tuple[ContentRef | None, ContentRef]] = field(
         default_factory=dict[ContentRef, tuple[ContentRef | None, ContentRef]]
     )
@@ -99,7 +99,7 @@ class LocalRecord:
 
     def content(self, ref: ContentRef) -> Content | None:
         """Read from its place in the file."""
-        place = self._where.get(ref.digest)
+        place = self._content_positions.get(ref.digest)
         if place is not None:
             try:
                 found = read_content(self._read(*place))[1]
@@ -107,7 +107,7 @@ class LocalRecord:
             except OSError:
                 pass  # the space was given back meanwhile
         try:
-            return self.elsewhere(ref) if self.elsewhere is not None else None
+            return self.fetch_content(ref) if self.fetch_content is not None else None
         except ClientError:
             return None
 
@@ -143,12 +143,12 @@ class LocalRecord:
         """The nodes of a thread frame."""
         self._threads.append(payload)
 
-    def take(self, path: Path, data: bytes, run: bytes) -> bool:
+    def read_segment(self, path: Path, data: bytes, run: bytes) -> bool:
         """Everything of one segment; True when the run is in it."""
         seen = False
         for kind, payload, end in readable_frames(data):
             if kind == CONTENT:
-                self._where[payload[:32]] = (path, end - len(payload), len(payload))
+                self._content_positions[payload[:32]] = (path, end - len(payload), len(payload))
             elif kind == THREAD:
                 self.take_thread(payload)
             elif kind == ANNOUNCEMENT and run in payload:
@@ -172,14 +172,14 @@ class LocalRecord:
 
 
 def read_local(
-    journal_dir: Path, run_id: str, elsewhere: Callable[[ContentRef], Content] | None = None
+    journal_dir: Path, run_id: str, fetch_content: Callable[[ContentRef], Content] | None = None
 ) -> LocalRecord | None:
     """The run's record from the journal's files; None when they do not have its beginning.
 
     Raises JournalUnusable: a journal that cannot be read may have it all the same.
     """
     try:
-        return _read_local(journal_dir, run_id, elsewhere)
+        return _read_local(journal_dir, run_id, fetch_content)
     except OSError as error:
         raise JournalUnusable(
             f"the journal in {journal_dir} cannot be read ({error.strerror}): "
@@ -188,14 +188,14 @@ def read_local(
 
 
 def _read_local(
-    journal_dir: Path, run_id: str, elsewhere: Callable[[ContentRef], Content] | None
+    journal_dir: Path, run_id: str, fetch_content: Callable[[ContentRef], Content] | None
 ) -> LocalRecord | None:
-    record = LocalRecord(elsewhere=elsewhere)
+    record = LocalRecord(fetch_content=fetch_content)
     run = run_id.encode()
     for lane in lanes(journal_dir):
         seen = False
         for path, data in _segments(lane):
-            seen |= record.take(path, data, run)
+            seen |= record.read_segment(path, data, run)
         seen |= record.take_open(run)
         if seen:
             record.lanes.append(lane)
@@ -206,8 +206,8 @@ def _read_local(
     return record if begins else None
 
 
-class WithRecent:
-    """A record, and what a call that is about to be made has brought: for telling how they differ."""
+class RecordWithPendingCall:
+    """A record plus the contents of a call that is about to be made, for describing how they differ."""
 
     def __init__(self, record: Record, frames: Frames):
         """`frames` are the call's own, before they are written."""
@@ -251,7 +251,7 @@ def _is_alive(lane: Path) -> bool:
     return is_owned(lane) and not is_own(lane)
 
 
-class WithParent:
+class ForkRecord:
     """A fork's own record, after the part that it shares with the run that it was forked from."""
 
     def __init__(self, own: Record, parent: Record, shared: Sequence[Span], first: int):
@@ -272,14 +272,14 @@ class WithParent:
         return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
 
 
-class Both:
-    """A run that went on elsewhere meanwhile: what this machine's journal has of it, and what the collector has."""
+class MergedRecord:
+    """The record of a run that was continued on another machine: this machine's journal merged with the collector's."""
 
     def __init__(self, local: Record, remote: Record):
         """Calls that are in both are one: see `recorded_calls`."""
         self.spans: list[Span] = [*local.spans, *remote.spans]
-        said = {_said(entry) for entry in local.logs}
-        self.logs = [*local.logs, *(entry for entry in remote.logs if _said(entry) not in said)]
+        said = {_log_identity(entry) for entry in local.logs}
+        self.logs = [*local.logs, *(entry for entry in remote.logs if _log_identity(entry) not in said)]
         self.alive, self.remote = local.alive, False
         self.lanes = local.lanes
         self._records = (local, remote)
@@ -293,5 +293,5 @@ class Both:
         return next((found for record in self._records if (found := record.messages(thread)) is not None), None)
 
 
-def _said(entry: LogEvent) -> tuple[Any, ...]:
+def _log_identity(entry: LogEvent) -> tuple[Any, ...]:
     return entry.name, entry.span_id, entry.attributes.get(names.CALL_ORDER)

@@ -1,12 +1,12 @@
-"""What a recorded run read besides its calls (the clock, random numbers, UUIDs), for the run that goes on from it."""
+"""Loads the recorded values (clock, random numbers, UUIDs) of a run into the run that continues it."""
 
-from playhead.api.recorded_values import kinds_of, use
+from playhead.api.recorded_values import kinds_of, set_recorded_values
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.replay.record import Record
 
 
-def give_values(run: ActiveRun, record: Record, upto: int | None = None) -> None:
+def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None) -> None:
     """The run is given what the record has; `upto`: of a fork, what was read before the call at which it parts.
 
     It records what its record does, whatever the code says now.
@@ -17,6 +17,6 @@ def give_values(run: ActiveRun, record: Record, upto: int | None = None) -> None
     read = sorted((each for each in read if upto is None or each[0] < upto), key=lambda each: each[0])
     if kinds or read:
         given = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
-        use(run, kinds, given)
+        set_recorded_values(run, kinds, given)
     if kinds:
         run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}

@@ -1,37 +1,39 @@
-"""A recorded call → the answer that the program gets; and what a person says came of a call → the same."""
+"""Builds the answer for the program from a recorded call, or from an outcome that a person set."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
-from playhead.api.replaying import Answer, Restore
+from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.errors import CannotRestore, ReplayDiverged
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
-from playhead.refs.faithful import decode, decode_error, given_back
+from playhead.refs.faithful import decode, decode_error, restored_value
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
 
 
-def restored(record: Record, call: RecordedCall, restore: Restore | None) -> Answer:
-    """What the call gave when it was recorded.  Raises CannotRestore."""
+def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer:
+    """Returns the recorded outcome of the call. Raises CannotRestore."""
     if why := call.span.attributes.get(names.UNRESTORABLE):
         raise CannotRestore(str(why))
     ending = _ending(record, call)
     if restore is not None and (call.outcome is not Outcome.FAILED or call.ref(names.RESPONSE_REF) is not None):
         raw = _value(record, call, names.RESPONSE_REF)
-        return Answer(value=restore.response(raw, ending), raw=raw)
+        return ReplayAnswer(value=restore.response(raw, ending), raw=raw)
     if call.outcome is Outcome.FAILED:
-        return Answer(error=ending)
+        return ReplayAnswer(error=ending)
     kept = None if call.ref(names.RESTORE_REF) is None else _value(record, call, names.RESTORE_REF)
     kind = call.span.attributes.get(names.OUTPUT_TYPE)
     if kind == "items":
-        return Answer(items=decode(kept), ending=ending)
+        return ReplayAnswer(items=decode(kept), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    return Answer(value=given_back(_typed(_content(record, call, name), kind), kept))
+    return ReplayAnswer(value=restored_value(_typed(_content(record, call, name), kind), kept))
 
 
-def given(record: Record, outcome: Any, call: RecordedCall, restore: Restore | None) -> Answer:
-    """An outcome that a person set: told as this run's own call, since it is not what the record says.
+def answer_from_outcome(
+    record: Record, outcome: Any, call: RecordedCall, restore: ResponseRestorer | None
+) -> ReplayAnswer:
+    """Returns an outcome that a person set. It is recorded in this run, since the record says something else.
 
     Raises CannotRestore for a message that the model's client cannot read.
     """
@@ -39,17 +41,19 @@ def given(record: Record, outcome: Any, call: RecordedCall, restore: Restore | N
         said = cast("Mapping[str, Any]", outcome)
         if set(said) == {"error"}:
             error = said["error"]
-            return Answer(error=error if isinstance(error, BaseException) else RuntimeError(str(error)), told=True)
+            return ReplayAnswer(
+                error=error if isinstance(error, BaseException) else RuntimeError(str(error)), is_new=True
+            )
         if set(said) == {"result"}:
-            return Answer(value=said["result"], told=True)
+            return ReplayAnswer(value=said["result"], is_new=True)
         outcome = said["message"] if restore is not None and set(said) == {"message"} else said
     if restore is None or not isinstance(outcome, str | Mapping):
-        return Answer(value=outcome, told=True)
+        return ReplayAnswer(value=outcome, is_new=True)
     recorded = None
     if call.ref(names.RESPONSE_REF) is not None:
         recorded = _value(record, call, names.RESPONSE_REF)
     raw = restore.with_message(recorded, outcome)
-    return Answer(value=restore.response(raw, None), raw=raw, told=True)
+    return ReplayAnswer(value=restore.response(raw, None), raw=raw, is_new=True)
 
 
 def _ending(record: Record, call: RecordedCall) -> BaseException | None:
@@ -60,8 +64,8 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
         return decode_error(cast("dict[str, Any]", described)["restore"])
     if names.OUTCOME in call.span.attributes:
         return ReplayDiverged(
-            f"the program reads on in {call.place} where it had stopped reading, and what comes there is not recorded; "
-            "fork the run before this call"
+            f"the program reads on in {call.call_path} where it had stopped reading, and what comes there is not "
+            "recorded; fork the run before this call"
         )
     return None
 

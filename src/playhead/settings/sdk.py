@@ -17,7 +17,16 @@ from playhead.errors import SettingInvalid
 from playhead.model.names import VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
 from playhead.settings import table as s
-from playhead.settings.table import MIB, BadSetting, InForce, Setting, default_of, in_force_of, setting, table_of
+from playhead.settings.table import (
+    MIB,
+    InForce,
+    InvalidSettingValue,
+    Setting,
+    default_of,
+    in_force_of,
+    setting,
+    table_of,
+)
 
 
 def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
@@ -62,8 +71,8 @@ def _keys(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-KEYS = s.Kind("names with commas between them, or none", _keys)
-MODULES = s.Kind("names of modules or packages with commas between them", _names)
+KEYS = s.ValueKind("names with commas between them, or none", _keys)
+MODULES = s.ValueKind("names of modules or packages with commas between them", _names)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -75,10 +84,10 @@ def _collector(text: str) -> str:
     return url
 
 
-COLLECTOR_URL = s.Kind(s.HTTP_URL.accepts, _collector)
+COLLECTOR_URL = s.ValueKind(s.HTTP_URL.accepts, _collector)
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
-VALUES = s.Kind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
-HEADERS = s.Kind("name=value pairs with commas between them", _headers)
+VALUES = s.ValueKind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
+HEADERS = s.ValueKind("name=value pairs with commas between them", _headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +210,7 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
     """Every setting with its value and where that comes from.  Raises SettingInvalid."""
     try:
         lines = in_force_of(Settings, environ, options)
-    except BadSetting as error:
+    except InvalidSettingValue as error:
         raise SettingInvalid(str(error)) from None
     if _source(lines, "endpoint") in {"environment", "option"}:
         # OpenTelemetry's headers are the key to OpenTelemetry's endpoint, and nobody else's business.

@@ -23,12 +23,12 @@ _HEADER_TEXT = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _UNITS = {"": 1, "b": 1, "k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB}
 
 
-class BadSetting(ValueError):
+class InvalidSettingValue(ValueError):
     """A setting has a value that cannot be used; `str(error)` is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """How the text of a setting is read, and what to tell someone whose text cannot be."""
 
     accepts: str
@@ -42,7 +42,7 @@ class Setting:
     field: str
     env: str
     default: Any
-    kind: Kind
+    kind: ValueKind
     help: str
     secret: bool
     fallback: str | None = None
@@ -54,7 +54,9 @@ class Setting:
             return self.kind.read(_as_text(value).strip())
         except (ValueError, TypeError):
             shown = "the value that it has" if self.secret else without_password(repr(value))
-            raise BadSetting(f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}") from None
+            raise InvalidSettingValue(
+                f"{variable or self.env} cannot be {shown}: set it to {self.kind.accepts}"
+            ) from None
 
     def shown(self, value: Any) -> str:
         """The value as a person may see it, in a terminal or a log: without secrets."""
@@ -79,7 +81,7 @@ class InForce:
 def setting(
     env: str,
     default: Any,
-    kind: Kind,
+    kind: ValueKind,
     help: str,  # noqa: A002 - users' word
     *,
     secret: bool = False,
@@ -166,7 +168,7 @@ def whole(at_least: int, at_most: int) -> Callable[[str], int]:
     return read
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> ValueKind:
     """One of these words, in any case."""
 
     def read(text: str) -> str:
@@ -174,7 +176,7 @@ def one_of(*words: str) -> Kind:
             raise ValueError
         return text.lower()
 
-    return Kind(" or ".join(words), read)
+    return ValueKind(" or ".join(words), read)
 
 
 def _bytes(text: str) -> int:
@@ -217,14 +219,14 @@ def _key(text: str) -> str:
     return text
 
 
-TEXT = Kind("a text", str)
-KEY = Kind("letters, digits and signs of ASCII, spaces only between them", _key)
-FOLDER = Kind("the path of a folder", _folder)
-BYTES = Kind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
-SECONDS = Kind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
-HTTP_URL = Kind("a URL that begins with http:// or https:// and has no ? or #", _http_url)
+TEXT = ValueKind("a text", str)
+KEY = ValueKind("letters, digits and signs of ASCII, spaces only between them", _key)
+FOLDER = ValueKind("the path of a folder", _folder)
+BYTES = ValueKind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 MiB, 1 GiB", _bytes)
+SECONDS = ValueKind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
+HTTP_URL = ValueKind("a URL that begins with http:// or https:// and has no ? or #", _http_url)
 # OpenTelemetry reads only "true" as true; we say so instead of guessing.
-SWITCH = Kind("true or false", lambda text: one_of("true", "false").read(text) == "true")
+SWITCH = ValueKind("true or false", lambda text: one_of("true", "false").read(text) == "true")
 
 
 _PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)

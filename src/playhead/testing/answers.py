@@ -16,7 +16,7 @@ from playhead.testing.request import ChatRequest, JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class RequestedToolCall:
     """One call as the model asks for it. `arguments` is text: a model may write what is not JSON."""
 
     name: str
@@ -30,7 +30,7 @@ class Said:
 
     text: str | None = None
     thinking: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[RequestedToolCall, ...] = ()
     finish_reason: str | None = None
 
     def __add__(self, other: Said) -> Said:
@@ -94,7 +94,7 @@ def thinking(content: str) -> Said:
 
 def tool_call(name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None) -> Said:
     """Asks for a tool. Without a `call_id` the call gets one made from the request, its number and the call's place."""
-    return Said(tool_calls=(ToolCall(name, orjson.dumps(dict(arguments or {})).decode(), call_id),))
+    return Said(tool_calls=(RequestedToolCall(name, orjson.dumps(dict(arguments or {})).decode(), call_id),))
 
 
 def tool_calls(*calls: Said) -> Said:
@@ -104,7 +104,7 @@ def tool_calls(*calls: Said) -> Said:
 
 def malformed_tool_call(name: str, arguments: str = '{"order": "A1", ', *, call_id: str | None = None) -> Said:
     """Asks for a tool with arguments that are not JSON."""
-    return Said(tool_calls=(ToolCall(name, arguments, call_id),))
+    return Said(tool_calls=(RequestedToolCall(name, arguments, call_id),))
 
 
 def rate_limit(retry_after: float = 1, *, message: str = "Rate limit reached for requests.") -> Failed:

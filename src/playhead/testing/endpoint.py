@@ -13,7 +13,7 @@ from hmac import compare_digest
 
 from playhead.testing import responses_wire, wire
 from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
-from playhead.testing.request import BadRequest, ChatRequest, JsonObject, read_body
+from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, read_body
 from playhead.testing.responses_request import ResponsesRequest, read_responses_body
 from playhead.testing.script import NoAnswer, Script
 from playhead.testing.trajectories import NoSuchTurn
@@ -21,11 +21,11 @@ from playhead.testing.wire import Response
 
 _CHAT, _RESPONSES = "/v1/chat/completions", "/v1/responses"
 # A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
-_MOST_REMEMBERED = 1024
+_MAX_REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class MockServerSettings:
     """What a server is told once, when it is made."""
 
     api_key: str | None = None
@@ -35,10 +35,10 @@ class Settings:
     keep_requests: bool = True
 
 
-class Endpoint:
+class MockEndpoint:
     """Answers HTTP requests from a script. Thread-safe."""
 
-    def __init__(self, script: Script, settings: Settings) -> None:
+    def __init__(self, script: Script, settings: MockServerSettings) -> None:
         self._script = script
         self._settings = settings
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Endpoint:
         try:
             read = read_responses_body if path == _RESPONSES else read_body
             request = self._accept(path, read(body), headers)
-        except BadRequest as error:
+        except InvalidRequest as error:
             return wire.refusal(400, error.sentence, "invalid_request", error.param)
         try:
             response = self._render(self._script.answer(request), request)
@@ -117,7 +117,7 @@ class Endpoint:
         if previous is None:
             return []
         if previous not in self._remembered:
-            raise BadRequest(f"Previous response with id '{previous}' not found.", "previous_response_id")
+            raise InvalidRequest(f"Previous response with id '{previous}' not found.", "previous_response_id")
         return self._remembered[previous]
 
     def _render(self, answer: Answer, request: ChatRequest) -> Response:
@@ -152,7 +152,7 @@ class Endpoint:
         if request.body.get("store", True):
             with self._lock:
                 self._remembered[response["id"]] = [*request.items, *response["output"]]
-                if len(self._remembered) > _MOST_REMEMBERED:
+                if len(self._remembered) > _MAX_REMEMBERED:
                     del self._remembered[next(iter(self._remembered))]
         return response
 

@@ -40,7 +40,7 @@ class Listener(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._connections: dict[threading.Thread, socket.socket] = {}
         self._accepting = threading.Thread(target=self._accept, name="playhead-mock-model-accept", daemon=True)
-        super().__init__(("127.0.0.1", port), Connection)
+        super().__init__(("127.0.0.1", port), ConnectionHandler)
 
     def server_bind(self) -> None:
         # HTTPServer's own asks DNS for the host's full name, which nobody needs and which may take seconds.
@@ -92,7 +92,7 @@ class Listener(ThreadingHTTPServer):
             log.exception("the mock model server could not answer a request")
 
 
-class Connection(BaseHTTPRequestHandler):
+class ConnectionHandler(BaseHTTPRequestHandler):
     """One client's connection, request after request."""
 
     protocol_version = "HTTP/1.1"

@@ -15,10 +15,10 @@ JsonObject = dict[str, Any]
 TRAJECTORY_HEADER = "x-playhead-trajectory"
 
 # OpenAI's own limit; without one, a typing error in `n` would fill the memory.
-MOST_CHOICES = 128
+MAX_CHOICES = 128
 
 
-class BadRequest(Exception):
+class InvalidRequest(Exception):
     """The client sent what the real API would refuse with 400; `param` names the field at fault."""
 
     def __init__(self, sentence: str, param: str | None = None) -> None:
@@ -122,9 +122,9 @@ def read_body(body: bytes) -> JsonObject:
     """The body of a chat completion request; raises BadRequest with a sentence about the first thing wrong."""
     found = json_object(body)
     if not isinstance(found.get("model"), str):
-        raise BadRequest("You must provide a model parameter, a string.", "model")
+        raise InvalidRequest("You must provide a model parameter, a string.", "model")
     if not found.get("messages"):
-        raise BadRequest("'messages' must be a list of at least one message.", "messages")
+        raise InvalidRequest("'messages' must be a list of at least one message.", "messages")
     check_messages(found["messages"])
     check_optional_fields(found)
     return found
@@ -135,9 +135,9 @@ def json_object(body: bytes) -> JsonObject:
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise BadRequest(f"We could not parse the JSON body of your request: {error}") from None
+        raise InvalidRequest(f"We could not parse the JSON body of your request: {error}") from None
     if not isinstance(value, dict):
-        raise BadRequest("The body of the request must be a JSON object.")
+        raise InvalidRequest("The body of the request must be a JSON object.")
     return cast("JsonObject", value)
 
 
@@ -146,10 +146,10 @@ def check_optional_fields(found: JsonObject) -> None:
     for name, kind, wanted in _OPTIONAL_FIELDS:
         given: object = found.get(name)
         if given is not None and not isinstance(given, kind):
-            raise BadRequest(f"Invalid type for '{name}': expected {wanted}.", name)
+            raise InvalidRequest(f"Invalid type for '{name}': expected {wanted}.", name)
     _check_objects(found.get("tools") or [], "tools")
-    if found.get("n") is not None and not 1 <= found["n"] <= MOST_CHOICES:
-        raise BadRequest(f"'n' must be between 1 and {MOST_CHOICES}.", "n")
+    if found.get("n") is not None and not 1 <= found["n"] <= MAX_CHOICES:
+        raise InvalidRequest(f"'n' must be between 1 and {MAX_CHOICES}.", "n")
 
 
 _OPTIONAL_FIELDS = (
@@ -164,11 +164,11 @@ _OPTIONAL_FIELDS = (
 def check_messages(messages: object, name: str = "messages") -> list[JsonObject]:
     """Messages of which everything here can rely on the shape, though not on the content; raises BadRequest."""
     if not isinstance(messages, list):
-        raise BadRequest(f"'{name}' must be a list of messages.", name)
+        raise InvalidRequest(f"'{name}' must be a list of messages.", name)
     found = _check_objects(cast("list[object]", messages), name)
     for place, message in enumerate(found):
         if not isinstance(message.get("role"), str):
-            raise BadRequest(f"Missing required parameter: '{name}[{place}].role'.", f"{name}[{place}].role")
+            raise InvalidRequest(f"Missing required parameter: '{name}[{place}].role'.", f"{name}[{place}].role")
         _check_calls(message, f"{name}[{place}]")
     return found
 
@@ -176,16 +176,16 @@ def check_messages(messages: object, name: str = "messages") -> list[JsonObject]
 def _check_calls(message: JsonObject, where: str) -> None:
     calls: object = message.get("tool_calls")
     if calls is not None and not isinstance(calls, list):
-        raise BadRequest(f"'{where}.tool_calls' must be a list.", f"{where}.tool_calls")
+        raise InvalidRequest(f"'{where}.tool_calls' must be a list.", f"{where}.tool_calls")
     made = _check_objects(cast("list[object]", calls or []), f"{where}.tool_calls")
     functions = [(f"{where}.tool_calls[{place}].function", call.get("function")) for place, call in enumerate(made)]
     for field_name, function in [*functions, (f"{where}.function_call", message.get("function_call"))]:
         if not isinstance(function or {}, dict):
-            raise BadRequest(f"'{field_name}' must be an object.", field_name)
+            raise InvalidRequest(f"'{field_name}' must be an object.", field_name)
 
 
 def _check_objects(values: list[object], name: str) -> list[JsonObject]:
     for place, value in enumerate(values):
         if not isinstance(value, dict):
-            raise BadRequest(f"'{name}[{place}]' must be an object.", f"{name}[{place}]")
+            raise InvalidRequest(f"'{name}[{place}]' must be an object.", f"{name}[{place}]")
     return cast("list[JsonObject]", values)

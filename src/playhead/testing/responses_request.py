@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from playhead.testing.request import BadRequest, ChatRequest, JsonObject, check_optional_fields, json_object
+from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, check_optional_fields, json_object
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ def read_responses_body(body: bytes) -> JsonObject:
     """The body of a request of the Responses API; raises BadRequest with a sentence about the first thing wrong."""
     found = json_object(body)
     if not isinstance(found.get("model"), str):
-        raise BadRequest("You must provide a model parameter, a string.", "model")
+        raise InvalidRequest("You must provide a model parameter, a string.", "model")
     given: object = found.get("input")
     if not isinstance(given, str) and not (isinstance(given, list) and given):
-        raise BadRequest("'input' must be a text, or a list of at least one item.", "input")
+        raise InvalidRequest("'input' must be a text, or a list of at least one item.", "input")
     for place, item in enumerate(items_of(found)):
         if not isinstance(cast(object, item), dict):
-            raise BadRequest(f"'input[{place}]' must be an object.", f"input[{place}]")
+            raise InvalidRequest(f"'input[{place}]' must be an object.", f"input[{place}]")
         if not isinstance(item.get("role", item.get("type")), str):
-            raise BadRequest(f"'input[{place}]' must have a role or a type.", f"input[{place}]")
+            raise InvalidRequest(f"'input[{place}]' must have a role or a type.", f"input[{place}]")
     check_optional_fields(found)
     return found
 

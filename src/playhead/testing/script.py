@@ -16,14 +16,14 @@ class NoAnswer(Exception):
 
 
 @dataclass(slots=True)
-class _Line:
+class _ScriptLine:
     rule: Rule
     answer: Answering
     times: int | None
     used: int = 0
 
     @property
-    def used_up(self) -> bool:
+    def is_used_up(self) -> bool:
         return self.times is not None and self.used >= self.times
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Script:
     """Thread-safe: a rule limited to n uses is used n times, however many clients ask at once."""
 
     def __init__(self) -> None:
-        self._lines: list[_Line] = []
+        self._lines: list[_ScriptLine] = []
         self._otherwise: Answering | None = None
         self._trajectories = Trajectories()
         self._lock = threading.Lock()
@@ -43,7 +43,7 @@ class Script:
     def when(self, rule: Rule, answer: Answering, times: int | None) -> None:
         if times is not None and times < 1:
             raise ValueError(f"times={times}: a rule is used at least once; leave it out for no limit")
-        self._lines.append(_Line(rule, answer, times))
+        self._lines.append(_ScriptLine(rule, answer, times))
 
     def otherwise(self, answer: Answering) -> None:
         self._otherwise = answer
@@ -58,7 +58,7 @@ class Script:
 
     def _choose(self, request: ChatRequest) -> Answering:
         for line in list(self._lines):
-            if not line.used_up and line.rule.matches(request) and self._use(line):
+            if not line.is_used_up and line.rule.matches(request) and self._use(line):
                 return line.answer
         if request.trajectory is not None:
             # A key without records is an error of the test: an invented answer would hide it.
@@ -67,9 +67,9 @@ class Script:
             raise NoAnswer(self._explained(request))
         return self._otherwise
 
-    def _use(self, line: _Line) -> bool:
+    def _use(self, line: _ScriptLine) -> bool:
         with self._lock:
-            if line.used_up:
+            if line.is_used_up:
                 return False
             line.used += 1
             return True

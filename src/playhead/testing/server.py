@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from playhead.testing.answers import Answering
-from playhead.testing.endpoint import Endpoint, Settings
+from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.listener import Listener
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import Rule
@@ -42,7 +42,9 @@ class MockModelServer:
         self._script = Script()
         if trajectories is not None:
             self._script.play(trajectories)
-        self._endpoint = Endpoint(self._script, Settings(api_key, clock, models, piece_characters, keep_requests))
+        self._endpoint = MockEndpoint(
+            self._script, MockServerSettings(api_key, clock, models, piece_characters, keep_requests)
+        )
         self._port = port
         self._listener: Listener | None = None
 

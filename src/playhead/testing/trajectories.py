@@ -13,7 +13,7 @@ from typing import Any, cast
 import orjson
 
 from playhead.testing.answers import Recorded
-from playhead.testing.request import TRAJECTORY_HEADER, BadRequest, JsonObject, check_messages, text_of
+from playhead.testing.request import TRAJECTORY_HEADER, InvalidRequest, JsonObject, check_messages, text_of
 
 _TOOLS = "-tools"
 # Under which key an entry of a file may have its messages.
@@ -137,7 +137,7 @@ def _runs_in(
     for index, entry in enumerate(_entries(value)):
         try:
             messages, rest = _messages_of(entry, index)
-        except BadRequest as error:
+        except InvalidRequest as error:
             tell(f"{stem}.json: {error}")
         else:
             yield Trajectory(stem, index, tuple(messages), definitions, rest)
@@ -166,7 +166,7 @@ def _messages_of(entry: object, index: int) -> tuple[list[JsonObject], JsonObjec
     if isinstance(entry, list):
         return check_messages(cast("object", entry), f"[{index}]"), {}
     if not isinstance(entry, dict):
-        raise BadRequest(f"'[{index}]' must be an object")
+        raise InvalidRequest(f"'[{index}]' must be an object")
     fields = cast("JsonObject", entry)
     key = next((key for key in _MESSAGE_KEYS if key in fields), _MESSAGE_KEYS[0])
     messages = check_messages(fields.get(key), f"[{index}].{key}")

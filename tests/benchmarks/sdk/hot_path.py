@@ -170,7 +170,7 @@ def _call(
         create(model="gpt-4o", messages=history[:-new], **more)
         span = current_span()
         assert span is not None
-        threads: list[Any] = span.run.conversation.threads
+        threads: list[Any] = span.run.threads.threads
         before = threads[0]
         # As after the call before: what this process knows of the thread is the same each time.
         known = [_copy_of(before) for _ in histories]
@@ -220,6 +220,6 @@ def _noticed(client: openai.OpenAI, answers: list[ChatCompletion], history: list
             create(model="gpt-4o", messages=messages)
             span = current_span()
             assert span is not None
-            seen.append(str(span.run.conversation.threads[0].nodes[-1]))
+            seen.append(str(span.run.threads.threads[0].nodes[-1]))
             messages[500]["content"] = "changed in place"
     return "noticed" if seen[0] != seen[1] else "NOT NOTICED"

@@ -17,10 +17,10 @@ import openai
 import playhead
 from playhead import observe
 from playhead.model import names
-from playhead.replay.matching.matching import Found, Matcher
+from playhead.replay.matching.matching import MatchedCall, Matcher
 from playhead.replay.matching.recorded_calls import RecordedCall, recorded_calls
 from playhead.replay.record import LocalRecord, read_local
-from playhead.replay.restoring import restored
+from playhead.replay.restoring import answer_from_record
 from playhead.testing import MockModelServer, text
 from tests.benchmarks.bar import ROUNDS, Row, at_least, at_most, told
 from tests.benchmarks.recorded import recording
@@ -92,8 +92,8 @@ def _replayed(client: openai.OpenAI, run: str) -> Iterator[Row]:
         with playhead.run("bench"):
             answering.append(_cpu(lambda: _agent(client.chat.completions.create, look, _STEPS)))
         resumed.__exit__(None, None, None)
-        if (resumed.told.answered, resumed.told.live) != (2 * _STEPS, 0):
-            raise RuntimeError(f"not all was answered: {resumed.told}")
+        if (resumed.report.answered, resumed.report.live) != (2 * _STEPS, 0):
+            raise RuntimeError(f"not all was answered: {resumed.report}")
     seconds = statistics.median(answering)
     against = f"{2 * _STEPS:,} calls of a model (as the client's objects) and of a tool in {seconds:.2f} s of CPU"
     yield at_least(
@@ -153,9 +153,9 @@ def _answer_all(record: LocalRecord, calls: list[RecordedCall]) -> None:
     asked = [call for call in calls if call.can_answer]
     matcher = Matcher(asked)
     for call in asked:
-        if not isinstance(matcher.match(call.place, call.question), Found):
-            raise RuntimeError(f"{call.place} is not answered")
+        if not isinstance(matcher.match(call.call_path, call.request_refs), MatchedCall):
+            raise RuntimeError(f"{call.call_path} is not answered")
         ref = call.ref(names.RESPONSE_REF)
-        answer = restored(record, call, None) if ref is None else record.content(ref)
+        answer = answer_from_record(record, call, None) if ref is None else record.content(ref)
         if answer is None:
-            raise RuntimeError(f"the answer of {call.place} is not there")
+            raise RuntimeError(f"the answer of {call.call_path} is not there")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import playhead
-from playhead.api.ports import place
+from playhead.api.ports import runtime
 from playhead.export.cursor import end_of
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper
@@ -42,7 +42,7 @@ class Own:
     def look(self, after: float = KEEP) -> list[int]:
         """Delivers what is written and looks again after so many seconds; the segments that are left."""
         self.time += after
-        self.expiry.look()
+        self.expiry.run_once()
         return self.reader.segments()
 
 
@@ -149,7 +149,7 @@ def _say_twice() -> None:
     def say(text: str) -> None: ...
 
     say(said)
-    recorder = place.recorder
+    recorder = runtime.recorder
     assert isinstance(recorder, JournalRecorder)
     journal = recorder.journal
     assert journal.begin_segment() == 2

@@ -9,7 +9,7 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.model.message import message_contents
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from tests.support.compressed_runs import RUNS, LabelledRun
@@ -28,7 +28,7 @@ async def store(module_database_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
-    async with httpx.ASGITransport(create_app(Settings(), store)) as transport:
+    async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
 

@@ -13,7 +13,7 @@ from playhead.model import names
 from playhead.model.message import text_message
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.project.runner import Runner
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import START_NS, Recorder, conversation
@@ -37,7 +37,7 @@ async def sql(database_url: str) -> AsyncIterator[asyncpg.Connection]:
 
 @pytest.fixture
 async def http(store: PostgresStore) -> AsyncIterator[httpx.AsyncBaseTransport]:
-    async with httpx.ASGITransport(create_app(Settings(), store)) as transport:
+    async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
 

@@ -10,7 +10,7 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_of
 from playhead.model.message import text_message
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import Recorder, tool_call
@@ -28,7 +28,7 @@ async def store(database_url: str):
 
 @pytest.fixture
 async def http(store: Store):
-    async with httpx.ASGITransport(create_app(Settings(), store)) as transport:
+    async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
 

@@ -12,7 +12,7 @@ from playhead.errors import NotFound
 from playhead.model.canonical import value_of
 from playhead.model.message import text_message
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
@@ -29,7 +29,7 @@ async def store(module_database_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
-    async with httpx.ASGITransport(create_app(Settings(), store)) as transport:
+    async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
 

@@ -12,7 +12,7 @@ from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, text
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import Recorder, conversation
@@ -35,13 +35,13 @@ def server() -> Iterator[MockModelServer]:
         yield server
 
 
-def asking(store: Store, settings: Settings) -> AsyncClient:
+def asking(store: Store, settings: CollectorSettings) -> AsyncClient:
     return AsyncClient("http://localhost", transport=httpx.ASGITransport(create_app(settings, store)))
 
 
 @pytest.fixture
 async def client(store: Store) -> AsyncIterator[AsyncClient]:
-    async with asking(store, Settings()) as client:
+    async with asking(store, CollectorSettings()) as client:
         yield client
 
 
@@ -115,7 +115,7 @@ async def test_reasoning_is_inferred_from_what_was_new(client: AsyncClient):
 
 
 async def test_an_explanation_survives_the_collector(store: Store, server: MockModelServer):
-    settings = Settings(explain_url=server.base_url, explain_model="mock-model")
+    settings = CollectorSettings(explain_url=server.base_url, explain_model="mock-model")
     async with asking(store, settings) as client:
         made = await client.explain(RUN, 4)
         assert (made["goal"], made["cached"]) == ("to find it", False)

@@ -16,7 +16,7 @@ from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
@@ -38,7 +38,7 @@ async def store(module_database_url: str) -> AsyncIterator[Store]:
 @pytest.fixture
 async def client(store: Store) -> AsyncIterator[AsyncClient]:
     async with (
-        httpx.ASGITransport(create_app(Settings(), store)) as transport,
+        httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport,
         AsyncClient("http://localhost", transport=transport) as client,
     ):
         yield client

@@ -13,7 +13,7 @@ from playhead.model.canonical import content_of
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector import embedded
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
@@ -31,7 +31,7 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def client(store: Store) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(Settings(), store)
+    app = create_app(CollectorSettings(), store)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client
 
@@ -109,7 +109,7 @@ async def test_while_the_database_is_away_everything_is_a_503(data_dir: Path):
     postgres = await asyncio.to_thread(embedded.start, data_dir)
     await migrate.upgrade(postgres.dsn)
     store = await connect(postgres.dsn, pool_size=2)
-    transport = httpx.ASGITransport(create_app(Settings(), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(), store))
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             assert (await client.get("/metrics")).status_code == 200  # from here on it is known that there are no keys

@@ -19,7 +19,7 @@ from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead_collector.app import create_app
 from playhead_collector.process import CollectorProcess
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import RUN, START_NS, Clock, P, run_number, span
@@ -44,7 +44,7 @@ async def store(database_url: str, clock: Clock) -> AsyncIterator[Store]:
 
 
 def asking(store: Store, key: str | None = MASTER) -> AsyncClient:
-    transport = httpx.ASGITransport(create_app(Settings(api_key=MASTER), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
     return AsyncClient("http://localhost", key, transport=transport)
 
 
@@ -106,7 +106,7 @@ def one_span(run: str) -> bytes:
 
 
 async def test_a_late_sender_is_told_and_counted(store: Store):
-    transport = httpx.ASGITransport(create_app(Settings(api_key=MASTER), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
     async with asking(store) as client:
         await client.delete_run(RUN, forks=True)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=PROTOBUF) as http:

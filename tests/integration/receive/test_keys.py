@@ -13,7 +13,7 @@ from playhead.model.canonical import content_of
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
 from playhead_collector.serve.keyring import FRESH_SECONDS, Keyring
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 
@@ -40,7 +40,9 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 
 
 def asking(store: Store, key: str | None = None, **settings: Any) -> AsyncClient:
-    return AsyncClient("http://localhost", key, transport=httpx.ASGITransport(create_app(Settings(**settings), store)))
+    return AsyncClient(
+        "http://localhost", key, transport=httpx.ASGITransport(create_app(CollectorSettings(**settings), store))
+    )
 
 
 async def status(store: Store, key: str | None, method: str, path: str, **settings: Any) -> int:
@@ -48,7 +50,7 @@ async def status(store: Store, key: str | None, method: str, path: str, **settin
     headers = {"content-type": media} if media else {}
     if key is not None:
         headers["authorization"] = f"Bearer {key}"
-    transport = httpx.ASGITransport(create_app(Settings(**settings), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(**settings), store))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return (await client.request(method, path, content=body, headers=headers)).status_code
 

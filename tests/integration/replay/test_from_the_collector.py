@@ -56,7 +56,7 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     run_id, client, server, url = recorded
     with playhead.resume(run_id) as resumed, playhead.run("p"):
         assert agent(client) == ["fine", ("worked", 1), ("worked", 2)]
-    assert (resumed.told.answered, resumed.told.live) == (3, 0)
+    assert (resumed.report.answered, resumed.report.live) == (3, 0)
     assert len(server.requests) == 1
     assert executed == []
     with playhead.Client(url) as asking:
@@ -64,7 +64,7 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     begun = [event for event in events if "tool" in event["kind"]]
     with playhead.fork(run_id, at=begun[0]["seq"], outcome={"result": "other"}) as forked, playhead.run("p"):
         assert agent(client)[1] == "other"
-    assert (forked.told.answered, forked.told.live) == (1, 1)
+    assert (forked.report.answered, forked.report.live) == (1, 1)
 
 
 SAYING = """

@@ -5,7 +5,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.canonical import Content, canonical_json
-from playhead.model.event import LlmCalled, LlmCompleted, MessageAdded, RunEvent, RunStarted, Usage
+from playhead.model.event import LlmCalled, LlmCompleted, MessageAdded, RunEvent, RunStarted, TokenUsage
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
@@ -113,7 +113,7 @@ def events(count: int, *, run: str = RUN) -> list[RunEvent]:
             case 1:
                 made.append(LlmCalled(id=f"{at}.llm_called.0", span=at, model="gpt-4o", thread=thread, **header))
             case _:
-                usage = Usage(seq * 7, seq)
+                usage = TokenUsage(seq * 7, seq)
                 made.append(LlmCompleted(id=f"{at}.llm_completed.0", span=at, usage=usage, thread=thread, **header))
     return made
 

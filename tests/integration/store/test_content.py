@@ -33,7 +33,7 @@ async def test_what_was_put_comes_back(store: PostgresStore, content: Content):
 async def test_a_media_type_that_cannot_be_one_is_kept_as_bytes(store: PostgresStore):
     await store.put(P, [Content(b"x", "image/\x00png"), Content(b"y", "image/\ud800")])
     assert (await store.get(P, ContentRef.of(b"x"))).data == b"x"
-    assert (await store.get(P, ContentRef.of(b"y").reading("bytes"))).media_type == "application/octet-stream"
+    assert (await store.get(P, ContentRef.of(b"y").with_reading("bytes"))).media_type == "application/octet-stream"
 
 
 async def test_a_second_put_changes_nothing_but_the_day(store: PostgresStore, clock: Clock, sql: asyncpg.Connection):

@@ -335,7 +335,7 @@ def main(run_id: str) -> None:
         with playhead.resume(run_id, in_doubt=doubt, outcomes=outcomes_of(environ["OUTCOMES"])) as resumed:
             with playhead.run("chaos") as run:
                 answer = asyncio.run(agent("go"))
-            what = resumed.told
+            what = resumed.report
             told = {"in_doubt": what.in_doubt, "left": resumed.not_called_again, "live": what.live}
             told |= {"answered": what.answered, "divergences": [str(each) for each in what.divergences]}
             assert run.id == run_id

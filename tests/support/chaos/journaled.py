@@ -37,7 +37,7 @@ def known(journal: Path, run_id: str, model: Model) -> Known | None:
     return Known(
         Counter(model.question(_request_number(call)) for call in settled if call.kind == "llm"),
         frozenset(call.idempotency_key for call in settled if call.kind == "tool"),
-        Counter(call.place for call in doubtful),
+        Counter(call.call_path for call in doubtful),
         {call.span.span_id: call.idempotency_key for call in tools},
     )
 

@@ -157,7 +157,7 @@ class Story:
         called = self.add(ev.LlmCalled, span, model="gpt-4o", messages=len(thread.nodes), thread=thread.ref, **fields)
         if output is not None:
             answer = self.store.keep_thread([output])
-            usage = ev.Usage(input_tokens=10 * len(thread.nodes), output_tokens=5)
+            usage = ev.TokenUsage(input_tokens=10 * len(thread.nodes), output_tokens=5)
             self.add(ev.LlmCompleted, span, model="gpt-4o", usage=usage, elapsed_ms=2.5, thread=answer.ref)
             self.messages(span, (node.message for node in answer.nodes), "assistant", "output")
         return called

@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from playhead_collector.serve import errors, routes
-from playhead_collector.serve.identity import SayWho
+from playhead_collector.serve.identity import IdentityHeader
 from tests.support.readers.fake import FakeRunner
 
 
@@ -17,7 +17,7 @@ def app_on(store: Any) -> FastAPI:
     app = FastAPI(openapi_tags=routes.TAGS)
     app.include_router(routes.router(store, FakeRunner()))
     errors.install(app)
-    app.add_middleware(SayWho)
+    app.add_middleware(IdentityHeader)
     return app
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from playhead_collector.analysis.transcript.failures import failure_told
+from playhead_collector.analysis.transcript.failures import failure_text
 
 FAILURES = (
     "exitcode: 1 (execution failed)\nCode output: Traceback (most recent call last):\n  File",
@@ -46,9 +46,9 @@ NO_FAILURES = (
 
 @pytest.mark.parametrize("text", FAILURES)
 def test_a_failure_is_told(text: str) -> None:
-    assert failure_told(text)
+    assert failure_text(text)
 
 
 @pytest.mark.parametrize("text", NO_FAILURES)
 def test_what_only_speaks_of_one_is_none(text: str) -> None:
-    assert failure_told(text) is None
+    assert failure_text(text) is None

@@ -4,9 +4,9 @@ import pytest
 
 from playhead.model import event as ev
 from playhead.model.message import text_message
-from playhead_collector.analysis.reasoning.inferred import infer
+from playhead_collector.analysis.reasoning.inferred import infer_reasoning
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
-from playhead_collector.analysis.transcript.loading import read_turns
+from playhead_collector.analysis.transcript.loading import read_transcript
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import FakeStore, Story
 
@@ -21,8 +21,8 @@ def chat() -> Chat:
 
 
 async def patterns(chat: Chat) -> list[str | None]:
-    story = await read_turns(chat.done())
-    return [infer(story, turn)["pattern"] for turn in story.turns]
+    story = await read_transcript(chat.done())
+    return [infer_reasoning(story, turn)["pattern"] for turn in story.turns]
 
 
 async def test_a_request_is_answered_or_leads_to_a_tool(chat: Chat):
@@ -71,8 +71,8 @@ async def test_the_same_call_is_found_again_behind_turns_of_words(chat: Chat):
 async def test_what_a_retry_changed_is_told_by_path(chat: Chat):
     chat.asks("find", {"order": {"id": "A1"}, "n": 1}, error="timeout")
     chat.asks("find", {"order": {"id": "A2"}, "n": 1}, ["x"])
-    story = await read_turns(chat.done())
-    inferred = infer(story, story.turns[1])
+    story = await read_transcript(chat.done())
+    inferred = infer_reasoning(story, story.turns[1])
     assert inferred["changed"] == [{"path": "order.id", "before": "A1", "after": "A2"}]
     assert inferred["summary"] == "After a tool's error, it tried find again, with another order.id."
     assert inferred["trigger_quotes"][0]["text"] == "timeout"
@@ -89,11 +89,11 @@ async def test_the_goal_is_the_last_request_and_not_a_yes(chat: Chat):
     chat.says("Shall I refund A1?")
     chat.user("Yes, please go ahead with that one.")
     chat.asks("refund", {"order": "A1"}, "done")
-    story = await read_turns(chat.done())
-    inferred = infer(story, story.turns[1])
+    story = await read_transcript(chat.done())
+    inferred = infer_reasoning(story, story.turns[1])
     assert (inferred["goal"] or {}).get("text") == ASKED
     assert inferred["goal_origin"] == "earlier_user_message"
-    (first,) = infer(story, story.turns[0])["trigger_quotes"]
+    (first,) = infer_reasoning(story, story.turns[0])["trigger_quotes"]
     assert (first["seq"], first["start"], first["end"], first["text"]) == (3, 0, len(ASKED), ASKED)
 
 
@@ -104,8 +104,8 @@ async def test_a_call_after_one_that_failed_and_one_that_is_open_say_so():
     called = story.model_call("a", [], [asked], None)
     story.add(ev.LlmFailed, "a", error_type="RateLimit", message="slow down", model="gpt-4o")
     story.add(ev.LlmCalled, "b", model="gpt-4o", thread=called.thread)
-    told = await read_turns(story.done())
-    again = infer(told, told.turns[1])
+    told = await read_transcript(story.done())
+    again = infer_reasoning(told, told.turns[1])
     assert (again["trigger"], again["action"], again["pattern"]) == ("model_error", None, None)
     assert again["trigger_quotes"][0]["text"] == "slow down"
 
@@ -113,9 +113,9 @@ async def test_a_call_after_one_that_failed_and_one_that_is_open_say_so():
 async def test_everything_inferred_is_marked_and_rests_on_words_that_can_be_found(chat: Chat):
     chat.asks("find", {"order": "A1"}, {"status": "late"}, said="I look.")
     chat.says("It is late.")
-    story = await read_turns(chat.done())
+    story = await read_transcript(chat.done())
     for turn in story.turns:
-        inferred = infer(story, turn)
+        inferred = infer_reasoning(story, turn)
         assert inferred["basis"] == "inferred"
         assert 0 < inferred["confidence"] < 1
         assert {step["what"] for step in inferred["evidence"]} >= {"trigger", "goal"}

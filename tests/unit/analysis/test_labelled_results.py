@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from playhead_collector.analysis.transcript.failures import failure_told
+from playhead_collector.analysis.transcript.failures import failure_text
 
 RESULTS = Path(__file__).parents[2] / "fixtures" / "tool_results.jsonl"
 
@@ -20,7 +20,7 @@ def test_failures_are_found_and_little_else() -> None:
     failed = [row for row in rows if row["failed"]]
     assert len(rows) >= 200
     assert min(len(failed), len(rows) - len(failed)) >= 90
-    told = [row for row in rows if failure_told(row["text"]) is not None]
+    told = [row for row in rows if failure_text(row["text"]) is not None]
     right = [row for row in told if row["failed"]]
     missed = [row["source"] for row in failed if row not in told]
     wrong = [row["source"] for row in told if not row["failed"]]

@@ -97,5 +97,5 @@ async def test_of_a_very_long_context_the_beginning_and_the_end_are_looked_at(
     found = [event.seq for event in await record.events() if isinstance(event, ev.ToolCalled)][-2]
     (value,) = (await answer_attribution(record, str(found)))["values"]
     assert value["evidence"][0]["seq"] == TOLD
-    story = await loading.read_turns(record)
+    story = await loading.read_transcript(record)
     assert len(story.nodes) < 500

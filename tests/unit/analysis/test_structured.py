@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead_collector.analysis.reasoning.written_down import Piece, Structured, read_structured, take_apart
+from playhead_collector.analysis.reasoning.written_down import StructuredText, TextRange, parse_block, read_structured
 
 LABELS = """
 Goal: refund the order
@@ -54,11 +54,11 @@ refund
 OPTIONS = [("Refund", ["fast", "kind"], ["costs 5 EUR", "sets a precedent"]), ("Deny", ["cheap"], ["angry customer"])]
 
 
-def texts(text: str, pieces: list[Piece]) -> list[str]:
+def texts(text: str, pieces: list[TextRange]) -> list[str]:
     return [text[piece.start : piece.end] for piece in pieces]
 
 
-def pieces_of(found: Structured) -> list[Piece]:
+def pieces_of(found: StructuredText) -> list[TextRange]:
     own = [*found.goal, *found.observation, *found.decision, *found.rest]
     return own + [piece for each in found.options for piece in (each.name, *each.about, *each.pros, *each.cons)]
 
@@ -97,14 +97,14 @@ def test_a_block_that_is_not_closed_goes_to_the_end_and_others_stand_apart():
 
 def test_a_text_without_the_tag_has_no_block_and_plain_thinking_no_fields():
     assert read_structured("Goal: x", "reasoning") == []
-    plain = take_apart("I think that I should look first.")
+    plain = parse_block("I think that I should look first.")
     assert not plain.is_structured
-    assert plain.rest == [Piece(0, 33)]
+    assert plain.rest == [TextRange(0, 33)]
 
 
 def test_arguments_before_any_option_are_kept():
     text = "Pros: fast"
-    assert texts(text, take_apart(text).rest) == ["fast"]
+    assert texts(text, parse_block(text).rest) == ["fast"]
 
 
 # What texts in this form are made of, broken ones among them.
@@ -118,7 +118,7 @@ WORDS = st.from_regex(r"[b-y]{4}z", fullmatch=True)
 
 @given(st.lists(st.one_of(BITS, WORDS, st.text(max_size=5)), max_size=40).map("".join))
 def test_any_text_can_be_taken_apart_into_pieces_that_do_not_overlap(text: str):
-    for found in (take_apart(text), *read_structured(f"<r>{text}", "r")):
+    for found in (parse_block(text), *read_structured(f"<r>{text}", "r")):
         pieces = sorted(pieces_of(found), key=lambda piece: (piece.start, piece.end))
         assert all(found.start <= piece.start <= piece.end <= found.end for piece in pieces)
         assert all(one.end <= other.start for one, other in pairwise(pieces))
@@ -126,5 +126,5 @@ def test_any_text_can_be_taken_apart_into_pieces_that_do_not_overlap(text: str):
 
 @given(st.lists(st.one_of(BITS, WORDS), max_size=30).map(" ".join))
 def test_no_word_that_is_not_the_form_s_own_is_lost(text: str):
-    covered = {place for piece in pieces_of(take_apart(text)) for place in range(piece.start, piece.end)}
+    covered = {place for piece in pieces_of(parse_block(text)) for place in range(piece.start, piece.end)}
     assert [word[0] for word in re.finditer(r"\b[b-y]{4}z\b", text) if not {*range(*word.span())} <= covered] == []

@@ -18,15 +18,17 @@ SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": Price("gpt-4o", 40, 2.0
 QUESTION, ANSWER = text_message("user", "Where is my order?"), text_message("assistant", "On its way.")
 
 
-def usage(**tokens: int) -> ev.Usage:
-    return ev.Usage(**tokens)
+def usage(**tokens: int) -> ev.TokenUsage:
+    return ev.TokenUsage(**tokens)
 
 
 async def ask(story: Story, prices: Prices = SMALL, limit: int = 100, after: int = 0) -> Any:
     return await answer_tokens(story.done(), prices, limit, after)
 
 
-def call(story: Story, span: str, before: list[Message], new: list[Message], reported: ev.Usage, **fields: Any) -> None:
+def call(
+    story: Story, span: str, before: list[Message], new: list[Message], reported: ev.TokenUsage, **fields: Any
+) -> None:
     """A model call whose answer is ANSWER; what it reports is as given."""
     thread = story.store.keep_thread([*before, *new])
     for node in thread.nodes[len(before) :]:
@@ -236,10 +238,10 @@ def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, text: str | None, 
 
 def test_a_call_that_did_not_report_has_no_cost():
     price = Price("m", None, 1.0, 1.0)
-    assert price.cost(ev.Usage(input_tokens=5)) is None
-    assert price.cost(ev.Usage(output_tokens=5)) is None
-    assert Price("m", 5).cost(ev.Usage(1, 1)) is None
-    assert price.cost(ev.Usage(1_000_000, 0)) == 1.0
+    assert price.cost(ev.TokenUsage(input_tokens=5)) is None
+    assert price.cost(ev.TokenUsage(output_tokens=5)) is None
+    assert Price("m", 5).cost(ev.TokenUsage(1, 1)) is None
+    assert price.cost(ev.TokenUsage(1_000_000, 0)) == 1.0
 
 
 def test_calibration_fits_all_samples_together_and_leaves_out_the_useless():

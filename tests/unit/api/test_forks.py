@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from playhead.api.forks import fork_safe_lock, forks_wait
+from playhead.api.forks import delay_forks, fork_safe_lock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -36,7 +36,7 @@ def test_a_fork_waits_for_an_import_of_another_thread():
     order: list[str] = []
 
     def import_something() -> None:
-        with forks_wait():
+        with delay_forks():
             began.set()
             went_on.wait(0.2)
             order.append("imported")
@@ -46,14 +46,14 @@ def test_a_fork_waits_for_an_import_of_another_thread():
     began.wait(20)
     pid = os.fork()
     if pid == 0:
-        with forks_wait():  # free in the child
+        with delay_forks():  # free in the child
             os._exit(0 if order == ["imported"] else 1)
     assert os.waitpid(pid, 0)[1] == 0
     thread.join()
 
 
 def test_a_thread_forks_in_the_middle_of_its_own_import():
-    with forks_wait():
+    with delay_forks():
         pid = os.fork()
         if pid == 0:
             os._exit(0)

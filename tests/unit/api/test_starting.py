@@ -83,7 +83,7 @@ assert [tool(n) for n in range(5)] == list(range(5))
 short = playhead.flush(0)
 for file in files:
     file.close()
-sys.modules["playhead.configure"]._Process.next_start = 0
+sys.modules["playhead.configure"]._ProcessRecording.next_start = 0
 assert tool(5) == 5
 print(short, playhead.counters()["records_lost"])
 """

@@ -7,6 +7,6 @@ from playhead.api import guard
 
 @pytest.fixture(autouse=True)
 def every_cause_is_said_again() -> Iterator[None]:
-    guard.forget_said()
+    guard.forget_logged()
     yield
-    guard.forget_said()
+    guard.forget_logged()

@@ -5,7 +5,7 @@ import pytest
 
 from playhead.export.counters import ShipCounters
 from playhead.export.cursor import LaneCursor, end_of, is_delivered
-from playhead.export.shipment import MOST_BYTES, MOST_SPANS
+from playhead.export.shipment import MAX_BYTES, MAX_SPANS
 from playhead.journal.lane import LaneReader, LaneWriter, Position
 from tests.unit.export.records import WHO, content, span
 
@@ -130,7 +130,7 @@ def test_a_header_that_promises_gigabytes_does_not_take_gigabytes(lane: LaneWrit
 
 
 def test_a_content_larger_than_what_is_read_at_once_arrives_whole(lane: LaneWriter):
-    large = os.urandom(MOST_BYTES + 2**20)
+    large = os.urandom(MAX_BYTES + 2**20)
     lane.append(span(1) + content(large) + span(2))
     cursor = cursor_of(lane)
     first, second, third = cursor.load(), cursor.load(), cursor.load()
@@ -148,7 +148,7 @@ def test_a_backlog_is_read_in_shipments_of_bounded_size(lane: LaneWriter):
     cursor, sizes = cursor_of(lane), []
     while shipment := cursor.load():
         sizes.append((shipment.payload_bytes, len(shipment.spans)))
-    assert all(taken <= MOST_BYTES and spans <= MOST_SPANS for taken, spans in sizes)
+    assert all(taken <= MAX_BYTES and spans <= MAX_SPANS for taken, spans in sizes)
     assert sum(spans for _, spans in sizes) == 3000
 
 

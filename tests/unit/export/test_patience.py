@@ -3,22 +3,22 @@ from itertools import islice
 
 import pytest
 
-from playhead.export.backoff import Problems, delays
+from playhead.export.backoff import ProblemReporter, backoff_delays
 from playhead.export.http import retry_after_seconds
 
 
 def test_delays_double_from_a_fifth_of_a_second_to_half_a_minute_with_jitter():
     for delay, longest in zip(
-        islice(delays(), 12), [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30, 30], strict=True
+        islice(backoff_delays(), 12), [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30, 30, 30], strict=True
     ):
         assert longest / 2 <= delay <= longest
 
 
 def test_a_problem_is_told_once_per_cause():
     told: list[str] = []
-    problems = Problems(told.append)
+    problems = ProblemReporter(told.append)
     for cause, sentence in [("down", "it is down"), ("down", "still down"), ("denied", "wrong key")]:
-        problems.tell(cause, sentence)
+        problems.report(cause, sentence)
     assert told == ["it is down", "wrong key"]
 
 

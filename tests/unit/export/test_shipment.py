@@ -1,4 +1,4 @@
-from playhead.export.shipment import MOST_BYTES, MOST_SPANS, Shipment
+from playhead.export.shipment import MAX_BYTES, MAX_SPANS, Shipment
 from playhead.journal.frame import CONTENT, RESOURCE, SPAN, frame, frames_in
 from tests.unit.export.records import WHO, content, log, span, span_id, thread
 
@@ -56,14 +56,14 @@ def test_a_frame_that_makes_no_sense_is_counted_and_left_out():
 
 def test_a_frame_beyond_the_limit_of_bytes_travels_alone():
     shipment = Shipment()
-    assert shipment.fits(CONTENT, bytes(MOST_BYTES + 1))
+    assert shipment.fits(CONTENT, bytes(MAX_BYTES + 1))
     shipment.add(RESOURCE, b"{}")
-    assert shipment.fits(CONTENT, bytes(MOST_BYTES + 1))
+    assert shipment.fits(CONTENT, bytes(MAX_BYTES + 1))
     shipment.add(CONTENT, next(frames_in(content(b"x")))[1])
-    assert not shipment.fits(CONTENT, bytes(MOST_BYTES))
+    assert not shipment.fits(CONTENT, bytes(MAX_BYTES))
 
 
 def test_a_shipment_has_no_more_spans_than_the_limit_says():
-    shipment = shipment_of(*map(span, range(1, MOST_SPANS + 1)))
+    shipment = shipment_of(*map(span, range(1, MAX_SPANS + 1)))
     assert not shipment.fits(SPAN, b"[]")
     assert shipment.fits(RESOURCE, b"{}")

@@ -181,7 +181,7 @@ def tool(x: int) -> str:
 
 def acknowledge_all(recording: Recording) -> None:
     """As the shipper does when the collector has taken everything."""
-    root = playhead.configure.__globals__["_Process"].recording
+    root = playhead.configure.__globals__["_ProcessRecording"].recording
     [path] = lanes(recording.folder)
     reader = LaneReader(path)
     last = reader.segments()[-1]

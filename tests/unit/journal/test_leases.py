@@ -28,8 +28,8 @@ def test_a_lease_that_was_given_back_is_anybody_s_and_leaves_nothing(tmp_path: P
     assert list((tmp_path / "leases").iterdir()) == []
     second = take_local(tmp_path, RUN)
     assert second is not None
-    assert second.is_mine
-    assert not first.is_mine
+    assert second.is_held
+    assert not first.is_held
     second.release()
 
 
@@ -38,9 +38,9 @@ def test_a_lease_can_be_taken_with_force_and_the_first_holder_can_tell(tmp_path:
     forced = take_local(tmp_path, RUN, force=True)
     assert first is not None
     assert forced is not None
-    assert (first.is_mine, forced.is_mine) == (False, True)
+    assert (first.is_held, forced.is_held) == (False, True)
     first.release()
-    assert forced.is_mine, "what was lost is not given back"
+    assert forced.is_held, "what was lost is not given back"
     assert take_local(tmp_path, RUN) is None
     forced.release()
 
@@ -64,7 +64,7 @@ def test_a_forked_child_does_not_keep_its_parent_s_lease(tmp_path: Path):
     os.close(waits)
     os.close(go)
     os.waitpid(child, 0)
-    assert again.is_mine, "the child gave back nothing that is not its own"
+    assert again.is_held, "the child gave back nothing that is not its own"
     again.release()
     for end in (told, tell):
         os.close(end)

@@ -18,7 +18,7 @@ from tests.unit.model.values import checked
 
 names = st.sampled_from(["a", "b", "c"])
 refs = st.integers(0, 3).map(lambda n: ContentRef.of(b"%d" % n))
-usages = st.builds(ev.Usage, *(st.none() | st.integers(0, 10**6) for _ in ev.Usage.__slots__))
+usages = st.builds(ev.TokenUsage, *(st.none() | st.integers(0, 10**6) for _ in ev.TokenUsage.__slots__))
 # By type, so that a field that is added is tested without a word here.
 OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     str: names,
@@ -27,7 +27,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     type(None): st.none(),
     ContentRef: refs,
-    ev.Usage: usages,
+    ev.TokenUsage: usages,
     tuple[str, ...]: st.lists(names, max_size=3).map(tuple),
     tuple[ContentRef, ...]: st.lists(refs, max_size=3).map(tuple),
 }
@@ -90,7 +90,7 @@ def test_a_kind_of_a_later_version_is_written_back_as_it_came():
 
 
 def test_fields_of_a_later_version_are_passed_over():
-    event = ev.LlmCompleted(id="1", run="r", seq=1, time_ns=1, usage=ev.Usage(input_tokens=5))
+    event = ev.LlmCompleted(id="1", run="r", seq=1, time_ns=1, usage=ev.TokenUsage(input_tokens=5))
     value = through_json(ev.event_to_json(event))
     value["data"] |= {"mood": "good"}
     value["data"]["usage"] |= {"dreams": 3}
@@ -135,7 +135,7 @@ def test_what_is_open_is_what_started_and_did_not_end():
     state = fold([
         of(ev.RunStarted, 1, "s1", name="agent"),
         of(ev.LlmCalled, 2, "s2", model="m"),
-        of(ev.LlmCompleted, 3, "s2", usage=ev.Usage(input_tokens=10, output_tokens=5)),
+        of(ev.LlmCompleted, 3, "s2", usage=ev.TokenUsage(input_tokens=10, output_tokens=5)),
         of(ev.ToolCalled, 4, "s3", name="search", call_id="c1"),
         of(ev.StepStarted, 5, "s4", name="parse"),
         of(ev.StepCompleted, 6, "s4", name="parse", error_type="ValueError", message="no"),

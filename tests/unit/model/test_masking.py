@@ -28,7 +28,7 @@ from starlette.datastructures import Headers
 
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.objects.infrastructure import is_machinery
-from playhead.model.objects.masking import DEFAULT_KEYS, Keyed, Mask
+from playhead.model.objects.masking import DEFAULT_KEYS, KeyedValue, Mask
 
 MASK = Mask()
 HIDDEN = {"$masked": "str"}
@@ -153,8 +153,8 @@ def test_plain_values_of_the_program_are_never_touched(plain: Any):
 
 
 def test_a_value_under_the_key_that_it_came_from_is_masked_as_there():
-    assert shown({"a": Keyed("authorization", "x"), "b": Keyed("user-agent", "y")}) == {"a": HIDDEN, "b": "y"}
-    assert shown(Keyed("authorization", "x"), None) == "x"
+    assert shown({"a": KeyedValue("authorization", "x"), "b": KeyedValue("user-agent", "y")}) == {"a": HIDDEN, "b": "y"}
+    assert shown(KeyedValue("authorization", "x"), None) == "x"
 
 
 class Says:

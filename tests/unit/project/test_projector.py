@@ -201,7 +201,7 @@ def test_a_model_call_tells_all_that_is_known():
     assert (called.messages, called.thread) == (2, r.thread("system: be kind", "user: hi"))
     assert (called.system, called.tools, called.request) == tuple(map(content, ("system", "tools", "request")))
     assert completed.model == "gpt-4o-2024-08-06"
-    assert completed.usage == ev.Usage(12, 5, None, 3, None)
+    assert completed.usage == ev.TokenUsage(12, 5, None, 3, None)
     assert (completed.finish_reasons, completed.elapsed_ms, completed.first_chunk_ms) == (("stop",), 1.0, 250.0)
     assert (completed.response, completed.reasoning) == (content("response"), content("reasoning"))
     assert completed.thread == r.thread("assistant: hello")

@@ -9,7 +9,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context.context import answer_context
 from playhead_collector.read.context.messages import list_history
-from playhead_collector.read.owning_call import call_at
+from playhead_collector.read.owning_call import model_call_at
 from tests.support.readers.fake import FakeStore, Story
 
 
@@ -83,7 +83,7 @@ async def test_hydrated_calls_have_values_under_the_names_of_their_refs(story: S
     ("seq", "begin"), [(2, 3), (3, 3), (4, 3), (5, 3), (6, 3), (7, 3), (8, 9), (9, 9), (10, 9), (11, 9)]
 )
 async def test_every_event_leads_to_its_call_and_others_to_the_one_before(story: Story, seq: int, begin: int):
-    call = await call_at(story.done(), seq)
+    call = await model_call_at(story.done(), seq)
     assert call.begin.seq == begin
     assert call.end is not None
     assert call.end.seq == begin + 1
@@ -91,7 +91,7 @@ async def test_every_event_leads_to_its_call_and_others_to_the_one_before(story:
 
 async def test_before_the_first_call_there_is_none(story: Story):
     with pytest.raises(Refused, match="no model call at or before event 1"):
-        await call_at(story.done(), 1)
+        await model_call_at(story.done(), 1)
 
 
 async def test_a_call_is_found_however_far_its_events_are_apart(store: FakeStore):
@@ -106,7 +106,7 @@ async def test_a_call_is_found_however_far_its_events_are_apart(store: FakeStore
     for n in range(3):
         begin = n * 1202 + 501
         for seq in (begin - 500, begin - 1, begin, begin + 300, begin + 701):
-            call = await call_at(record, seq)
+            call = await model_call_at(record, seq)
             assert call.begin.seq == begin
             assert call.end is not None
             assert call.end.seq == begin + 701

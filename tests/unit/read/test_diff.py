@@ -24,7 +24,7 @@ KINDS = [
     (ev.StateChanged, {"key": "todo", "value": None}),
     (ev.MessageAdded, {"role": "user", "message": LETTERS[2]}),
     (ev.LlmCalled, {"model": "m", "thread": LETTERS[3]}),
-    (ev.LlmCompleted, {"usage": ev.Usage(10, 5)}),
+    (ev.LlmCompleted, {"usage": ev.TokenUsage(10, 5)}),
     (ev.ToolCalled, {"name": "search"}),
     (ev.ToolFailed, {"name": "search", "error_type": "E", "message": "no"}),
     (ev.ContextCompressed, {"origin": "inferred", "after": LETTERS[4]}),

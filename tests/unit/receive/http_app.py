@@ -11,10 +11,10 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.flow import Flow
-from playhead_collector.receive.otlp.decoded import Most
+from playhead_collector.receive.flow import RequestLimiter
+from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_http import OtlpHttp
-from playhead_collector.receive.ports import Kept, Missing, Taken
+from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
 from playhead_collector.serve import errors
 from playhead_collector.serve.metrics import Metrics
 
@@ -31,36 +31,36 @@ class Memory:
     not_understood: dict[str, int] = field(default_factory=dict)
     failure: Exception | None = None
 
-    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Taken:
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         if self.failure:
             raise self.failure
         self.spans += spans
         self.logs += logs
-        return Taken(len(spans), 0, self.pending, not_understood=self.not_understood)
+        return IngestResult(len(spans), 0, self.pending, not_understood=self.not_understood)
 
-    async def missing(self, refs: Sequence[ContentRef]) -> Missing:
+    async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         if self.failure:
             raise self.failure
         self.asked += refs
-        return Missing(refs[:1], "e1")
+        return MissingRefs(refs[:1], "e1")
 
-    async def put(self, pack: Pack) -> Kept:
+    async def put(self, pack: Pack) -> PackResult:
         if self.failure:
             raise self.failure
         self.packs.append(pack)
-        return Kept([t.parent for t in pack.threads if t.parent], "e1")
+        return PackResult([t.parent for t in pack.threads if t.parent], "e1")
 
 
 def make_app(
     memory: Memory,
     *,
-    flow: Flow | None = None,
+    flow: RequestLimiter | None = None,
     limit: int = 2**20,
     content_limit: int = 2**20,
     max_items: int = 1_000,
-    most: Most = Most(),  # noqa: B008 - it never changes
+    most: DecodeLimits = DecodeLimits(),  # noqa: B008 - it never changes
 ) -> FastAPI:
-    flow = flow or Flow(max_requests=10, max_bytes=limit)
+    flow = flow or RequestLimiter(max_requests=10, max_bytes=limit)
     app, metrics = FastAPI(), Metrics()
     app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit, most).router())
     app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit, max_items).router())

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.body import ENCODINGS, check_length, decompress, encoding_of, receive
-from playhead_collector.receive.reading import PATIENCE_SECONDS, Arriving, Reading
+from playhead_collector.receive.reading import SLOW_AFTER_SECONDS, Transfer, TransferBudget
 
 MIB = 2**20
 
@@ -143,8 +143,8 @@ def test_an_unknown_encoding_is_refused_with_those_that_are_known(header: str):
 
 
 @contextmanager
-def room(most: int = 10_000) -> Iterator[tuple[Reading, Arriving]]:
-    reading = Reading(most)
+def room(most: int = 10_000) -> Iterator[tuple[TransferBudget, Transfer]]:
+    reading = TransferBudget(most)
     with reading.one() as arriving:
         yield reading, arriving
     assert (reading.count, reading.bytes) == (0, 0)
@@ -201,13 +201,13 @@ async def test_a_sender_that_trickles_has_a_deadline_for_all_of_it():
 
 
 async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
-    reading = Reading(100)
+    reading = TransferBudget(100)
     with reading.one() as slow, reading.one() as quick:
         slow.hold(60)
         with pytest.raises(Refused, match="60 bytes of others") as refused:
             quick.hold(50)
         assert refused.value.status == 503
-        slow.since -= PATIENCE_SECONDS + 1
+        slow.since -= SLOW_AFTER_SECONDS + 1
         quick.hold(50)
         assert (slow.gave_way, quick.gave_way, reading.bytes) == (True, False, 50)
         slow.hold(70)
@@ -218,7 +218,7 @@ async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
 async def test_who_gives_way_is_asked_to_come_back():
     async def waits() -> AsyncIterator[bytes]:
         yield b"x" * 60
-        arriving.since -= PATIENCE_SECONDS + 1
+        arriving.since -= SLOW_AFTER_SECONDS + 1
         with reading.one() as other:
             other.hold(50)
             await asyncio.get_running_loop().create_future()

@@ -8,7 +8,7 @@ from fastapi import Body, FastAPI, Request, Response
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.bounded import BoundAnswers, BoundBodies
-from playhead_collector.receive.reading import Reading
+from playhead_collector.receive.reading import TransferBudget
 from playhead_collector.serve import errors
 from tests.unit.receive.http_app import client_of
 
@@ -19,7 +19,7 @@ def refusal(request: Request, error: Refused) -> Response:
     return errors.answer(request, error.status, error.code, str(error), error.headers)
 
 
-def make_app(reading: Reading, sending: Reading) -> FastAPI:
+def make_app(reading: TransferBudget, sending: TransferBudget) -> FastAPI:
     app = FastAPI()
 
     @app.post("/length")
@@ -48,8 +48,8 @@ def make_app(reading: Reading, sending: Reading) -> FastAPI:
 
 
 async def post(path: str, **given: Any) -> httpx.Response:
-    reading = Reading(MIB)
-    async with client_of(make_app(reading, Reading(MIB))) as client:
+    reading = TransferBudget(MIB)
+    async with client_of(make_app(reading, TransferBudget(MIB))) as client:
         answer = await client.post(path, **given)
     assert (reading.bytes, reading.count) == (0, 0)
     return answer
@@ -80,7 +80,7 @@ async def test_bodies_that_have_bounds_of_their_own_pass():
 
 
 async def test_an_answer_is_whole():
-    async with client_of(make_app(Reading(MIB), Reading(MIB))) as client:
+    async with client_of(make_app(TransferBudget(MIB), TransferBudget(MIB))) as client:
         for size in (0, 1, 64 * KIB, 64 * KIB + 1, 300 * KIB):
             assert len((await client.get(f"/answer/{size}")).content) == size
 
@@ -113,8 +113,8 @@ async def settled() -> None:
 
 
 async def test_large_answers_are_sent_in_pieces_and_counted_until_they_are_taken():
-    sending = Reading(MIB, patience_seconds=30)
-    app = make_app(Reading(MIB), sending)
+    sending = TransferBudget(MIB, slow_after_seconds=30)
+    app = make_app(TransferBudget(MIB), sending)
     slow = Client(app, 700 * KIB)
     await settled()
     assert sending.bytes == 700 * KIB
@@ -134,8 +134,8 @@ async def test_large_answers_are_sent_in_pieces_and_counted_until_they_are_taken
 
 
 async def test_an_answer_that_is_not_taken_gives_way_after_a_while():
-    sending = Reading(MIB, patience_seconds=0)
-    app = make_app(Reading(MIB), sending)
+    sending = TransferBudget(MIB, slow_after_seconds=0)
+    app = make_app(TransferBudget(MIB), sending)
     slow = Client(app, 700 * KIB)
     await settled()
     other = Client(app, 400 * KIB)

@@ -21,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead.model.span import Span
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire, charge, portions, wire_of
-from playhead_collector.receive.otlp.decoded import Decoded, Most
+from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
 from tests.unit.receive.otlp import as_json, message_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "otlp"
@@ -30,9 +30,9 @@ TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
 
 def whole(signal: Signal, body: bytes, wire: Wire) -> Decoded:
     """All portions together."""
-    charge(body, wire, Most())
+    charge(body, wire, DecodeLimits())
     together = Decoded()
-    for portion in portions(signal, body, wire, Most()):
+    for portion in portions(signal, body, wire, DecodeLimits()):
         together.spans += portion.spans
         together.logs += portion.logs
         together.rejected += portion.rejected
@@ -308,7 +308,7 @@ def test_more_spans_than_are_taken_are_refused_before_any_is_made(body: bytes):
     tracemalloc.start()
     try:
         with pytest.raises(Refused, match="more than 100000 spans") as refused:
-            next(portions("traces", body, PROTOBUF, Most()))
+            next(portions("traces", body, PROTOBUF, DecodeLimits()))
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
@@ -352,7 +352,7 @@ def test_many_spans_come_in_portions_in_their_order(wire: Wire):
     spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
     spans[:] = [{**spans[0], "spanId": f"{n:016x}"} for n in range(1, 5_001)]
     body = as_json(request) if wire == JSON else message_of(request, ExportTraceServiceRequest).SerializeToString()
-    given = list(portions("traces", body, wire, Most(portion_cost=400_000)))
+    given = list(portions("traces", body, wire, DecodeLimits(portion_cost=400_000)))
     assert len(given) > 5
     assert max(len(portion.spans) for portion in given) < 500
     assert [span.span_id for portion in given for span in portion.spans] == [f"{n:016x}" for n in range(1, 5_001)]
@@ -361,15 +361,15 @@ def test_many_spans_come_in_portions_in_their_order(wire: Wire):
 @pytest.mark.parametrize("body", [b"[" + b"[]," * 3_000_000, b'{"a":[' + b"{}," * 1_000_000, b"[" * 2_000_000])
 def test_json_with_too_many_values_is_refused_before_it_is_read(body: bytes):
     with pytest.raises(Refused, match="too many values") as refused:
-        charge(body, JSON, Most())
+        charge(body, JSON, DecodeLimits())
     assert refused.value.status == 413
 
 
 def test_json_is_charged_for_what_it_takes_and_text_is_not_charged_for_more():
     text = as_json(request_with(attributes=[{"key": "k", "value": {"stringValue": "x" * 100_000}}]))
-    assert charge(text, JSON, Most()) == len(text)
+    assert charge(text, JSON, DecodeLimits()) == len(text)
     values = b'{"resourceSpans":[' + b"{}," * 10_000 + b"{}]}"
-    assert charge(values, JSON, Most()) > 20 * len(values)
+    assert charge(values, JSON, DecodeLimits()) > 20 * len(values)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------

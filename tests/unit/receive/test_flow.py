@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.flow import OFF_LOOP_BYTES, Flow, off_loop
+from playhead_collector.receive.flow import OFF_LOOP_BYTES, RequestLimiter, off_loop
 
 
 def test_more_requests_than_there_is_room_for_are_asked_to_come_back():
-    flow = Flow(max_requests=2, max_bytes=100)
+    flow = RequestLimiter(max_requests=2, max_bytes=100)
     with flow.admit(), flow.admit():
         with pytest.raises(Refused, match="2 requests are in work") as refused, flow.admit():
             pass
@@ -19,7 +19,7 @@ def test_more_requests_than_there_is_room_for_are_asked_to_come_back():
 
 
 def test_more_bytes_than_there_is_room_for_are_asked_to_come_back():
-    flow = Flow(max_requests=10, max_bytes=100)
+    flow = RequestLimiter(max_requests=10, max_bytes=100)
     with flow.admit() as first:
         first.hold(60)
         with flow.admit() as second:
@@ -32,14 +32,14 @@ def test_more_bytes_than_there_is_room_for_are_asked_to_come_back():
 
 
 def test_a_request_that_is_alone_is_never_too_many_bytes():
-    flow = Flow(max_requests=10, max_bytes=100)
+    flow = RequestLimiter(max_requests=10, max_bytes=100)
     with flow.admit() as share, flow.admit():
         share.hold(1_000)
         assert flow.bytes == 1_000
 
 
 def test_what_is_held_adds_up_when_threads_tell_it():
-    flow = Flow(max_requests=10, max_bytes=10**9)
+    flow = RequestLimiter(max_requests=10, max_bytes=10**9)
 
     def work() -> None:
         with flow.admit() as share:

@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.receive.flow import Flow
+from playhead_collector.receive.flow import RequestLimiter
 from playhead_collector.receive.otlp_http import PATHS
 from tests.unit.receive.http_app import Memory, client_of, make_app
 from tests.unit.receive.otlp import as_json, message_of
@@ -250,7 +250,7 @@ async def test_beyond_the_bound_requests_are_asked_to_come_back_and_none_is_lost
             return await super().ingest(*batch)
 
     memory = Slow()
-    async with client_of(make_app(memory, flow=Flow(max_requests=3, max_bytes=2**20))) as client:
+    async with client_of(make_app(memory, flow=RequestLimiter(max_requests=3, max_bytes=2**20))) as client:
         bodies = [as_protobuf(spans(f"{n:016x}")) for n in range(1, 6)]
         requests = [asyncio.create_task(client.post("/v1/traces", content=body, headers=PROTOBUF)) for body in bodies]
         refused = [await one for one in requests[3:]]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
-from playhead.refs.intake import Intake
+from playhead.refs.intake import PayloadIntake
 
 
 class Kept:
@@ -29,7 +29,7 @@ class Kept:
 class Journal(Kept):
     """All calls' contents and threads; `commit` is what a successful append does."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: PayloadIntake) -> None:
         super().__init__()
         self.intake = intake
 

@@ -31,15 +31,15 @@ from playhead.refs.faithful import (
     CannotRestore,
     NotFaithful,
     ReplayedError,
-    beside,
     decode,
     decode_error,
     encode,
     encode_error,
-    given_back,
     is_plain,
+    restore_data,
+    restored_value,
 )
-from playhead.refs.named_classes import declare
+from playhead.refs.named_classes import declare_modules
 
 
 def through_bytes(value: Any) -> Any:
@@ -268,9 +268,9 @@ PLAIN = st.recursive(
 @settings(max_examples=250, deadline=None)
 @given(st.one_of(PLAIN, st.recursive(SCALARS, containers, max_leaves=6)))
 def test_the_ordinary_content_and_what_is_kept_beside_it_give_the_value_back(value: Any) -> None:
-    kept = beside(value)
+    kept = restore_data(value)
     content = content_of(value)
-    assert same(given_back(value_of(content), None if kept is None else parse_json(canonical_json(kept))), value)
+    assert same(restored_value(value_of(content), None if kept is None else parse_json(canonical_json(kept))), value)
     assert not is_plain(value) or kept is None
 
 
@@ -300,26 +300,26 @@ def test_keys_out_of_order_are_not_plain_since_the_program_sees_their_order() ->
 
 def test_what_is_kept_for_the_order_of_keys_does_not_grow_with_the_value() -> None:
     value = [{"name": "a", "id": number} for number in range(1_000)]
-    assert beside(value) == {"$": "key order", "orders": [["name", "id"]]}
+    assert restore_data(value) == {"$": "key order", "orders": [["name", "id"]]}
 
 
 def test_the_same_keys_in_two_orders_are_kept_as_they_stand() -> None:
     value = [{"b": 1, "a": 2}, {"a": 1, "b": 2}]
-    assert same(given_back(value_of(content_of(value)), beside(value)), value)
+    assert same(restored_value(value_of(content_of(value)), restore_data(value)), value)
 
 
 @pytest.mark.parametrize("value", [{"$": "tuple", "items": [1]}, {"$playhead": "too large"}])
 def test_a_dictionary_that_looks_like_ours_is_the_users(value: Any) -> None:
     assert same(through_bytes(value), value)
     assert same(through_bytes((value,)), (value,))
-    assert same(given_back(value_of(content_of(value)), beside(value)), value)
+    assert same(restored_value(value_of(content_of(value)), restore_data(value)), value)
 
 
 @pytest.mark.parametrize("kept", [None, {"$": "key order", "orders": []}])
 def test_a_marker_in_the_place_of_content_is_not_given_back(kept: Any) -> None:
     marker = {"$playhead": "too large", "bytes": 9}
     with pytest.raises(CannotRestore, match="too large"):
-        given_back(marker, kept)
+        restored_value(marker, kept)
     with pytest.raises(CannotRestore, match="too large"):
         decode(marker)
 
@@ -719,7 +719,7 @@ def not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "side_effects", raising=False)
     yield ran
-    declare(())
+    declare_modules(())
     sys.modules.pop("side_effects", None)
 
 
@@ -747,14 +747,14 @@ def test_a_module_that_stands_in_a_record_is_not_imported(not_imported: Path, tr
 
 
 def test_a_module_that_was_declared_is_imported(not_imported: Path) -> None:
-    declare(["side_effects"])
+    declare_modules(["side_effects"])
     assert decode(ORDER).id == 5
     assert not_imported.exists()
     assert isinstance(decode_error(REFUSED), ValueError)
 
 
 def test_a_module_below_a_declared_package_is_imported_and_no_other(not_imported: Path) -> None:
-    declare(["side", "side_effects.orders"])
+    declare_modules(["side", "side_effects.orders"])
     with pytest.raises(CannotRestore, match="declare it"):
         decode(ORDER)
     assert not not_imported.exists()

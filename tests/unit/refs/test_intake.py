@@ -7,13 +7,13 @@ import pytest
 from playhead.model.canonical import content_of, value_of
 from playhead.model.ref import ContentRef
 from playhead.refs import intake as module
-from playhead.refs.intake import Intake
+from playhead.refs.intake import PayloadIntake
 from playhead.refs.known import KnownRefs
 from tests.unit.refs.kept import Kept
 
 
-def intake(**options: Any) -> Intake:
-    return Intake(**{"max_content_bytes": 10_000, **options})
+def intake(**options: Any) -> PayloadIntake:
+    return PayloadIntake(**{"max_content_bytes": 10_000, **options})
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_repeated_values_of_one_length_and_one_end_are_told_apart():
 
 
 def test_many_repeated_values_do_not_become_a_leak(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_MOST_REPEATED", 3)
+    monkeypatch.setattr(module, "_MAX_REPEATED", 3)
     mine = intake()
     for n in range(10):
         mine.repeated({"n": n}, Kept())
@@ -144,7 +144,7 @@ def test_known_refs_are_bounded_and_keep_what_is_used(monkeypatch: pytest.Monkey
     refs = [content_of(str(n)).ref for n in range(10)]
 
     def find(ref: ContentRef) -> ContentRef | None:
-        return known.get(ref.digest) or known.older(ref.digest)
+        return known.get(ref.digest) or known.promote_old(ref.digest)
 
     for ref in refs:
         known.add(ref.digest, ref)

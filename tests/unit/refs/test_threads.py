@@ -16,7 +16,7 @@ from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref, thread_of
 from playhead.refs import threads as module
-from playhead.refs.intake import Intake
+from playhead.refs.intake import PayloadIntake
 from playhead.refs.threads import KnownThread, extend_thread, thread_ref
 from tests.unit.refs.kept import Journal, Kept
 
@@ -25,7 +25,7 @@ class Run:
     """A run's calls, one after the other, each in the journal before the next."""
 
     def __init__(self, **options: Any) -> None:
-        self.intake = Intake(**{"max_content_bytes": 2**20, **options})
+        self.intake = PayloadIntake(**{"max_content_bytes": 2**20, **options})
         self.known: list[KnownThread] = []
         self.journal = Journal(self.intake)
 
@@ -224,7 +224,7 @@ def test_memory_is_bounded():
     run = Run()
     for n in range(50):
         run.call([user(str(n))])
-    assert len(run.known) == module._MOST_THREADS
+    assert len(run.known) == module._MAX_THREADS
 
 
 def test_a_thread_of_markers_is_not_taken_for_the_real_one_later():
@@ -237,7 +237,7 @@ def test_a_thread_of_markers_is_not_taken_for_the_real_one_later():
 
 
 def test_another_redaction_is_another_thread():
-    intake = Intake(max_content_bytes=2**20)
+    intake = PayloadIntake(max_content_bytes=2**20)
     known: list[KnownThread] = []
 
     def mask(value: Any) -> Any:
@@ -261,7 +261,7 @@ def test_a_redaction_that_fails_leaves_a_marker():
 
 
 def test_an_answer_extends_a_thread():
-    intake = Intake(max_content_bytes=2**20)
+    intake = PayloadIntake(max_content_bytes=2**20)
     kept = Kept()
     history = [user("a")]
     parent = thread_ref(intake, history, dialect.to_message, [], kept)

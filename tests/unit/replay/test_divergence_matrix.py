@@ -76,7 +76,7 @@ def again(run_id: str, agent: Agent, **how: Any) -> tuple[Any, Any]:
 
 
 def verdicts(resumed: Any) -> list[str]:
-    return [divergence.how for divergence in resumed.told.divergences]
+    return [divergence.how for divergence in resumed.report.divergences]
 
 
 def trip(*calls: Callable[[], Any]) -> Agent:
@@ -97,14 +97,14 @@ AS_IT_WAS = trip(lambda: search("a"), lambda: book("LX1"), lambda: mail("bob"))
 def test_nothing_has_changed(recording: Recording):
     result, resumed = again(record(AS_IT_WAS), AS_IT_WAS)
     assert result == [["a"], "booked LX1", "mailed bob"]
-    assert (executed, verdicts(resumed), resumed.told.answered, resumed.told.live) == ([], [], 3, 0)
+    assert (executed, verdicts(resumed), resumed.report.answered, resumed.report.live) == ([], [], 3, 0)
 
 
 def test_a_changed_prompt_is_shown_and_its_branch_goes_live(client: openai.OpenAI, server: MockModelServer):
     run_id = record(asking(client, "Where to?"))
     _, resumed = again(run_id, asking(client, "Where to, and when?"), **LIVE)
     assert verdicts(resumed) == ["changed"]
-    report = str(resumed.told.divergences[0])
+    report = str(resumed.report.divergences[0])
     assert "message 1 changed:" in report
     assert "-user: Where to?" in report
     assert "+user: Where to, and when?" in report
@@ -116,8 +116,8 @@ def test_a_changed_model_is_shown(client: openai.OpenAI, server: MockModelServer
     run_id = record(asking(client, "Where to?"))
     _, resumed = again(run_id, asking(client, "Where to?", model="m-2"), **LIVE)
     assert verdicts(resumed) == ["changed"]
-    assert "request settings changed:" in str(resumed.told.divergences[0])
-    assert 'model: "m-2"' in str(resumed.told.divergences[0])
+    assert "request settings changed:" in str(resumed.report.divergences[0])
+    assert 'model: "m-2"' in str(resumed.report.divergences[0])
     assert len(server.requests) == 2
 
 
@@ -126,7 +126,7 @@ def test_a_changed_argument_is_shown_and_its_branch_goes_live():
     result, resumed = again(record(AS_IT_WAS), changed, **LIVE)
     assert result == [["a"], "booked LX2", "mailed bob"]
     assert verdicts(resumed) == ["changed"]
-    assert '+flight: "LX2"' in str(resumed.told.divergences[0])
+    assert '+flight: "LX2"' in str(resumed.report.divergences[0])
     assert executed == ["book LX2", "mail bob"]
 
 
@@ -140,7 +140,7 @@ def test_a_changed_argument_stops_the_run_when_that_was_asked_for_even_if_the_pr
     with pytest.raises(ReplayDiverged, match=r"book:tool#1 asks something else than it did"):
         again(run_id, careless, on_divergence="raise")
     assert executed == []
-    assert again(run_id, AS_IT_WAS)[1].told.live == 0
+    assert again(run_id, AS_IT_WAS)[1].report.live == 0
 
 
 def test_a_callback_may_say_what_comes_of_a_changed_call():
@@ -154,7 +154,7 @@ def test_an_inserted_step_is_told_from_what_the_record_has_there():
     changed = trip(lambda: search("a"), lambda: mail("alice"), lambda: book("LX1"), lambda: mail("bob"))
     _, resumed = again(record(trip(lambda: search("a"), lambda: book("LX1"))), changed, **LIVE)
     assert verdicts(resumed) == ["inserted"]
-    assert "the record goes on with trip/book:tool" in str(resumed.told.divergences[0])
+    assert "the record goes on with trip/book:tool" in str(resumed.report.divergences[0])
     assert executed == ["mail alice", "book LX1", "mail bob"]
 
 
@@ -193,7 +193,7 @@ def test_a_renamed_function_is_another_function():
         record(AS_IT_WAS), trip(lambda: search("a"), lambda: reserve("LX1"), lambda: mail("bob")), **LIVE
     )
     assert verdicts(resumed) == ["inserted"]
-    assert "the record goes on with trip/book:tool" in str(resumed.told.divergences[0])
+    assert "the record goes on with trip/book:tool" in str(resumed.report.divergences[0])
     assert executed == ["reserve LX1", "mail bob"]
 
 
@@ -209,14 +209,14 @@ def test_a_changed_return_type_gives_what_was_recorded_and_says_that_the_code_ch
     result, resumed = again(run_id, trip(lambda: search("a"), lambda: book_better("LX1"), lambda: mail("bob")))
     assert result[1] == "booked LX1"
     assert (verdicts(resumed), executed) == ([], [])
-    assert resumed.told.changed_code == ["execute_tool book"]
+    assert resumed.report.changed_code == ["execute_tool book"]
     assert caplog.messages == [
         "the code of execute_tool book has changed since it was recorded: its recorded results are given"
     ]
-    assert again(record(AS_IT_WAS), AS_IT_WAS)[1].told.changed_code == []
+    assert again(record(AS_IT_WAS), AS_IT_WAS)[1].report.changed_code == []
     _, resumed = again(record(AS_IT_WAS), trip(lambda: search("a"), lambda: book_better("LX9")), **LIVE)
-    assert resumed.told.divergences[0].code_changed
-    assert "the function's own code has changed since" in str(resumed.told.divergences[0])
+    assert resumed.report.divergences[0].code_changed
+    assert "the function's own code has changed since" in str(resumed.report.divergences[0])
 
 
 def test_what_happened_is_in_the_record(recording: Recording):

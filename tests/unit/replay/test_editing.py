@@ -11,7 +11,7 @@ from playhead.model.canonical import content_of
 from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.replay.editing import Edits, Rule, is_edit, recorded_rules, rule_of
+from playhead.replay.editing import EditRule, Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.matching.recorded_calls import RecordedCall, recorded_calls
 from playhead.replay.record import LocalRecord
 
@@ -54,8 +54,8 @@ CALL = call(**{names.INPUT_MESSAGES_REF: str(THREAD)})
 
 def edited(outcome: Any, recorded: list[dict[str, Any]], asked: list[dict[str, Any]] | None = None) -> Any:
     rule = rule_of(outcome, Recorded(*recorded), CALL)
-    assert Rule.from_json(rule.to_json()) == rule
-    applied = Edits((rule,)).applied(asked if asked is not None else recorded, None, ref_of)
+    assert EditRule.from_json(rule.to_json()) == rule
+    applied = Edits((rule,)).apply(asked if asked is not None else recorded, None, ref_of)
     return applied.messages if applied is not None else None
 
 
@@ -142,28 +142,28 @@ def test_what_is_an_edit_and_what_is_a_result():
 def test_edits_follow_each_other_and_are_told():
     first = rule_of({"system": "Be brief."}, Recorded(*BEGIN), CALL)
     second = rule_of({"messages": {"1": None}}, Recorded({**SYSTEM, "content": "Be brief."}, USER), CALL)
-    other = Rule((str(ref_of(MORE)),), None, first.changes)
-    applied = Edits((first, other, second)).applied(BEGIN, None, ref_of)
+    other = EditRule((str(ref_of(MORE)),), None, first.changes)
+    applied = Edits((first, other, second)).apply(BEGIN, None, ref_of)
     assert applied is not None
     assert applied.messages == [{**SYSTEM, "content": "Be brief."}]
-    assert (applied.system, applied.described) == (None, [first.to_json(), second.to_json()])
-    assert Edits((other,)).applied(BEGIN, None, ref_of) is None
+    assert (applied.system, applied.description) == (None, [first.to_json(), second.to_json()])
+    assert Edits((other,)).apply(BEGIN, None, ref_of) is None
     with pytest.raises(ReplayDiverged, match="agent/chat:llm cannot be edited"):
-        Edits((first, other), "agent/chat:llm").applied(BEGIN, None, ref_of)
+        Edits((first, other), "agent/chat:llm").apply(BEGIN, None, ref_of)
 
 
 def test_a_prompt_that_stands_apart_is_replaced_there_and_holds_for_calls_that_have_the_same():
     kind, brief = content_of("Be kind.").ref, content_of("Be brief.").ref
     apart = call(**{names.INPUT_MESSAGES_REF: str(THREAD), names.SYSTEM_INSTRUCTIONS_REF: str(kind)})
     first = rule_of({"system": "Be brief."}, Recorded(USER), apart)
-    applied = Edits((first,)).applied([MORE], kind, ref_of)
+    applied = Edits((first,)).apply([MORE], kind, ref_of)
     assert applied is not None
     assert (applied.messages, applied.system) == ([MORE], "Be brief.")
-    assert Edits((first,)).applied([USER], None, ref_of) is None
-    assert Edits((first,)).applied([USER], content_of("You check.").ref, ref_of) is None
+    assert Edits((first,)).apply([USER], None, ref_of) is None
+    assert Edits((first,)).apply([USER], content_of("You check.").ref, ref_of) is None
     later = call(**{names.INPUT_MESSAGES_REF: str(THREAD), names.SYSTEM_INSTRUCTIONS_REF: str(brief)})
     second = rule_of({"messages": {"0": "Bye."}}, Recorded(USER), later)
-    applied = Edits((first, second)).applied([USER], kind, ref_of)
+    applied = Edits((first, second)).apply([USER], kind, ref_of)
     assert applied is not None
     assert (applied.messages, applied.system) == ([{**USER, "content": "Bye."}], "Be brief.")
 
@@ -179,4 +179,4 @@ def test_a_record_s_edits_hold_on():
     with pytest.raises(ReplayError, match="is not at hand"):
         recorded_rules(record, calls)
     with pytest.raises(ReplayError, match="cannot be read"):
-        Rule.from_json({"prefix": []})
+        EditRule.from_json({"prefix": []})

@@ -76,14 +76,14 @@ def parent(client: openai.OpenAI) -> str:
 def test_a_step_can_be_named_by_its_function(client: openai.OpenAI, server: MockModelServer, parent: str) -> None:
     with playhead.fork(parent, at="chat#2", outcome="No.") as fork:
         assert go(client)[2] == "No."
-    assert fork.told.answered == 2
+    assert fork.report.answered == 2
     with pytest.raises(NoRecord, match="has no call at chat#9"), playhead.fork(parent, at="chat#9"):
         pass
 
 
 def at(recording: Recording, run_id: str, place: str, which: int = 0) -> str:
     """The id of the event in which this call began."""
-    found = [call for call in calls_of(recording, run_id) if call.place.endswith(place)]
+    found = [call for call in calls_of(recording, run_id) if call.call_path.endswith(place)]
     return f"{found[which].span.span_id}.s"
 
 
@@ -96,12 +96,12 @@ def test_a_step_that_fails_instead(
         result = go(client)
     assert fork.id != parent
     assert result == ["fine, thank you", "RuntimeError", "fine, thank you", "paid 5", "fine, thank you"]
-    assert (fork.told.answered, fork.told.live) == (1, 3)
+    assert (fork.report.answered, fork.report.live) == (1, 3)
     assert len(server.requests) == 3 + 2
     assert executed == ["pay 5"]
     assert calls_of(recording, parent) == before
     mine = calls_of(recording, fork.id)
-    assert [call.place for call in mine] == [
+    assert [call.call_path for call in mine] == [
         "shop:agent",
         "shop/agent:step",
         "shop/agent/look_up:tool",
@@ -120,7 +120,7 @@ def test_going_on_live_from_a_step_without_another_outcome(
 ) -> None:
     with playhead.fork(parent, at=at(recording, parent, "pay:tool")) as fork:
         go(client)
-    assert (fork.told.answered, fork.told.live) == (3, 2)
+    assert (fork.report.answered, fork.report.live) == (3, 2)
     assert len(server.requests) == 3 + 1
     assert executed == ["pay 5"]
 
@@ -203,7 +203,7 @@ def test_a_fork_of_a_fork_shares_what_both_parents_have(
     with playhead.fork(first.id, at=at(recording, first.id, "pay:tool"), outcome={"error": "declined"}) as second:
         result = go(client)
     assert result == ["fine, thank you", "gone", "fine, thank you", "RuntimeError", "fine, thank you"]
-    assert (second.told.answered, second.told.live) == (3, 1)
+    assert (second.report.answered, second.report.live) == (3, 1)
     assert len(server.requests) == server_asked + 1
     assert executed == []
 
@@ -213,7 +213,7 @@ def test_a_fork_can_be_resumed(recording: Recording, client: openai.OpenAI, pare
         result = go(client)
     with playhead.resume(fork.id) as resumed:
         assert go(client) == result
-    assert (resumed.told.answered, resumed.told.live) == (5, 0)
+    assert (resumed.report.answered, resumed.report.live) == (5, 0)
 
 
 def test_what_is_not_there_cannot_be_forked(recording: Recording, parent: str) -> None:

@@ -319,7 +319,7 @@ def test_a_stream_comes_back_chunk_by_chunk_also_when_it_was_left(
     for most in (2, 1000):
         first, again = twice(lambda most=most: program(most))
         assert again == first
-        assert (twice.resumed.told.answered, twice.resumed.told.live) == (1, 0)
+        assert (twice.resumed.report.answered, twice.resumed.report.live) == (1, 0)
     assert len(server.requests) == 2
 
 

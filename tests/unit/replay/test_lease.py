@@ -12,7 +12,7 @@ import playhead
 from playhead import observe
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, RunAlive
 from playhead.journal.leases import take_local
-from playhead.replay.lease import Lease, Terms, local_lease
+from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease
 
 RUN = "a" * 32
 
@@ -55,8 +55,8 @@ def collector() -> FakeCollector:
     return FakeCollector()
 
 
-def lease_in(folder: Path, collector: FakeCollector, *, force: bool = False, seconds: float = 3600.0) -> Lease:
-    lease, _ = local_lease(Terms(folder, lambda: collector, seconds, force), RUN)
+def lease_in(folder: Path, collector: FakeCollector, *, force: bool = False, seconds: float = 3600.0) -> RunLeaseHolder:
+    lease, _ = local_lease(LeaseTerms(folder, lambda: collector, seconds, force), RUN)
     assert lease is not None
     return lease
 
@@ -64,7 +64,7 @@ def lease_in(folder: Path, collector: FakeCollector, *, force: bool = False, sec
 def test_it_is_taken_renewed_and_given_back(tmp_path: Path, collector: FakeCollector):
     lease = lease_in(tmp_path, collector)
     lease.take(unless_heard=True)
-    assert lease.beat()
+    assert lease.renew()
     lease.release()
     lease.release()
     assert collector.words == ["take", "renew", "release"]
@@ -107,10 +107,10 @@ def test_without_a_collector_the_local_one_does_and_the_other_is_taken_when_it_i
     collector.raises = error
     lease = lease_in(tmp_path, collector, force=True)
     lease.take(unless_heard=False)
-    assert lease.beat()
+    assert lease.renew()
     collector.raises = None
-    assert lease.beat()
-    assert lease.beat()
+    assert lease.renew()
+    assert lease.renew()
     lease.release()
     assert collector.words == ["take", "take", "take", "renew", "release"]
     assert [how["force"] for what, how in collector.asked if what == "take"] == [True, False, False]
@@ -124,7 +124,7 @@ def test_who_loses_it_is_told_once_and_gives_nothing_back(
     lease.take(unless_heard=False)
     assert not lease.lost
     collector.raises = Conflict("run a belongs to process 7 on web-1")
-    assert [lease.beat(), lease.beat()] == [False, False]
+    assert [lease.renew(), lease.renew()] == [False, False]
     assert lease.lost
     assert [record.getMessage() for record in caplog.records] == [
         "run a belongs to process 7 on web-1: this process goes on with a run that is no longer its own"
@@ -141,16 +141,16 @@ def test_a_process_of_this_machine_that_forces_its_way_is_noticed_without_a_coll
     lease.take(unless_heard=False)
     forced = take_local(tmp_path, RUN, force=True)
     assert forced is not None
-    assert not lease.beat()
+    assert not lease.renew()
     assert lease.lost
     assert "was taken over by process" in caplog.text
     lease.release()
-    assert forced.is_mine
+    assert forced.is_held
     forced.release()
 
 
 def test_it_is_kept_until_it_runs_out_when_not_all_is_delivered(tmp_path: Path, collector: FakeCollector):
-    lease, _ = local_lease(Terms(tmp_path, lambda: collector, 3600.0, deliver=lambda: False), RUN)
+    lease, _ = local_lease(LeaseTerms(tmp_path, lambda: collector, 3600.0, deliver=lambda: False), RUN)
     assert lease is not None
     lease.take(unless_heard=False)
     lease.release()
@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_stops_nobody(
     lease = lease_in(tmp_path, collector)
     assert "see that no other process resumes it" in caplog.text
     lease.take(unless_heard=False)
-    assert lease.beat()
+    assert lease.renew()
     lease.release()
 
 
@@ -224,7 +224,7 @@ def test_a_run_that_has_completed_gives_its_results_to_as_many_as_ask():
     assert run.id is not None
     with playhead.resume(run.id), playhead.resume(run.id) as second, playhead.run("p"):
         assert work(1) == 1
-    assert second.told.answered == 1
+    assert second.report.answered == 1
 
 
 def test_an_error_on_the_way_in_gives_the_lease_back():

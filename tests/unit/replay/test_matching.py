@@ -1,10 +1,10 @@
 """Which recorded call a call is: verdicts on programs that changed, with hand-made records."""
 
-from playhead.api.calls.flow import Flow
+from playhead.api.calls.flow import ExecutionFlow
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.matching.matching import Beyond, Certainty, Diverged, Found, Matcher
-from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, place_of, question_of, recorded_calls
+from playhead.replay.matching.matching import BeyondRecord, Certainty, Diverged, MatchedCall, Matcher
+from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, call_path_of, recorded_calls, request_refs_of
 
 
 def span(order: int, place: str, asked: str, *, ended: int | None = None, **more: object) -> Span:
@@ -25,20 +25,20 @@ def matcher(*spans: Span) -> Matcher:
     return Matcher(recorded_calls(spans))
 
 
-def ask(by: Matcher, place: str, asked: str, flow: Flow | None = None):
+def ask(by: Matcher, place: str, asked: str, flow: ExecutionFlow | None = None):
     attributes = {names.CALL_KEY: f"{place}#1", names.TOOL_ARGUMENTS_REF: f"sha256:{asked}"}
-    return by.match(place_of(attributes), question_of(attributes), flow)
+    return by.match(call_path_of(attributes), request_refs_of(attributes), flow)
 
 
 def order_of(match: object) -> int:
-    assert isinstance(match, Found)
+    assert isinstance(match, MatchedCall)
     return match.call.order
 
 
 def test_an_unchanged_program_finds_its_calls_in_order_even_when_they_are_equal():
     by = matcher(span(1, "agent/charge:tool", "a"), span(2, "agent/charge:tool", "a"))
     assert [order_of(ask(by, "agent/charge:tool", "a")) for _ in range(2)] == [1, 2]
-    assert isinstance(ask(by, "agent/charge:tool", "a"), Beyond)
+    assert isinstance(ask(by, "agent/charge:tool", "a"), BeyondRecord)
 
 
 def test_a_changed_argument_never_matches_and_names_what_stood_there():
@@ -60,14 +60,14 @@ def test_an_inserted_step_is_told_from_the_end_of_the_record():
 def test_a_call_after_the_record_s_end_is_new():
     by = matcher(span(1, "agent/a:tool", "x"))
     ask(by, "agent/a:tool", "x")
-    assert isinstance(ask(by, "agent/b:tool", "x"), Beyond)
+    assert isinstance(ask(by, "agent/b:tool", "x"), BeyondRecord)
 
 
 def test_a_removed_step_leaves_the_others_answered_and_is_left_over():
     by = matcher(span(1, "agent/a:tool", "x"), span(2, "agent/b:tool", "x"), span(3, "agent/c:tool", "x"))
     assert order_of(ask(by, "agent/a:tool", "x")) == 1
     assert order_of(ask(by, "agent/c:tool", "x")) == 3
-    assert [call.name for call in by.left()] == ["b"]
+    assert [call.name for call in by.unmatched()] == ["b"]
 
 
 def test_parallel_calls_match_in_any_order():
@@ -79,19 +79,19 @@ def test_parallel_calls_match_in_any_order():
 def test_a_parallel_call_that_never_began_is_no_certain_divergence_while_its_siblings_still_wait():
     flows = ({names.FLOW: "1<"}, {names.FLOW: "2<"})
     by = matcher(*(span(at, "agent/a:tool", "xy"[at - 1], ended=2, **flows[at - 1]) for at in (1, 2)))
-    third = Flow("", 0, "1.1<")
+    third = ExecutionFlow("", 0, "1.1<")
     verdict = ask(by, "agent/a:tool", "z", third)
     assert isinstance(verdict, Diverged)
     assert verdict.certainty is Certainty.POSSIBLE
     for which, asked in enumerate("xy"):
-        assert order_of(ask(by, "agent/a:tool", asked, Flow("", 0, f"1.{2 + which}<"))) == which + 1
-    assert isinstance(ask(by, "agent/a:tool", "z", third), Beyond)
+        assert order_of(ask(by, "agent/a:tool", asked, ExecutionFlow("", 0, f"1.{2 + which}<"))) == which + 1
+    assert isinstance(ask(by, "agent/a:tool", "z", third), BeyondRecord)
 
 
 def test_a_call_that_had_begun_is_found_in_doubt():
     by = matcher(span(1, "agent/pay:tool", "x", ended=0))
     found = ask(by, "agent/pay:tool", "x")
-    assert isinstance(found, Found)
+    assert isinstance(found, MatchedCall)
     assert found.call.outcome is Outcome.IN_DOUBT
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_answered_when_no_arguments_were_recorded():
     recorded = span(1, "agent/a:tool", "x")
     recorded.attributes.pop(names.TOOL_ARGUMENTS_REF)
     by = Matcher(recorded_calls([recorded]))
-    assert isinstance(by.match("agent/a:tool", question_of({})), Beyond)
+    assert isinstance(by.match("agent/a:tool", request_refs_of({})), BeyondRecord)
 
 
 def test_an_announcement_and_its_end_are_one_call():

@@ -149,14 +149,14 @@ def test_no_order_of_arrival_is_a_divergence(seed: int, again: int, last: int):
         with playhead.resume(run_id, in_doubt="rerun") as resumed:
             assert attempt() == (run_id, expected)
     tools = [call for call in recorded_calls(read[0].spans) if call.kind == "tool"]
-    open_ = Counter(call.place for call in tools if call.outcome is Outcome.IN_DOUBT)
+    open_ = Counter(call.call_path for call in tools if call.outcome is Outcome.IN_DOUBT)
     contents = [read[0].content(ref) for call in tools if (ref := call.ref(names.TOOL_ARGUMENTS_REF)) is not None]
     begun = {value_of(content)["what"] for content in contents if content is not None}
     assert len(begun) >= len(tools) - 1  # two of them are the same
-    assert resumed.told.divergences == []
+    assert resumed.report.divergences == []
     assert resumed.not_called_again == []
     assert len(executed) == len([what for each in before.values() for what in each]) - len(tools) + open_.total()
-    assert Counter(place for place in resumed.told.in_doubt if place.endswith(":tool")) == open_
+    assert Counter(place for place in resumed.report.in_doubt if place.endswith(":tool")) == open_
     for what, found in keys.items():
         assert len(set(found)) == len(found), f"one key for two calls of {what}"
         if len(before[what]) == 1 and what in begun:
@@ -206,10 +206,10 @@ def test_threads_of_a_pool_come_in_any_order_and_a_changed_argument_among_them_i
     executed.clear()
     with playhead.resume(ids[0]) as resumed:
         run(4, 2, 3, 1)
-    assert (executed, resumed.told.divergences) == ([], [])
+    assert (executed, resumed.report.divergences) == ([], [])
     with playhead.resume(ids[1]) as resumed:
         run(5, 4, 3, 2, 1)
-    assert (executed, resumed.told.divergences) == (["row 5"], [])
+    assert (executed, resumed.report.divergences) == (["row 5"], [])
     executed.clear()
     with pytest.raises(ReplayDiverged), playhead.resume(ids[2]):
         run(1, 2, 9, 4)
@@ -237,5 +237,5 @@ def test_a_call_waits_as_long_as_other_branches_go_on(recording: Recording):
     executed.clear()
     with playhead.resume(str(first.id)) as resumed, playhead.run("late"):
         _, new = asyncio.run(program(slow(0.02), quick()))
-    assert (new, resumed.told.divergences) == (["NEW", "NEW IN A THREAD"], [])
+    assert (new, resumed.report.divergences) == (["NEW", "NEW IN A THREAD"], [])
     assert executed == ["new", "new in a thread"]

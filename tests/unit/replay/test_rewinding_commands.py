@@ -136,7 +136,7 @@ class Shell:
     def span_of(self, run_id: str, place: str) -> str:
         record = read_local(self.folder / "j", run_id)
         assert record is not None
-        return next(call.span.span_id for call in recorded_calls(record.spans)[::-1] if call.place.endswith(place))
+        return next(call.span.span_id for call in recorded_calls(record.spans)[::-1] if call.call_path.endswith(place))
 
 
 @pytest.fixture

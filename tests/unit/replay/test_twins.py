@@ -71,4 +71,4 @@ def test_a_run_that_goes_on_is_recorded_whatever_the_sampler_says(monkeypatch: p
     provide(monkeypatch, TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False))
     with playhead.resume(run_id, on_divergence="live") as resumed:
         run(1, 2)
-    assert (resumed.told.answered, resumed.told.live) == (1, 1)
+    assert (resumed.report.answered, resumed.report.live) == (1, 1)

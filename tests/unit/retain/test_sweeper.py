@@ -58,7 +58,7 @@ async def test_what_is_due_is_swept_in_steps_with_rests():
     store = Store()
     store.sleep = _no_rest(store)
     sweeper = store.sweeper()
-    await sweeper.look()
+    await sweeper.run_once()
     assert store.steps == [1, 1, 1, 2, 2, 2]
     assert store.waits == [2.0, 2.0, 2.0, 2.0]
     assert sweeper.counts == {"sweeps": 2, "contents": 10, "nodes": 4}
@@ -74,7 +74,7 @@ def _no_rest(store: Store):
 async def test_by_hand_as_many_steps_are_made_as_fit():
     store = Store()
     sweeper = store.sweeper()
-    assert (await sweeper.by_hand(1)).phase is None
+    assert (await sweeper.sweep_now(1)).phase is None
     assert store.steps == [1, 1, 1]
 
 

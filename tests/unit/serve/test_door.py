@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.browser_requests import Door
+from playhead_collector.serve.browser_requests import BrowserGuard
 from playhead_collector.serve.keyring import Keyring
 from tests.unit.receive.http_app import client_of
 from tests.unit.serve.test_frame import NoKeys
@@ -23,7 +23,7 @@ def make_app(key: str = "", **given: Any) -> FastAPI:
 
     if key:
         app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
-    app.add_middleware(Door, **given)
+    app.add_middleware(BrowserGuard, **given)
     return app
 
 

@@ -67,7 +67,7 @@ def make_app(*, key: str | None = None, failure: Exception | None = None) -> Fas
     if key:
         app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
     app.add_middleware(CountRequests, metrics=metrics)
-    app.add_middleware(identity.SayWho)
+    app.add_middleware(identity.IdentityHeader)
     app.state.metrics = metrics
     return app
 

@@ -8,7 +8,7 @@ from playhead_collector.app import create_app
 from playhead_collector.receive.otlp_http import PATHS
 from playhead_collector.serve.auth import OPEN_PATHS, needed_for
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ
-from playhead_collector.settings import Settings
+from playhead_collector.settings import CollectorSettings
 
 CHANGES = {
     ("POST", "/v1/content"): INGEST,
@@ -29,7 +29,7 @@ CHANGES = {
 
 def routes() -> list[tuple[str, str]]:
     """Method and path of every route that needs a key; those of OTLP that the description leaves out as well."""
-    described = create_app(Settings(), cast(Any, object())).openapi()["paths"]
+    described = create_app(CollectorSettings(), cast(Any, object())).openapi()["paths"]
     found = {(method.upper(), path) for path, methods in described.items() for method in methods}
     return sorted(each for each in found | {("POST", path) for path in PATHS} if each[1] not in OPEN_PATHS)
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from playhead.model.canonical import parse_json
-from playhead.model.event import EVENT_TYPES, Event, RunEvent, Usage
+from playhead.model.event import EVENT_TYPES, Event, RunEvent, TokenUsage
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
 from playhead_collector.store.packing.zstd import unsqueeze
@@ -14,7 +14,7 @@ REF = ContentRef.of(b"x")
 VALUES: dict[str, Any] = {
     "str": "te\x00xt", "str | None": "\ud800", "int": 7, "int | None": 2**70, "float": 1.5, "float | None": 0.1,
     "bool": True, "tuple[str, ...]": ("a", "b"), "tuple[ContentRef, ...]": (REF,), "ContentRef | None": REF,
-    "Usage": Usage(1, 2, 3, None, 5), "float | int | str | None": 2**70,
+    "TokenUsage": TokenUsage(1, 2, 3, None, 5), "float | int | str | None": 2**70,
 }  # fmt: skip
 
 

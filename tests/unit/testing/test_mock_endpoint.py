@@ -20,7 +20,7 @@ from playhead.testing import (
     tool_call,
 )
 from playhead.testing.answers import Answer, Answering
-from playhead.testing.endpoint import Endpoint, Settings
+from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.script import Script
 from playhead.testing.wire import Response
 
@@ -30,11 +30,11 @@ CHAT = "/v1/chat/completions"
 class Asked:
     """An endpoint with a script, and the shortest way to ask it."""
 
-    def __init__(self, settings: Settings | None = None, otherwise: Answering | None = None) -> None:
+    def __init__(self, settings: MockServerSettings | None = None, otherwise: Answering | None = None) -> None:
         self.script = Script()
         if otherwise is not None:
             self.script.otherwise(otherwise)
-        self.endpoint = Endpoint(self.script, settings or Settings(clock=lambda: 1234.9))
+        self.endpoint = MockEndpoint(self.script, settings or MockServerSettings(clock=lambda: 1234.9))
 
     def post(self, content: str = "hi", headers: dict[str, str] | None = None, **body: object) -> Response:
         value = {"model": "m", "messages": [{"role": "user", "content": content}], **body}
@@ -69,7 +69,7 @@ def test_a_rule_can_be_limited_to_some_uses() -> None:
 
 
 def test_a_limit_holds_when_many_ask_at_once() -> None:
-    asked = Asked(Settings(), otherwise=text("done"))
+    asked = Asked(MockServerSettings(), otherwise=text("done"))
     asked.script.when(contains("hi"), text("limited"), 10)
     with ThreadPoolExecutor(8) as pool:
         said = list(pool.map(asked.says, ["hi"] * 200))
@@ -133,7 +133,7 @@ def test_a_bad_request_gets_400_and_the_field_at_fault(body: bytes, param: str |
 
 
 def test_a_given_key_is_asked_for_everywhere_but_for_health() -> None:
-    asked = Asked(Settings(api_key="secret"), otherwise=text("x"))
+    asked = Asked(MockServerSettings(api_key="secret"), otherwise=text("x"))
     assert error_of(asked.post())[:2] == (401, "invalid_api_key")
     assert error_of(asked.post(headers={"authorization": "Bearer wrong é"}))[:2] == (401, "invalid_api_key")
     assert asked.post(headers={"authorization": "Bearer secret"}).status == 200
@@ -149,7 +149,7 @@ def test_other_paths_and_methods_are_refused() -> None:
 
 
 def test_models_are_listed_and_found() -> None:
-    endpoint = Asked(Settings(models=["a", "b/c"])).endpoint
+    endpoint = Asked(MockServerSettings(models=["a", "b/c"])).endpoint
     assert [model["id"] for model in read(endpoint.respond("GET", "/v1/models?x=1", {}, b""))["data"]] == ["a", "b/c"]
     assert read(endpoint.respond("GET", "/v1/models/b/c", {}, b""))["id"] == "b/c"
     assert error_of(endpoint.respond("GET", "/v1/models/z", {}, b""))[:2] == (404, "model_not_found")
@@ -191,6 +191,6 @@ def test_requests_are_kept_unless_told_otherwise_and_their_headers_stay_out_of_t
     assert request.messages == [{"role": "user", "content": "hello"}]
     assert request.headers["authorization"] == "Bearer sk-real"
     assert "sk-real" not in repr(request)
-    forgetful = Asked(Settings(keep_requests=False), otherwise=text("x"))
+    forgetful = Asked(MockServerSettings(keep_requests=False), otherwise=text("x"))
     forgetful.post()
     assert forgetful.endpoint.requests == []

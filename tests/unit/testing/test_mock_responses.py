@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from playhead.testing import contains, rate_limit, text, thinking, tool_call, tool_result_received
-from playhead.testing.endpoint import Endpoint, Settings
+from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.script import Script
 from playhead.testing.wire import Response
 
@@ -17,7 +17,7 @@ class Asked:
     def __init__(self) -> None:
         self.script = Script()
         self.script.otherwise(text("done"))
-        self.endpoint = Endpoint(self.script, Settings(clock=lambda: 1234.9))
+        self.endpoint = MockEndpoint(self.script, MockServerSettings(clock=lambda: 1234.9))
 
     def post(self, **body: Any) -> Response:
         value = {"model": "m", "input": "hi", **body}

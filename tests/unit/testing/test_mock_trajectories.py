@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from playhead.testing import Trajectories, UnreadableTrajectories, text
-from playhead.testing.endpoint import Endpoint, Settings
+from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.request import JsonObject
 from playhead.testing.script import Script
 
@@ -40,7 +40,9 @@ def ask(trajectories: Trajectories, key: str, messages: list[JsonObject], **body
     script.play(trajectories)
     value = {"model": "m", "messages": messages, **body}
     headers = {"x-playhead-trajectory": key}
-    response = Endpoint(script, Settings()).respond("POST", "/v1/chat/completions", headers, orjson.dumps(value))
+    response = MockEndpoint(script, MockServerSettings()).respond(
+        "POST", "/v1/chat/completions", headers, orjson.dumps(value)
+    )
     return response.status, orjson.loads(b"".join(response.parts))
 
 
@@ -166,7 +168,7 @@ def test_a_request_without_a_key_goes_by_the_rules(tmp_path: Path) -> None:
     script.play(loaded(tmp_path))
     script.otherwise(text("by rule"))
     body = orjson.dumps({"model": "m", "messages": RUN[:2]})
-    response = Endpoint(script, Settings()).respond("POST", "/v1/chat/completions", {}, body)
+    response = MockEndpoint(script, MockServerSettings()).respond("POST", "/v1/chat/completions", {}, body)
     assert orjson.loads(response.parts[0])["choices"][0]["message"]["content"] == "by rule"
 
 
@@ -175,7 +177,7 @@ def test_every_recorded_call_is_answered_as_it_was() -> None:
     trajectories = Trajectories.load(RECORDED)
     script = Script()
     script.play(trajectories)
-    endpoint = Endpoint(script, Settings(keep_requests=False))
+    endpoint = MockEndpoint(script, MockServerSettings(keep_requests=False))
     wrong: list[str] = []
     for run in trajectories:
         for position in run.turns:

@@ -18,9 +18,9 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
 from playhead_collector.settings import MIB
 from playhead_collector.workers.failures import AnalysisFailed
-from playhead_collector.workers.pool import Pool
+from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.process import WorkerProcess
-from playhead_collector.workers.questions import Given, Question
+from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings
 from playhead_collector.workers.setup import Setup
 
 ODD = "tests.support.odd_worker"
@@ -28,27 +28,27 @@ ENOUGH = 30.0
 
 
 def setup_of(seconds: float = ENOUGH, memory_bytes: int = 1024 * MIB, answer_bytes: int = 64 * MIB) -> Setup:
-    given = Given.of(1, Configured())
+    given = AnalysisSettings.of(1, Configured())
     return Setup(dsn="none", given=given, seconds=seconds, memory_bytes=memory_bytes, answer_bytes=answer_bytes)
 
 
 @asynccontextmanager
 async def pool_of(
     processes: int = 1, *, seconds: float = ENOUGH, waiting: int = 8, grace_seconds: float = 0.0, **setup: Any
-) -> AsyncIterator[Pool]:
+) -> AsyncIterator[WorkerPool]:
     given = [WorkerProcess(setup_of(seconds, **setup), ODD) for _ in range(processes)]
-    pool = Pool(given, seconds, waiting, grace_seconds)
+    pool = WorkerPool(given, seconds, waiting, grace_seconds)
     try:
         yield pool
     finally:
         await pool.close()
 
 
-def q(name: str, **options: Any) -> Question:
-    return Question(name, (), options)
+def q(name: str, **options: Any) -> AnalysisQuestion:
+    return AnalysisQuestion(name, (), options)
 
 
-async def pid_in(pool: Pool) -> int:
+async def pid_in(pool: WorkerPool) -> int:
     return int((await pool.ask(q("echo"))).split()[0])
 
 
@@ -162,7 +162,7 @@ async def test_a_process_that_dies_is_said_once_and_replaced(caplog: pytest.LogC
 
 async def test_a_process_that_dies_between_questions_is_replaced_without_a_word():
     process = WorkerProcess(setup_of(), ODD)
-    pool = Pool([process], ENOUGH, 8)
+    pool = WorkerPool([process], ENOUGH, 8)
     pid = await pid_in(pool)
     assert process.pid == pid
     os.kill(pid, signal.SIGKILL)
@@ -190,7 +190,7 @@ async def test_beyond_those_that_may_wait_a_question_is_refused_at_once(tmp_path
 
 async def test_a_question_that_cannot_begin_in_time_is_refused(tmp_path: Path):
     process = WorkerProcess(setup_of(), ODD)
-    pool = Pool([process], 0.2, 8, 0.0)
+    pool = WorkerPool([process], 0.2, 8, 0.0)
     first = asyncio.create_task(pool.ask(q("sleep", seconds=600, begun=str(tmp_path / "begun"))))
     await begun(tmp_path / "begun")
     with pytest.raises(Refused, match="other questions are being answered"):
@@ -245,7 +245,7 @@ async def test_an_answer_that_is_too_large_is_refused():
 
 
 async def test_a_worker_that_cannot_be_started_is_a_clear_refusal(caplog: pytest.LogCaptureFixture):
-    pool = Pool([WorkerProcess(setup_of(), "tests.support.there_is_none")], 5, 1)
+    pool = WorkerPool([WorkerProcess(setup_of(), "tests.support.there_is_none")], 5, 1)
     with pytest.raises(Refused) as refused:
         await pool.ask(q("echo"))
     assert refused.value.code == "analysis_not_started"
@@ -267,10 +267,10 @@ async def test_signals_meant_for_the_collector_do_not_end_a_question(signals: li
 
 _PARENT = """
 import asyncio, sys
-from tests.unit.workers.test_pool import Pool, WorkerProcess, ODD, q, setup_of
+from tests.unit.workers.test_pool import WorkerPool, WorkerProcess, ODD, q, setup_of
 
 async def main():
-    await Pool([WorkerProcess(setup_of(2.0), ODD)], 60, 1).ask(q(sys.argv[1], seconds=600, begun=sys.argv[2]))
+    await WorkerPool([WorkerProcess(setup_of(2.0), ODD)], 60, 1).ask(q(sys.argv[1], seconds=600, begun=sys.argv[2]))
 
 asyncio.run(main())
 """

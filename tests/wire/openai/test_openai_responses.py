@@ -90,7 +90,7 @@ def again(server: MockModelServer, program: Callable[[], Any]) -> tuple[Any, Any
     assert run.id is not None
     with playhead.resume(run.id) as resumed, playhead.run("r"):
         replayed = program()
-    assert (len(server.requests), resumed.told.live, resumed.told.divergences) == (requests, 0, [])
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
     return live, replayed
 
 
@@ -299,7 +299,7 @@ async def test_so_does_one_of_the_asynchronous_client(server: MockModelServer):
         assert run.id is not None
         with playhead.resume(run.id) as resumed, playhead.run("r"):
             assert await ask() == live
-        assert (resumed.told.answered, resumed.told.live) == (1, 0)
+        assert (resumed.report.answered, resumed.report.live) == (1, 0)
     assert live[-1].response.output_text == LONG
 
 

@@ -113,7 +113,7 @@ if __name__ == "__main__":
             answer = asyncio.run(agent("go"))
             print(
                 json.dumps(
-                    {"live": rewound.told.live, "in_doubt": rewound.told.in_doubt, "left": rewound.not_called_again}
+                    {"live": rewound.report.live, "in_doubt": rewound.report.in_doubt, "left": rewound.not_called_again}
                 )
             )
             print(answer)

@@ -114,7 +114,7 @@ def test_an_edited_system_prompt_holds_for_the_rest_of_the_run_and_for_nobody_el
     assert prompts == [BRIEF, BRIEF, "You check."]
     assert messages[0]["content"] == KIND, "the program's own list is as it was"
     assert len(messages) == len(whole)
-    assert fork.told.answered == 2, "the first call of the model and of the tool"
+    assert fork.report.answered == 2, "the first call of the model and of the tool"
     second, third, helper = model_calls(recording, fork.id)
     assert seen(recording, second, names.INPUT_MESSAGES_REF)[:2] == [BRIEF, "go"]
     assert seen(recording, second, names.ASKED_MESSAGES_REF)[:2] == [KIND, "go"]
@@ -142,7 +142,7 @@ def test_a_fork_with_an_edit_can_be_resumed_to_its_own_answers(client: openai.Op
     with playhead.resume(fork.id, on_divergence="raise") as again:
         run(client)
     assert asked() == []
-    assert again.told.live == 0
+    assert again.report.live == 0
     # Where the program goes on otherwise than the fork did, the prompt still is the edited one.
     with playhead.fork(parent, at="chat#2", outcome={"system": BRIEF}) as fork:
         run(client, is_cut_off=True)
@@ -231,7 +231,7 @@ def test_responses_get_another_prompt_and_other_items(
     assert seen(recording, first, names.ASKED_MESSAGES_REF) == ["go"]
     with playhead.resume(fork.id, on_divergence="raise") as again:
         assert respond(client, server)[1] == []
-    assert again.told.live == 0
+    assert again.report.live == 0
 
 
 def test_of_a_conversation_that_the_server_keeps_only_the_prompt_can_be_edited(

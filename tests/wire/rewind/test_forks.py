@@ -138,7 +138,7 @@ def test_a_fork_costs_what_it_does_itself_and_its_parent_stays_as_it_was(shop: S
         assert mine == fork.id
         assert playhead.flush()
         # Nothing before the step is done again.
-        assert (fork.told.answered, fork.told.divergences) == (2 * step + 1, [])
+        assert (fork.report.answered, fork.report.divergences) == (2 * step + 1, [])
         assert len(shop.server.requests) - requests == STEPS - step - 1
         assert executed == list(range(step + 1, STEPS))
         executed.clear()
@@ -184,7 +184,7 @@ def test_twenty_forks_of_one_step_at_once_are_all_right_and_share_what_was_befor
     def fork(number: int) -> str:
         with playhead.fork(shop.parent, at=at, outcome={"error": f"way {number}"}) as forked:
             shop.go()
-        assert (forked.told.answered, forked.told.divergences) == (2 * step + 1, [])
+        assert (forked.report.answered, forked.report.divergences) == (2 * step + 1, [])
         return forked.id
 
     with ThreadPoolExecutor(forks) as threads:

@@ -13,35 +13,38 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.wire.answers.analysis.causes import CausalEdge, CausalGraph, CausalNode
-from playhead_collector.analysis.causes.edges import MOST_LATER, Causes, Edge
-from playhead_collector.analysis.transcript.loading import named_in, read_page
-from playhead_collector.analysis.transcript.transcript import Turns
+from playhead_collector.analysis.causes.edges import MAX_LATER, Causes, Edge
+from playhead_collector.analysis.transcript.loading import read_transcript_page, refs_in_events
+from playhead_collector.analysis.transcript.transcript import Transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch
 
 Direction = Literal["back", "forward", "both"]
-_MOST_NODES, _LABEL = 500, 100
+_MAX_NODES, _LABEL = 500, 100
 _PASSING = ("read", "answered")
 
 
 async def answer_causes(record: RunRecord, at: str, direction: Direction = "both") -> CausalGraph:
     """The graph around an event.  Raises Refused."""
     seq = await seq_at(record, at)
-    story = await read_page(record, seq - 1, MOST_LATER, ev.LlmCompleted, with_contexts=True)
-    walk = await asyncio.to_thread(_walked, story, seq, direction)
+    transcript = await read_transcript_page(record, seq - 1, MAX_LATER, ev.LlmCompleted, with_contexts=True)
+    walk = await asyncio.to_thread(_walked, transcript, seq, direction)
     # What the page begins behind is named where something rests on it, and followed no further.
-    before = [each for each in sorted(walk.distances) if each < story.events[0].seq]
+    before = [each for each in sorted(walk.distances) if each < transcript.events[0].seq]
     events = [await record.event(each) for each in before]
-    shelf = await fetch(record.store, record.project, named_in(events))
-    beyond = Turns(story.run, events, shelf, {})
+    cache = await fetch(record.store, record.project, refs_in_events(events))
+    beyond = Transcript(transcript.run, events, cache, {})
     nodes = [_node(beyond, event, walk.distances[event.seq]) for event in events]
-    nodes += [_node(story, story.event(each), walk.distances[each]) for each in sorted(walk.distances)[len(before) :]]
+    nodes += [
+        _node(transcript, transcript.event(each), walk.distances[each])
+        for each in sorted(walk.distances)[len(before) :]
+    ]
     has_cause = {edge.effect for edge in walk.chosen}
-    goes_on = direction != "back" and story.events[-1].seq < record.last
+    goes_on = direction != "back" and transcript.events[-1].seq < record.last
     return {
-        "run": story.run,
+        "run": transcript.run,
         "seq": seq,
         "direction": direction,
         "nodes": nodes,
@@ -51,8 +54,8 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
     }
 
 
-def _walked(story: Turns, seq: int, direction: Direction) -> "_Walk":
-    walk = _Walk(Causes(story), seq)
+def _walked(transcript: Transcript, seq: int, direction: Direction) -> "_Walk":
+    walk = _Walk(Causes(transcript), seq)
     if direction != "forward":
         walk.back()
     if direction != "back":
@@ -71,12 +74,15 @@ class _Walk:
 
     def back(self) -> None:
         """To what the event rests on: only what is on the way is attributed."""
-        self._follow("back", self._causes.into)
+        self._follow("back", self._causes.causes_of)
 
     def forward(self) -> None:
         """To what rested on the event: any later call may, so that they are all attributed, up to a number."""
         beside: defaultdict[int, list[Edge]] = defaultdict(list)
-        edges, self.truncated = self._causes.after(self._start), self.truncated or self._causes.goes_on(self._start)
+        edges, self.truncated = (
+            self._causes.effects_of(self._start),
+            self.truncated or self._causes.has_more_after(self._start),
+        )
         for edge in edges:
             beside[edge.cause].append(edge)
         self._follow("forward", lambda seq: beside[seq])
@@ -89,7 +95,7 @@ class _Walk:
                 if not _leads_on(edge, self._start, way):
                     continue
                 there = edge.cause if way == "back" else edge.effect
-                if there not in self.distances and len(self.distances) == _MOST_NODES:
+                if there not in self.distances and len(self.distances) == _MAX_NODES:
                     self.truncated = True
                     return
                 self.distances.setdefault(there, distance + 1)
@@ -108,33 +114,33 @@ def _leads_on(edge: Edge, start: int, way: str) -> bool:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _node(story: Turns, event: ev.RunEvent, distance: int) -> CausalNode:
+def _node(transcript: Transcript, event: ev.RunEvent, distance: int) -> CausalNode:
     return {
         "seq": event.seq,
         "event": event.id,
         "kind": event.original_kind if isinstance(event, ev.UnknownEvent) else event.kind,
         "time": rfc3339(event.time_ns),
         "actor": event.actor,
-        "label": _label(story, event),
+        "label": _label(transcript, event),
         "distance": distance,
     }
 
 
-def _label(story: Turns, event: ev.RunEvent) -> str:
+def _label(transcript: Transcript, event: ev.RunEvent) -> str:
     match event:
         case ev.MessageAdded(role=role, message=ref):
-            message = story.message(ref)
+            message = transcript.message(ref)
             text = f"{role}: {message_text(message) if message else '(not stored)'}"
         case ev.ToolCalled(name=name, arguments=ref):
-            text = f"{name}({_json(story, ref)})"
+            text = f"{name}({_json(transcript, ref)})"
         case ev.ToolCompleted(name=name, result=ref):
-            text = f"{name} → {_json(story, ref)}"
+            text = f"{name} → {_json(transcript, ref)}"
         case ev.ToolFailed(name=name, error_type=error, message=why):
             text = f"{name} raised {error}: {why}"
         case ev.LlmCalled(model=model) | ev.LlmCompleted(model=model) | ev.LlmFailed(model=model):
             text = model or "model"
         case ev.StateChanged(key=key, value=ref):
-            text = f"{key} = {_json(story, ref)}"
+            text = f"{key} = {_json(transcript, ref)}"
         case ev.AgentHandoff(to=to):
             text = f"to {to}"
         case _:
@@ -143,8 +149,8 @@ def _label(story: Turns, event: ev.RunEvent) -> str:
     return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
 
 
-def _json(story: Turns, ref: ContentRef | None) -> str:
-    return "" if ref is None else canonical_json(story.shelf.parsed(ref)).decode("utf-8", "replace")
+def _json(transcript: Transcript, ref: ContentRef | None) -> str:
+    return "" if ref is None else canonical_json(transcript.cache.parsed(ref)).decode("utf-8", "replace")
 
 
 def _edge(edge: Edge) -> CausalEdge:

@@ -11,26 +11,26 @@ from dataclasses import dataclass
 
 # What lies between two anchors is weighed pair by pair up to this many pairs: 100 calls against 100, a few ms, so that
 # a run of n calls costs 100 n at most. Larger stretches have little in common, and are paired in order.
-_MOST_CELLS = 10_000
+_MAX_CELLS = 10_000
 _LOOK_AHEAD = 100
 # Anchors are looked for again between anchors, which finds almost all; each time costs one pass.
-_MOST_PASSES = 8
+_MAX_PASSES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What a call is compared by.  Only calls of one `sort` are ever paired; `asked` and `given` are parallel lists for
-    them."""
+    """What calls are compared by. Only calls of the same `sort` are paired; `request` and `response` are parallel
+    lists for them."""
 
     sort: Hashable
-    asked: tuple[Hashable, ...]
-    given: tuple[Hashable, ...]
+    request: tuple[Hashable, ...]
+    response: tuple[Hashable, ...]
 
     def likeness(self, other: "Facets") -> int:
         """How much is the same; 0 for calls that are not to be paired."""
         if self.sort != other.sort:
             return 0
-        ours, theirs = (*self.asked, *self.given), (*other.asked, *other.given)
+        ours, theirs = (*self.request, *self.response), (*other.request, *other.response)
         return 1 + sum(one == another for one, another in zip(ours, theirs, strict=False))
 
 
@@ -80,36 +80,36 @@ def _inner(
         yield from ((None, n) for n in range(b, b_end))
         return
     for level, key in enumerate(_KEYS):
-        if done >= (level + 1) * _MOST_PASSES:
+        if done >= (level + 1) * _MAX_PASSES:
             continue
         anchors = _anchors(ours, theirs, stretch, key)
         if anchors:
-            passes = max(done, level * _MOST_PASSES) + 1
+            passes = max(done, level * _MAX_PASSES) + 1
             for i, j in anchors:
                 yield (a, i, b, j), passes
                 yield i, j
                 a, b = i + 1, j + 1
             yield (a, a_end, b, b_end), passes
             return
-    small = (a_end - a) * (b_end - b) <= _MOST_CELLS
+    small = (a_end - a) * (b_end - b) <= _MAX_CELLS
     yield from (_weighed if small else _in_order)(ours, theirs, stretch)
 
 
-def _asked(call: Facets) -> Hashable:
-    return call.sort, call.asked
+def _request_key(call: Facets) -> Hashable:
+    return call.sort, call.request
 
 
-def _all(call: Facets) -> Hashable:
+def _full_key(call: Facets) -> Hashable:
     return call
 
 
-_KEYS: tuple[_Key, ...] = (_all, _asked)
+_KEYS: tuple[_Key, ...] = (_full_key, _request_key)
 
 
 def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, key: _Key) -> list[tuple[int, int]]:
     """The most calls that stand once in each and keep their order."""
     a, a_end, b, b_end = stretch
-    here, there = _once(ours, a, a_end, key), _once(theirs, b, b_end, key)
+    here, there = _unique_positions(ours, a, a_end, key), _unique_positions(theirs, b, b_end, key)
     found = [(i, there[k]) for k, i in here.items() if k in there]
     # The longest rising line through them: for each length the lowest place where one ends.
     ends: list[int] = []
@@ -128,16 +128,16 @@ def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, 
     return line[::-1]
 
 
-def _once(calls: Sequence[Facets], start: int, end: int, key: _Key) -> dict[Hashable, int]:
+def _unique_positions(calls: Sequence[Facets], start: int, end: int, key: _Key) -> dict[Hashable, int]:
     """Places of what stands once, in order."""
-    places: dict[Hashable, int] = {}
+    positions: dict[Hashable, int] = {}
     again: set[Hashable] = set()
-    for place in range(start, end):
-        k = key(calls[place])
-        if k in places:
+    for position in range(start, end):
+        k = key(calls[position])
+        if k in positions:
             again.add(k)
-        places.setdefault(k, place)
-    return {k: place for k, place in places.items() if k not in again}
+        positions.setdefault(k, position)
+    return {k: position for k, position in positions.items() if k not in again}
 
 
 def _weighed(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
@@ -169,11 +169,11 @@ def _weighed(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) 
 def _in_order(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
     """Each call with the next one of its sort, if that is not far."""
     a, a_end, b, b_end = stretch
-    places: defaultdict[Hashable, list[int]] = defaultdict(list)
+    positions: defaultdict[Hashable, list[int]] = defaultdict(list)
     for j in range(b, b_end):
-        places[theirs[j].sort].append(j)
+        positions[theirs[j].sort].append(j)
     for i in range(a, a_end):
-        of_sort = places.get(ours[i].sort, [])
+        of_sort = positions.get(ours[i].sort, [])
         at = bisect_left(of_sort, b)
         j = of_sort[at] if at < len(of_sort) else b_end
         if j >= min(b_end, b + _LOOK_AHEAD):

@@ -20,16 +20,16 @@ from playhead_collector.read.record import RunRecord
 Begin = ev.LlmCalled | ev.ToolCalled | ev.StepStarted
 End = ev.LlmCompleted | ev.LlmFailed | ev.ToolCompleted | ev.ToolFailed | ev.StepCompleted
 _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
-MODEL_ASKED = ("model", "system", "tools", "settings", "messages", "input")
-CALL_ASKED = ("arguments",)
-MODEL_GIVEN, CALL_GIVEN = ("status", "error", "answer"), ("status", "error", "result")
+MODEL_REQUEST = ("model", "system", "tools", "settings", "messages", "input")
+CALL_REQUEST = ("arguments",)
+MODEL_RESPONSE, CALL_RESPONSE = ("status", "error", "answer"), ("status", "error", "result")
 # Messages are read so many at a time: their keys are kept, and not what they say.
 _AT_ONCE = 1_000
 Keys = Mapping[ContentRef, Hashable]
 
 
 @dataclass(slots=True)
-class ComparedCall:
+class ComparableCall:
     """A call with what was new to it and what it answered."""
 
     begin: Begin
@@ -63,7 +63,7 @@ class ComparedCall:
         failed = isinstance(end, ev.LlmFailed | ev.ToolFailed) or (isinstance(end, ev.StepCompleted) and end.error_type)
         return (str(getattr(end, "error_type", "")), str(getattr(end, "message", "") or "")) if failed else None
 
-    def asked(self) -> dict[str, ContentRef | None]:
+    def request_refs(self) -> dict[str, ContentRef | None]:
         """What it was asked, apart from messages, as refs."""
         begin = self.begin
         if isinstance(begin, ev.LlmCalled):
@@ -79,18 +79,18 @@ class ComparedCall:
 
 
 @dataclass(slots=True)
-class ComparedRun:
+class ComparableRun:
     """A run, read to be compared."""
 
     record: RunRecord
-    calls: list[ComparedCall] = field(default_factory=list[ComparedCall])
+    calls: list[ComparableCall] = field(default_factory=list[ComparableCall])
     begun: ev.RunStarted | None = None
     ended: ev.RunCompleted | ev.RunFailed | None = None
     parts: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     """In whose records its events stand, each up to a seq: a fork's first ones in its parent's."""
-    _open: dict[str, ComparedCall] = field(default_factory=dict[str, ComparedCall])
+    _open: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
     _waiting: dict[str, list[ContentRef]] = field(default_factory=dict[str, list[ContentRef]])
-    _of_span: dict[str, ComparedCall] = field(default_factory=dict[str, ComparedCall])
+    _of_span: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
 
     def take(self, event: ev.RunEvent) -> None:
         """One more event, in order."""
@@ -104,7 +104,7 @@ class ComparedRun:
             case ev.LlmCalled() | ev.ToolCalled() | ev.StepStarted():
                 if isinstance(event, ev.StepStarted) and event.step_kind not in names.REPLAYED_KINDS:
                     return
-                call = ComparedCall(event, new=self._waiting.pop(span, []))
+                call = ComparableCall(event, new=self._waiting.pop(span, []))
                 self.calls.append(call)
                 self._open[span] = self._of_span[span] = call
             case ev.RunStarted():
@@ -134,16 +134,16 @@ class ComparedRun:
         return next((call.outputs[-1] for call in reversed(self.calls) if call.outputs), None)
 
 
-async def read_run(record: RunRecord) -> ComparedRun:
+async def read_run(record: RunRecord) -> ComparableRun:
     """The whole run."""
-    run = ComparedRun(record)
+    run = ComparableRun(record)
     async for block in record.onwards(0):
         for event in block:
             run.take(event)
     return run
 
 
-async def read_keys(record: RunRecord, calls: Iterable[ComparedCall]) -> Keys:
+async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
     """What messages are told apart by, where that is not their refs: without ids of calls, all else that they say."""
     named = dict.fromkeys(ref for call in calls for ref in (*call.new, *call.outputs))
     keys: dict[ContentRef, Hashable] = {}
@@ -169,9 +169,10 @@ def _key(message: Message) -> Hashable:
     return sha256(canonical_json({**message, "parts": parts})).digest()
 
 
-def facets_of(call: ComparedCall, keys: Keys) -> Facets:
-    """What the call is compared by, in the order of `MODEL_ASKED` and `MODEL_GIVEN`, or of the two for other calls."""
-    asked = call.asked()
+def facets_of(call: ComparableCall, keys: Keys) -> Facets:
+    """What the call is compared by, in the order of `MODEL_REQUEST` and `MODEL_RESPONSE`, or of the two for other
+    calls."""
+    asked = call.request_refs()
     if isinstance(call.begin, ev.LlmCalled):
         new, said = _keyed(call.new, keys), _keyed(call.outputs, keys)
         model = (call.begin.model, asked["system"], asked["tools"], asked["settings"], new, asked["input"])
@@ -182,8 +183,8 @@ def facets_of(call: ComparedCall, keys: Keys) -> Facets:
 def differing(ours: Facets, theirs: Facets) -> list[str]:
     """Names of what is not the same."""
     of_model = ours.sort == "llm"
-    named = (*MODEL_ASKED, *MODEL_GIVEN) if of_model else (*CALL_ASKED, *CALL_GIVEN)
-    values = zip(named, (*ours.asked, *ours.given), (*theirs.asked, *theirs.given), strict=True)
+    named = (*MODEL_REQUEST, *MODEL_RESPONSE) if of_model else (*CALL_REQUEST, *CALL_RESPONSE)
+    values = zip(named, (*ours.request, *ours.response), (*theirs.request, *theirs.response), strict=True)
     return [name for name, one, another in values if one != another]
 
 

@@ -10,8 +10,8 @@ from playhead.model.ref import ContentRef
 from playhead.wire.answers.analysis import compare as c
 from playhead_collector.analysis.compare.alignment import Facets, Pair, align
 from playhead_collector.analysis.compare.comparable_calls import (
-    ComparedCall,
-    ComparedRun,
+    ComparableCall,
+    ComparableRun,
     Keys,
     differing,
     facets_of,
@@ -21,7 +21,7 @@ from playhead_collector.analysis.compare.comparable_calls import (
 from playhead_collector.read.diff.lines import lines_of, unified
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.times import elapsed_ms
-from playhead_collector.read.values import Shelf, fetch
+from playhead_collector.read.values import ContentCache, fetch
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only_a", "only_b"
 _FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
@@ -37,8 +37,8 @@ async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> 
     pairs = [(n, n) for n in range(shared)] + [
         (_moved(i, shared), _moved(j, shared)) for i, j in await asyncio.to_thread(align, *facets)
     ]
-    told = Told(one, other, shared, facets[0], facets[1])
-    ops = [told.op(pair) for pair in pairs]
+    comparison = RunComparison(one, other, shared, facets[0], facets[1])
+    ops = [comparison.op(pair) for pair in pairs]
     first = next((n for n, op in enumerate(ops) if op != SAME), len(pairs))
     shown = pairs[first + after : first + after + limit]
     end = after + len(shown)
@@ -46,19 +46,19 @@ async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> 
         "a": _run(one),
         "b": _run(other),
         "common": _common(one, other, pairs[:first]),
-        "parts": await _first_difference(told, pairs[first]) if first < len(pairs) else None,
+        "parts": await _first_difference(comparison, pairs[first]) if first < len(pairs) else None,
         "counts": cast(c.PairCounts, {op: Counter(ops)[op] for op in (SAME, CHANGED, ONLY_A, ONLY_B)}),
         "outcome": await _outcome(one, other, keys),
-        "items": [told.pair(pair) for pair in shown],
+        "items": [comparison.pair(pair) for pair in shown],
         "next_cursor": str(end) if first + end < len(pairs) else None,
     }
 
 
-class Told:
-    """Two runs and how their calls compare.  Pure."""
+class RunComparison:
+    """Comparison of two runs, call by call. Pure."""
 
     def __init__(
-        self, one: ComparedRun, other: ComparedRun, shared: int, ours: Sequence[Facets], theirs: Sequence[Facets]
+        self, one: ComparableRun, other: ComparableRun, shared: int, ours: Sequence[Facets], theirs: Sequence[Facets]
     ) -> None:
         self.one, self.other = one, other
         self._shared, self._ours, self._theirs = shared, ours, theirs
@@ -77,7 +77,7 @@ class Told:
             return []
         return differing(self._ours[i - self._shared], self._theirs[j - self._shared])
 
-    def calls(self, pair: Pair) -> tuple[ComparedCall | None, ComparedCall | None]:
+    def calls(self, pair: Pair) -> tuple[ComparableCall | None, ComparableCall | None]:
         """The calls themselves."""
         i, j = pair
         return None if i is None else self.one.calls[i], None if j is None else self.other.calls[j]
@@ -93,7 +93,7 @@ class Told:
         }
 
 
-def _shared_calls(ours: Sequence[ComparedCall], theirs: Sequence[ComparedCall]) -> int:
+def _shared_calls(ours: Sequence[ComparableCall], theirs: Sequence[ComparableCall]) -> int:
     """How many calls are the very same events, ends included."""
     count = 0
     for one, other in zip(ours, theirs, strict=False):
@@ -104,14 +104,14 @@ def _shared_calls(ours: Sequence[ComparedCall], theirs: Sequence[ComparedCall]) 
     return count
 
 
-def _moved(place: int | None, by: int) -> int | None:
-    return None if place is None else place + by
+def _moved(position: int | None, by: int) -> int | None:
+    return None if position is None else position + by
 
 
 # --- parts of the answer ---------------------------------------------------------------------------------------------
 
 
-def _run(run: ComparedRun) -> c.ComparedRun:
+def _run(run: ComparableRun) -> c.ComparedRun:
     row = run.record.row
     return {
         "run": row.run,
@@ -123,9 +123,9 @@ def _run(run: ComparedRun) -> c.ComparedRun:
     }
 
 
-def _call(call: ComparedCall) -> c.ComparedCall:
+def _call(call: ComparableCall) -> c.ComparedCall:
     begin = call.begin
-    refs: dict[str, Any] = {name: ref for name, ref in call.asked().items() if ref is not None}
+    refs: dict[str, Any] = {name: ref for name, ref in call.request_refs().items() if ref is not None}
     if isinstance(begin, ev.LlmCalled):
         refs |= {"thread": begin.thread, "messages": call.new, "answer": call.outputs}
     refs["result"] = call.result()
@@ -141,7 +141,7 @@ def _call(call: ComparedCall) -> c.ComparedCall:
     }
 
 
-def _common(one: ComparedRun, other: ComparedRun, pairs: Sequence[Pair]) -> c.CommonPart:
+def _common(one: ComparableRun, other: ComparableRun, pairs: Sequence[Pair]) -> c.CommonPart:
     i, j = pairs[-1] if pairs else (None, None)
     return {
         "calls": len(pairs),
@@ -151,7 +151,7 @@ def _common(one: ComparedRun, other: ComparedRun, pairs: Sequence[Pair]) -> c.Co
     }
 
 
-def _until(call: ComparedCall) -> int:
+def _until(call: ComparableCall) -> int:
     return call.end.seq if call.end else call.begin.seq
 
 
@@ -167,25 +167,27 @@ def _shared_events(ours: Sequence[tuple[str, int]], theirs: Sequence[tuple[str, 
     return shared
 
 
-async def _first_difference(told: Told, pair: Pair) -> c.FirstDifference:
-    ours, theirs = told.calls(pair)
-    differs = told.differs(pair)
-    sides = [_said(call, differs) for call in (ours, theirs)]
-    record = told.one.record
-    shelf = await fetch(record.store, record.project, [ref for said in sides for refs in said.values() for ref in refs])
+async def _first_difference(comparison: RunComparison, pair: Pair) -> c.FirstDifference:
+    ours, theirs = comparison.calls(pair)
+    differs = comparison.differs(pair)
+    sides = [_differing_refs(call, differs) for call in (ours, theirs)]
+    record = comparison.one.record
+    cache = await fetch(record.store, record.project, [ref for said in sides for refs in said.values() for ref in refs])
     changes: list[c.ChangedText] = []
     for what in differs if ours and theirs else dict.fromkeys(what for said in sides for what in said):
-        texts = [_text(call, what, said.get(what, ()), shelf) for call, said in zip((ours, theirs), sides, strict=True)]
+        texts = [_text(call, what, said.get(what, ()), cache) for call, said in zip((ours, theirs), sides, strict=True)]
         if lines := unified(*texts):
             changes.append({"what": what, "lines": lines})
-    return {**told.pair(pair), "changes": changes}
+    return {**comparison.pair(pair), "changes": changes}
 
 
-def _said(call: ComparedCall | None, differs: Sequence[str]) -> dict[str, Sequence[ContentRef]]:
+def _differing_refs(call: ComparableCall | None, differs: Sequence[str]) -> dict[str, Sequence[ContentRef]]:
     """Refs of what was asked and given, where it differs; of a call that has no other, of all."""
     if call is None:
         return {}
-    said: dict[str, Sequence[ContentRef]] = {name: [ref] for name, ref in call.asked().items() if ref is not None}
+    said: dict[str, Sequence[ContentRef]] = {
+        name: [ref] for name, ref in call.request_refs().items() if ref is not None
+    }
     result = call.result()
     results = [] if result is None else [result]
     if isinstance(call.begin, ev.LlmCalled):
@@ -195,7 +197,7 @@ def _said(call: ComparedCall | None, differs: Sequence[str]) -> dict[str, Sequen
     return {name: refs for name, refs in said.items() if name in differs} if differs else said
 
 
-def _text(call: ComparedCall | None, what: str, refs: Sequence[ContentRef], shelf: Shelf) -> list[str]:
+def _text(call: ComparableCall | None, what: str, refs: Sequence[ContentRef], cache: ContentCache) -> list[str]:
     match what:
         case _ if call is None:
             return []
@@ -206,14 +208,14 @@ def _text(call: ComparedCall | None, what: str, refs: Sequence[ContentRef], shel
         case "error":
             return [": ".join(call.error)] if call.error else []
         case _:
-            return [line for ref in refs for line in lines_of(ref, shelf)]
+            return [line for ref in refs for line in lines_of(ref, cache)]
 
 
-async def _outcome(one: ComparedRun, other: ComparedRun, keys: Keys) -> c.ComparedOutcome:
+async def _outcome(one: ComparableRun, other: ComparableRun, keys: Keys) -> c.ComparedOutcome:
     runs = (one, other)
     rows = [run.record.row for run in runs]
     answers = [run.answer() for run in runs]
-    shelf = await fetch(one.record.store, one.record.project, answers)
+    cache = await fetch(one.record.store, one.record.project, answers)
     figures: dict[str, c.Both] = {name: _both(*(getattr(row, name) for row in rows)) for name in _FIGURES}
     figures["status"] = _both(*(row.status for row in rows))
     figures["error"] = _both(*(_error(run) for run in runs))
@@ -222,12 +224,12 @@ async def _outcome(one: ComparedRun, other: ComparedRun, keys: Keys) -> c.Compar
     differs += ["answer"] if told_apart[0] != told_apart[1] else []
     differs += [name for name in _FIGURES if figures[name]["a"] != figures[name]["b"]]
     figures["answer"] = _both(*answers)
-    figures["answers"] = _both(*(shelf.parsed_message(ref) or shelf.parsed(ref) for ref in answers))
+    figures["answers"] = _both(*(cache.parsed_message(ref) or cache.parsed(ref) for ref in answers))
     figures["elapsed_ms"] = _both(*(elapsed_ms(row.started_ns, row.ended_ns) for row in rows))
     return cast(c.ComparedOutcome, {**figures, "differs": differs})
 
 
-def _error(run: ComparedRun) -> str | None:
+def _error(run: ComparableRun) -> str | None:
     ended = run.ended
     return f"{ended.error_type}: {ended.message}" if isinstance(ended, ev.RunFailed) else None
 

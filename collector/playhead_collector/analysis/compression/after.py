@@ -7,16 +7,16 @@ from playhead.model.canonical import canonical_json
 from playhead.model.event import ContextCompressed, MessageAdded, RunEvent, ToolCalled, ToolCompleted
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead_collector.analysis.compression.needed_facts import Later
+from playhead_collector.analysis.compression.needed_facts import LaterStatement
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, Passage, passage_of, passages_of
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import Shelf
+from playhead_collector.read.values import ContentCache
 
 # Whatever was lost will be missed soon, or not at all; and all that was said since has to be read.
-_MOST_EVENTS = 4_000
+_MAX_EVENTS = 4_000
 _TOLD = (MessageAdded, ToolCalled, ToolCompleted)
 
-Call = tuple[str, bytes]
+CallIdentity = tuple[str, bytes]
 
 
 async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Sequence[int]]:
@@ -31,24 +31,24 @@ async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Seq
     return entered
 
 
-def recently(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
+def latest_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
     """The messages that entered last, as many as are worth reading."""
-    return list(entered)[-_MOST_EVENTS:]
+    return list(entered)[-_MAX_EVENTS:]
 
 
-async def later_events(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
+async def events_after(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
     """What the same agent was told, said and called after the compression; and up to which seq that was looked for."""
     found: list[RunEvent] = []
     async for block in record.onwards(since.seq):
         for event in block:
             if isinstance(event, _TOLD) and event.actor == since.actor:
                 found.append(event)
-                if len(found) == _MOST_EVENTS:
+                if len(found) == _MAX_EVENTS:
                     return found, event.seq
     return found, record.last
 
 
-def later_refs(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
+def refs_to_read(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
     """The contents that have to be read to know what was said."""
     for event in events:
         match event:
@@ -62,33 +62,36 @@ def later_refs(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
                 pass
 
 
-def calls_in(messages: Iterable[Message | None]) -> set[Call]:
+def calls_in(messages: Iterable[Message | None]) -> set[CallIdentity]:
     """The tool calls that messages ask for, by name and arguments."""
     parts = (part for message in messages if message for part in message["parts"])
     return {_call(part.get("name"), part.get("arguments")) for part in parts if part.get("type") == "tool_call"}
 
 
-def told_later(events: Iterable[RunEvent], shelf: Shelf, made: set[Call], known: set[ContentRef]) -> Iterator[Later]:
-    """What was said, in order.  `made`: calls from before; `known`: messages that the compression itself brought."""
+def said_after(
+    events: Iterable[RunEvent], cache: ContentCache, made: set[CallIdentity], known: set[ContentRef]
+) -> Iterator[LaterStatement]:
+    """Yields what was said after the compression, in order. `made`: calls from before; `known`: messages that the
+    compression itself added."""
     for event in events:
         match event:
             case MessageAdded() if event.message is not None and event.message not in known:
-                message = shelf.parsed_message(event.message)
+                message = cache.parsed_message(event.message)
                 if message is not None:
                     yield from _said(event.seq, event.message, message, made)
             case ToolCalled() if event.arguments is not None:
-                value = shelf.parsed(event.arguments)
+                value = cache.parsed(event.arguments)
                 passage = passage_of(event.arguments, 0, ASSISTANT, value)
                 again = _call(event.name, value) in made
-                yield Later(event.seq, passage, event.name, event.call_id or event.span, again)
+                yield LaterStatement(event.seq, passage, event.name, event.call_id or event.span, again)
             case ToolCompleted() if event.result is not None:
-                passage = passage_of(event.result, 0, RESULT, shelf.parsed(event.result))
-                yield Later(event.seq, passage, call=event.call_id or event.span)
+                passage = passage_of(event.result, 0, RESULT, cache.parsed(event.result))
+                yield LaterStatement(event.seq, passage, call=event.call_id or event.span)
             case _:
                 pass
 
 
-def asked_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str | None, Passage]]:
+def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str | None, Passage]]:
     """The tool calls that a message asks for: name, id, and arguments as a text."""
     for number, part in enumerate(message["parts"]):
         if part.get("type") == "tool_call":
@@ -96,14 +99,14 @@ def asked_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str
             yield str(part.get("name")), part.get("id"), passage
 
 
-def _said(seq: int, ref: ContentRef, message: Message, made: set[Call]) -> Iterator[Later]:
+def _said(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
     for passage in passages_of(ref, message):
         part = message["parts"][passage.part]
-        yield Later(seq, passage, call=part.get("id") if passage.source == RESULT else None)
-    for name, call, passage in asked_passages(ref, message):
+        yield LaterStatement(seq, passage, call=part.get("id") if passage.source == RESULT else None)
+    for name, call, passage in tool_call_passages(ref, message):
         arguments = message["parts"][passage.part].get("arguments")
-        yield Later(seq, passage, name, call, _call(name, arguments) in made)
+        yield LaterStatement(seq, passage, name, call, _call(name, arguments) in made)
 
 
-def _call(name: object, arguments: object) -> Call:
+def _call(name: object, arguments: object) -> CallIdentity:
     return str(name), canonical_json(arguments)

@@ -10,69 +10,76 @@ from playhead.project.context import cut_kinds
 from playhead.project.context.known_messages import Known
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
 from playhead.wire.answers.analysis.reasoning import Quoted
-from playhead_collector.analysis.compression.after import asked_passages, calls_in, recently, told_later
-from playhead_collector.analysis.compression.facts import Stock
-from playhead_collector.analysis.compression.needed_facts import Lost, Need, Words, find_needs, lost_facts
+from playhead_collector.analysis.compression.after import calls_in, latest_messages, said_after, tool_call_passages
+from playhead_collector.analysis.compression.facts import FactIndex
+from playhead_collector.analysis.compression.needed_facts import (
+    FactNeed,
+    LostFactRecord,
+    TextSpan,
+    find_needs,
+    lost_facts,
+)
 from playhead_collector.analysis.compression.outcome import (
     DROPPED,
     KEPT,
     SUMMARISED,
-    Account,
-    pair_up,
+    MessageFates,
+    entry_seqs,
+    note_replacements,
     retained,
-    seqs_of,
 )
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Passage, passages_of
-from playhead_collector.read.values import Shelf, text_of
+from playhead_collector.read.values import ContentCache, text_of
 
-_MOST_FACTS, _PLACES = 500, 3
-_LONGEST_QUOTE = 300
+_MAX_FACTS, _PLACES = 500, 3
+_MAX_QUOTE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """All that an audit rests on.  `entered`: when messages had entered the run; `events`: what came later."""
+class AuditInput:
+    """Input of an audit. `entered`: seqs at which messages entered the run; `events`: what came after the
+    compression."""
 
     event: ContextCompressed
-    account: Account
-    shelf: Shelf
+    fates: MessageFates
+    cache: ContentCache
     entered: Mapping[ContentRef, Sequence[int]]
     events: Sequence[RunEvent]
     searched_to: int
     system: ContentRef | None
 
 
-def audit(head: Compression, evidence: Evidence) -> CompressionAudit:
+def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     """The whole answer."""
-    event, account, shelf = evidence.event, evidence.account, evidence.shelf
-    known = _known(account, shelf)
-    pair_up(account, known)
-    lost = _lost(evidence)
+    event, fates, cache = audit_input.event, audit_input.fates, audit_input.cache
+    known = _known(fates, cache)
+    note_replacements(fates, known)
+    lost = _lost(audit_input)
     missed = [each for each in lost if each.needs]
-    shown = [*missed, *(each for each in lost if not each.needs)][:_MOST_FACTS]
-    seqs = seqs_of(account.change.before, evidence.entered)
-    confidence, reason = _how_sure(event, account, known)
+    shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
+    seqs = entry_seqs(fates.diff.before, audit_input.entered)
+    confidence, reason = _confidence(event, fates, known)
     return {
         **head,
-        "kept": [_place(evidence, known, seqs, place) for place in account.places(KEPT)],
-        "summarised": [_place(evidence, known, seqs, place) for place in account.places(SUMMARISED)],
-        "dropped": [_place(evidence, known, seqs, place) for place in account.places(DROPPED)],
-        "summary": shelf.parsed_message(event.summary),
+        "kept": [_message_place(audit_input, known, seqs, position) for position in fates.positions(KEPT)],
+        "summarised": [_message_place(audit_input, known, seqs, position) for position in fates.positions(SUMMARISED)],
+        "dropped": [_message_place(audit_input, known, seqs, position) for position in fates.positions(DROPPED)],
+        "summary": cache.parsed_message(event.summary),
         "confidence": confidence,
         "reason": reason,
         "lost": [_lost_fact(each) for each in shown],
         "lost_total": len(lost),
         "needed_total": len(missed),
-        "searched_to": evidence.searched_to,
-        "missing": shelf.missing,
+        "searched_to": audit_input.searched_to,
+        "missing": cache.missing,
     }
 
 
-def _known(account: Account, shelf: Shelf) -> Known:
+def _known(fates: MessageFates, cache: ContentCache) -> Known:
     messages: dict[ContentRef, Message] = {}
-    for ref in {*account.change.before, *account.change.after}:
-        message = shelf.parsed_message(ref)
+    for ref in {*fates.diff.before, *fates.diff.after}:
+        message = cache.parsed_message(ref)
         if message is not None:
             messages[ref] = message
     return Known({ref: message["role"] for ref, message in messages.items()}, messages)
@@ -81,55 +88,55 @@ def _known(account: Account, shelf: Shelf) -> Known:
 # --- facts ------------------------------------------------------------------------------------------------------------
 
 
-def _lost(evidence: Evidence) -> list[Lost]:
+def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
     """Facts that went, with how they were needed."""
-    account, shelf = evidence.account, evidence.shelf
-    made = retained(account, evidence.event)
-    left = Stock()
-    if evidence.system is not None:
-        left.add(readable(text_of(shelf.parsed(evidence.system)), evidence.system))
-    for place in made:
-        for passage in _passages(shelf, account.change.after[place]):
+    fates, cache = audit_input.fates, audit_input.cache
+    made = retained(fates, audit_input.event)
+    left = FactIndex()
+    if audit_input.system is not None:
+        left.add(readable(text_of(cache.parsed(audit_input.system)), audit_input.system))
+    for position in made:
+        for passage in _passages(cache, fates.diff.after[position]):
             left.add(passage.text)
-    gone = sorted([*account.places(SUMMARISED), *account.places(DROPPED)])
-    seqs = seqs_of(account.change.before, evidence.entered)
+    gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
+    seqs = entry_seqs(fates.diff.before, audit_input.entered)
     said = [
-        (seqs[place] or evidence.event.seq, passage)
-        for place in gone
-        for passage in _passages(shelf, account.change.before[place])
+        (seqs[position] or audit_input.event.seq, passage)
+        for position in gone
+        for passage in _passages(cache, fates.diff.before[position])
     ]
     lost = lost_facts(said, left)
-    calls = calls_in(map(shelf.parsed_message, account.change.before))
-    brought = {account.change.after[place] for place in {*made} & {*account.change.came}}
-    ever = Stock()
-    for ref in {*recently(evidence.entered), *account.change.before} if lost else ():
-        for passage in _passages(shelf, ref):
+    calls = calls_in(map(cache.parsed_message, fates.diff.before))
+    brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.came}}
+    ever = FactIndex()
+    for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
+        for passage in _passages(cache, ref):
             ever.add(passage.text)
-    find_needs(lost, told_later(evidence.events, shelf, calls, brought), left, ever)
+    find_needs(lost, said_after(audit_input.events, cache, calls, brought), left, ever)
     return lost
 
 
-def _passages(shelf: Shelf, ref: ContentRef) -> Iterator[Passage]:
+def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
     """All that a message says, the arguments of the calls that it asks for included."""
-    message = shelf.parsed_message(ref)
+    message = cache.parsed_message(ref)
     if message is not None:
         yield from passages_of(ref, message)
-        yield from (passage for _, _, passage in asked_passages(ref, message))
+        yield from (passage for _, _, passage in tool_call_passages(ref, message))
 
 
 # --- how sure ---------------------------------------------------------------------------------------------------------
 
 
-def _how_sure(event: ContextCompressed, account: Account, known: Known) -> tuple[float, str]:
+def _confidence(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[float, str]:
     if event.origin == "declared":
         return 1.0, "declared by who made it"
-    went = f"{len(account.change.went)} of {len(account.change.before)} messages are not in the next call's input"
+    went = f"{len(fates.diff.went)} of {len(fates.diff.before)} messages are not in the next call's input"
     if event.summary is None:
         return 0.95, f"{went}, what was said last is"
     text = known.text(event.summary)
     if cut_kinds.says_summary(text):
         return 0.95, f"{went}; a new message says that it is a summary"
-    goes_on = cut_kinds.goes_on(account.change, account.asked, known)
+    goes_on = cut_kinds.goes_on(fates.diff, fates.input_length, known)
     if not text or not goes_on:
         return 0.7, f"{went}; a new message stands in their place"
     return 0.8, f"{went}; a new message stands in their place, before those that were kept"
@@ -138,25 +145,25 @@ def _how_sure(event: ContextCompressed, account: Account, known: Known) -> tuple
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _place(evidence: Evidence, known: Known, seqs: Sequence[int | None], place: int) -> MessagePlace:
-    account = evidence.account
-    ref = account.change.before[place]
-    new = account.pairs.get(place)
+def _message_place(audit_input: AuditInput, known: Known, seqs: Sequence[int | None], position: int) -> MessagePlace:
+    fates = audit_input.fates
+    ref = fates.diff.before[position]
+    new = fates.replacements.get(position)
     answer: MessagePlace = {
-        "position": place,
-        "seq": seqs[place],
+        "position": position,
+        "seq": seqs[position],
         "role": known.roles.get(ref),
         "message": ref,
-        "after": account.change.stayed.get(place),
-        "summary": evidence.event.summary if account.fates[place] == SUMMARISED else None,
-        "replaced_by": None if new is None else account.change.after[new],
+        "after": fates.diff.stayed.get(position),
+        "summary": audit_input.event.summary if fates.fate_by_position[position] == SUMMARISED else None,
+        "replaced_by": None if new is None else fates.diff.after[new],
     }
-    if account.fates[place] != KEPT:
-        answer["value"] = evidence.shelf.parsed_message(ref)
+    if fates.fate_by_position[position] != KEPT:
+        answer["value"] = audit_input.cache.parsed_message(ref)
     return answer
 
 
-def _lost_fact(lost: Lost) -> LostFact:
+def _lost_fact(lost: LostFactRecord) -> LostFact:
     return {
         "kind": lost.fact.kind,
         "text": lost.fact.text,
@@ -167,7 +174,7 @@ def _lost_fact(lost: Lost) -> LostFact:
     }
 
 
-def _needed(need: Need) -> FactNeeded:
+def _needed(need: FactNeed) -> FactNeeded:
     return {
         "how": need.how,
         "seq": need.seq,
@@ -177,8 +184,8 @@ def _needed(need: Need) -> FactNeeded:
     }
 
 
-def _quoted(words: Words) -> Quoted:
-    end = min(words.end, words.start + _LONGEST_QUOTE)
+def _quoted(words: TextSpan) -> Quoted:
+    end = min(words.end, words.start + _MAX_QUOTE_LENGTH)
     return {
         "seq": words.seq,
         "ref": words.passage.content,

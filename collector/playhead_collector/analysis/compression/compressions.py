@@ -11,19 +11,19 @@ from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
-from playhead_collector.analysis.compression.after import entered_before, later_events, later_refs, recently
-from playhead_collector.analysis.compression.audit import Evidence, audit
-from playhead_collector.analysis.compression.outcome import DROPPED, KEPT, SUMMARISED, Account, account_of
+from playhead_collector.analysis.compression.after import entered_before, events_after, latest_messages, refs_to_read
+from playhead_collector.analysis.compression.audit import AuditInput, audit
+from playhead_collector.analysis.compression.outcome import DROPPED, KEPT, SUMMARISED, MessageFates, fates_of
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.times import rfc3339
-from playhead_collector.read.values import Shelf, fetch, messages_of
+from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _CompressionAndCall:
     event: ContextCompressed
     call: LlmCalled | None
 
@@ -34,8 +34,8 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[C
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
     for each in found[:limit]:
-        account = await _account(record, each.event, threads)
-        items.append(compression(each.event, each.call, account, _reported(each.event)))
+        fates = await _read_fates(record, each.event, threads)
+        items.append(compression(each.event, each.call, fates, _reported(each.event)))
     return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(found) > limit else None}
 
 
@@ -47,19 +47,21 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
         message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
         raise Refused(404, "no_such_compression", message)
     event, call = found[0].event, found[0].call
-    account = await _account(record, event, {})
+    fates = await _read_fates(record, event, {})
     entered = await entered_before(record, event.seq)
-    events, searched_to = await later_events(record, event)
+    events, searched_to = await events_after(record, event)
     system = call.system if call else None
-    threads = (*account.change.before, *account.change.after)
-    wanted = (*recently(entered), *threads, event.summary, system, *later_refs(events))
-    shelf = await fetch(record.store, record.project, wanted)
-    head = compression(event, call, account, _tokens(event, account, shelf))
-    evidence = Evidence(event, account, shelf, entered, events, searched_to, system)
+    threads = (*fates.diff.before, *fates.diff.after)
+    wanted = (*latest_messages(entered), *threads, event.summary, system, *refs_to_read(events))
+    cache = await fetch(record.store, record.project, wanted)
+    head = compression(event, call, fates, _tokens(event, fates, cache))
+    evidence = AuditInput(event, fates, cache, entered, events, searched_to, system)
     return await asyncio.to_thread(audit, head, evidence)
 
 
-def compression(event: ContextCompressed, call: LlmCalled | None, account: Account, tokens: TokensSaved) -> Compression:
+def compression(
+    event: ContextCompressed, call: LlmCalled | None, fates: MessageFates, tokens: TokensSaved
+) -> Compression:
     """A compression as an answer."""
     refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
     return {
@@ -72,18 +74,18 @@ def compression(event: ContextCompressed, call: LlmCalled | None, account: Accou
         "strategy": event.strategy,
         "call": call and call.seq,
         "messages": {
-            "before": len(account.change.before),
-            "after": len(account.change.after),
-            "kept": account.count(KEPT),
-            "summarised": account.count(SUMMARISED),
-            "dropped": account.count(DROPPED),
+            "before": len(fates.diff.before),
+            "after": len(fates.diff.after),
+            "kept": fates.count(KEPT),
+            "summarised": fates.count(SUMMARISED),
+            "dropped": fates.count(DROPPED),
         },
         "tokens": tokens,
         "refs": {name: ref for name, ref in refs.items() if ref is not None},
     }
 
 
-async def _find(record: RunRecord, after: int, limit: int) -> list[_Found]:
+async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionAndCall]:
     """Up to limit + 1 compressions behind `after`, each with the first call that saw its outcome."""
     waiting: list[ContextCompressed] = []
     calls: dict[str, LlmCalled] = {}
@@ -95,16 +97,16 @@ async def _find(record: RunRecord, after: int, limit: int) -> list[_Found]:
                 calls |= {each.id: event for each in waiting if each.id not in calls and _is_first(event, each)}
         if len(waiting) > limit and all(each.id in calls for each in waiting[:limit]):
             break
-    return [_Found(event, calls.get(event.id)) for event in waiting]
+    return [_CompressionAndCall(event, calls.get(event.id)) for event in waiting]
 
 
 def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
     return call.span == event.span or (event.origin == "declared" and call.actor == event.actor)
 
 
-async def _account(
+async def _read_fates(
     record: RunRecord, event: ContextCompressed, known: dict[ContentRef, Sequence[ContentRef]]
-) -> Account:
+) -> MessageFates:
     for thread in (event.before, event.after):
         if thread is not None and thread not in known:
             try:
@@ -112,7 +114,7 @@ async def _account(
             except ContentMissing:
                 known[thread] = []
     before = known[event.before] if event.before else ()
-    return account_of(event, before, known[event.after] if event.after else ())
+    return fates_of(event, before, known[event.after] if event.after else ())
 
 
 def _reported(event: ContextCompressed) -> TokensSaved:
@@ -121,14 +123,14 @@ def _reported(event: ContextCompressed) -> TokensSaved:
     return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
 
 
-def _tokens(event: ContextCompressed, account: Account, shelf: Shelf) -> TokensSaved:
+def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) -> TokensSaved:
     """As reported, else estimated from what was said."""
     reported = _reported(event)
     if reported["saved"] is not None:
         return reported
     # The call before was not given its own answer.
-    sides = (account.change.before[: account.asked], account.change.after)
-    before, after = (estimate_all(shelf.parsed_message(ref) for ref in side) for side in sides)
+    sides = (fates.diff.before[: fates.input_length], fates.diff.after)
+    before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0
     if event.tokens_before is not None and before:
         factor = event.tokens_before / before

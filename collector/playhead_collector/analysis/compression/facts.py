@@ -11,7 +11,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from playhead_collector.analysis.texts.words import MONTHS, Mention, dates_in, fold, name_words, numbers_in, words_in
+from playhead_collector.analysis.texts.words import (
+    MONTHS,
+    DateMention,
+    dates_in,
+    fold,
+    name_words,
+    numbers_in,
+    words_in,
+)
 
 IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE = (
     *("identifier", "number", "date", "name"), *("path", "url", "quoted", "code")
@@ -63,8 +71,8 @@ _NO_LABELS = {
 _LABEL = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
 _BEFORE = 48
 # Of the places of a fact's rarest word so many are compared: a text may repeat that word as often as it likes.
-_MOST_PLACES = 4_096
-_LEAST_NUMBER = 10
+_MAX_PLACES = 4_096
+_MIN_NUMBER = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +88,13 @@ class Fact:
 
 
 @dataclass(slots=True)
-class Stock:
-    """All that some texts say, so that it can be asked whether a fact is among it."""
+class FactIndex:
+    """Index of the words, numbers and dates of some texts, to look facts up in."""
 
-    row: list[str] = field(default_factory=list[str])
+    words: list[str] = field(default_factory=list[str])
     """All words, one after the other; an empty one between two texts."""
-    places: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
-    """Where each word stands in `row`."""
+    positions: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
+    """Where each word stands in `words`."""
     numbers: set[str] = field(default_factory=set[str])
     years: dict[tuple[int | None, int], set[int | None]] = field(
         default_factory=dict[tuple[int | None, int], set[int | None]]
@@ -96,16 +104,16 @@ class Stock:
     def add(self, text: str) -> None:
         """One more text."""
         for word, _, _ in words_in(text):
-            self.places.setdefault(word, array("I")).append(len(self.row))
-            self.row.append(word)
-        self.row.append("")
+            self.positions.setdefault(word, array("I")).append(len(self.words))
+            self.words.append(word)
+        self.words.append("")
         self.numbers.update(plain for plain, _, _ in numbers_in(text))
         for date in dates_in(text):
             if date.month:
                 self.years.setdefault((date.month, date.day), set()).add(date.year)
 
     def has(self, fact: Fact) -> bool:
-        """Whether it is said there, in whatever form."""
+        """Whether the fact occurs in the texts, in any form."""
         if fact.kind == NUMBER and fact.norm in self.numbers:
             return True
         if fact.kind == DATE:
@@ -113,11 +121,11 @@ class Stock:
             years = self.years.get((month, day or 0), set[int | None]())
             return bool(years) and (year is None or None in years or year in years)
         words = [word for word, _, _ in words_in(fact.text)]
-        if not words or any(word not in self.places for word in words):
+        if not words or any(word not in self.positions for word in words):
             return False
-        rarest = min(range(len(words)), key=lambda place: len(self.places[words[place]]))
-        firsts = (place - rarest for place in self.places[words[rarest]][:_MOST_PLACES])
-        return any(first >= 0 and self.row[first : first + len(words)] == words for first in firsts)
+        rarest = min(range(len(words)), key=lambda position: len(self.positions[words[position]]))
+        firsts = (position - rarest for position in self.positions[words[rarest]][:_MAX_PLACES])
+        return any(first >= 0 and self.words[first : first + len(words)] == words for first in firsts)
 
 
 def facts_in(text: str) -> list[Fact]:
@@ -128,9 +136,9 @@ def facts_in(text: str) -> list[Fact]:
         strings = list(_strings(text))
         keys = [(end, name) for _, end, name in strings if name is not None]
         bare = _blanked(text, ((start, end) for start, end, name in strings if name is not None))
-    finding = _Finding(bare)
-    for kind, places in _finders(bare, in_json=bool(keys)):
-        finding.take(kind, places)
+    finding = _FactFinder(bare)
+    for kind, matches in _finders(bare, in_json=bool(keys)):
+        finding.take(kind, matches)
     found = sorted(finding.facts, key=lambda fact: fact.start)
     return [_labelled(fact, bare, keys) for fact in found]
 
@@ -140,7 +148,7 @@ def label_words(label: str) -> set[str]:
     return set(name_words(label)) - _NO_LABELS or ({label} if label else set[str]())
 
 
-class _Finding:
+class _FactFinder:
     """Collects facts, the surest kinds first; a place that is taken is not given again."""
 
     def __init__(self, text: str) -> None:
@@ -148,8 +156,8 @@ class _Finding:
         self.facts: list[Fact] = []
         self._taken = bytearray(len(text))
 
-    def take(self, kind: str, places: Iterable[tuple[int, int, str]]) -> None:
-        for start, end, norm in places:
+    def take(self, kind: str, matches: Iterable[tuple[int, int, str]]) -> None:
+        for start, end, norm in matches:
             if start < end and not any(self._taken[start:end]):
                 self._taken[start:end] = b"\1" * (end - start)
                 self.facts.append(Fact(kind, self.text[start:end], norm, start, end))
@@ -196,10 +204,10 @@ def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
             yield found.start(), found.end(), None
 
 
-def _blanked(text: str, places: Iterable[tuple[int, int]]) -> str:
+def _blanked(text: str, matches: Iterable[tuple[int, int]]) -> str:
     pieces: list[str] = []
     at = 0
-    for start, end in places:
+    for start, end in matches:
         pieces += (text[at:start], " " * (end - start))
         at = end
     return "".join((*pieces, text[at:]))
@@ -214,7 +222,7 @@ def _quoted_in_json(text: str) -> _Places:
 
 def _numbers(text: str) -> _Places:
     for plain, start, end in numbers_in(text):
-        if "." in plain or abs(int(plain)) >= _LEAST_NUMBER or text[max(0, start - 1) : start] in ("$", "€", "£", "#"):
+        if "." in plain or abs(int(plain)) >= _MIN_NUMBER or text[max(0, start - 1) : start] in ("$", "€", "£", "#"):
             yield start, end, plain
 
 
@@ -246,7 +254,7 @@ def _labelled(fact: Fact, text: str, keys: Sequence[tuple[int, str]]) -> Fact:
     return Fact(fact.kind, fact.text, fact.norm, fact.start, fact.end, label)
 
 
-def _date_norm(date: Mention) -> str:
+def _date_norm(date: DateMention) -> str:
     return f"{date.month}/{date.day}/{date.year or '?'}"
 
 

@@ -22,7 +22,7 @@ from playhead_collector.analysis.compression.facts import (
     NAME,
     NUMBER,
     Fact,
-    Stock,
+    FactIndex,
     facts_in,
     label_words,
 )
@@ -34,14 +34,14 @@ _SURE = {ASKED: 0.9, TOLD: 0.6, LOOKED_UP: 0.85, USED: 0.5}
 _SURE_SAME_CALL = 0.95
 # A number may have been computed, and a date have been reckoned.
 _SURE_OF_KIND = {IDENTIFIER: 0.9, NAME: 0.7, DATE: 0.5, NUMBER: 0.4}
-_LEAST_SURE = 0.2
+_MIN_SURE = 0.2
 # A label that so many lost facts have (the rows of a table) does not say which value would have been the right one.
 _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
 # A fact that was used is needed; a thousand more uses of it say nothing new.
 _EACH = 5
 # Of the facts that wait to be used so many are looked for in each text that the agent writes.
-_MOST_WAITING = 256
+_MAX_WAITING = 256
 # Verbs with which the names of tools begin that change something; what they answer is an echo.
 _WRITE_VERBS = (
     "add append apply approve archive assign book buy cancel change charge checkout clear close commit confirm copy "
@@ -52,11 +52,11 @@ _WRITE_VERBS = (
 )
 _READ_VERBS = "check describe fetch find get list look lookup query read search show view"
 _WRITES, _READS = frozenset(_WRITE_VERBS.split()), frozenset(_READ_VERBS.split())
-_LONGEST_TOOL = 200
+_MAX_TOOL_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextSpan:
     """A stretch of what was said at an event."""
 
     seq: int
@@ -66,8 +66,8 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
-    """What was said after the compression: a passage, or the arguments of a tool call (`tool`).
+class LaterStatement:
+    """A statement after the compression: a passage, or the arguments of a tool call (`tool`).
 
     `call`: which call it asks for, or answers; `again`: the same call had been made before the compression.
     """
@@ -80,31 +80,32 @@ class Later:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """That a lost fact was needed: how that shows, and what rests on which words."""
+class FactNeed:
+    """Evidence that a lost fact was needed later."""
 
     how: str
     seq: int
     confidence: float
-    words: tuple[Words, ...]
+    words: tuple[TextSpan, ...]
     value: str | None = None
 
 
 @dataclass(slots=True)
-class Lost:
+class LostFactRecord:
     """A fact that is neither in the summary nor in what was kept, with the places where it was."""
 
     fact: Fact
-    places: list[Words]
+    places: list[TextSpan]
     from_tool: bool = False
-    waits: Need | None = None
+    pending_need: FactNeed | None = None
     """A tool gave it again; it is needed once the agent uses it."""
-    needs: list[Need] = field(default_factory=list[Need])
+    needs: list[FactNeed] = field(default_factory=list[FactNeed])
 
 
-def lost_facts(gone: Iterable[tuple[int, Passage]], left: Stock) -> list[Lost]:
-    """The facts in passages that went, each with the seq where it entered, that what is left does not say."""
-    found: dict[tuple[str, str], Lost] = {}
+def lost_facts(gone: Iterable[tuple[int, Passage]], left: FactIndex) -> list[LostFactRecord]:
+    """Facts (see `facts.py`) that occur in dropped messages and in no kept message or summary, each with the seq of
+    the event that added it."""
+    found: dict[tuple[str, str], LostFactRecord] = {}
     said: dict[tuple[str, str], bool] = {}
     for seq, passage in gone:
         for fact in facts_in(passage.text):
@@ -112,36 +113,38 @@ def lost_facts(gone: Iterable[tuple[int, Passage]], left: Stock) -> list[Lost]:
             if key not in said:
                 said[key] = left.has(fact)
             if not said[key]:
-                lost = found.setdefault(key, Lost(fact, []))
-                lost.places.append(Words(seq, passage, fact.start, fact.end))
+                lost = found.setdefault(key, LostFactRecord(fact, []))
+                lost.places.append(TextSpan(seq, passage, fact.start, fact.end))
                 lost.from_tool = lost.from_tool or passage.source == RESULT
     return list(found.values())
 
 
-def find_needs(lost: Sequence[Lost], later: Iterable[Later], left: Stock, ever: Stock) -> None:
+def find_needs(
+    lost: Sequence[LostFactRecord], later: Iterable[LaterStatement], left: FactIndex, ever: FactIndex
+) -> None:
     """Notes with each lost fact how it was needed.  `left` grows by what is said later; `ever` is all from before."""
-    finding = _Finding(lost, left, ever)
+    finding = _NeedFinder(lost, left, ever)
     for each in later:
         finding.take(each)
 
 
-class _Finding:
-    def __init__(self, lost: Sequence[Lost], left: Stock, ever: Stock) -> None:
+class _NeedFinder:
+    def __init__(self, lost: Sequence[LostFactRecord], left: FactIndex, ever: FactIndex) -> None:
         self.left, self.ever = left, ever
         self.by_norm = {(each.fact.kind, each.fact.norm): each for each in lost}
-        self.by_label: defaultdict[tuple[str, str], list[Lost]] = defaultdict(list)
+        self.by_label: defaultdict[tuple[str, str], list[LostFactRecord]] = defaultdict(list)
         for each in lost:
             for word in label_words(each.fact.label) if each.fact.kind in _COMPARED else ():
                 self.by_label[each.fact.kind, word].append(each)
-        self.question: Words | None = None
-        self.call: Later | None = None
-        self.calls: dict[str, Later] = {}
+        self.question: TextSpan | None = None
+        self.call: LaterStatement | None = None
+        self.calls: dict[str, LaterStatement] = {}
         # Facts that somebody has brought back: using them is no wonder any more.
         self.back: set[tuple[str, str]] = set()
-        self.waiting: defaultdict[str, list[Lost]] = defaultdict(list)
+        self.waiting: defaultdict[str, list[LostFactRecord]] = defaultdict(list)
         """By their first word."""
 
-    def take(self, each: Later) -> None:
+    def take(self, each: LaterStatement) -> None:
         source = each.passage.source
         facts = facts_in(each.passage.text)
         if source == USER:
@@ -160,74 +163,74 @@ class _Finding:
         elif source == USER:
             self.question = None
 
-    def _told(self, each: Later, facts: Sequence[Fact]) -> None:
+    def _told(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         how = TOLD if self.question is None else ASKED
         evidence = () if self.question is None else (self.question,)
         for fact, lost in self._lost(facts):
             seq = self.question.seq if self.question else each.seq
-            self._note(lost, Need(how, seq, _SURE[how], (*evidence, _words(each, fact))))
+            self._note(lost, FactNeed(how, seq, _SURE[how], (*evidence, _words(each, fact))))
 
-    def _looked_up(self, each: Later, facts: Sequence[Fact]) -> None:
+    def _looked_up(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         call = self.calls.get(each.call or "", self.call)
         for fact, lost in self._lost(facts):
             if lost.from_tool and call is not None and not writes(call.tool or ""):
                 self._wait(lost, call, _words(each, fact))
             self.back.add((fact.kind, fact.norm))
 
-    def _wait(self, lost: Lost, call: Later, found: Words) -> None:
+    def _wait(self, lost: LostFactRecord, call: LaterStatement, found: TextSpan) -> None:
         first = next((word for word, _, _ in words_in(lost.fact.text)), None)
-        if first is None or lost.waits is not None or (lost.fact.kind, lost.fact.norm) in self.back:
+        if first is None or lost.pending_need is not None or (lost.fact.kind, lost.fact.norm) in self.back:
             return
         sure = _SURE_SAME_CALL if call.again else _SURE[LOOKED_UP]
-        asked = Words(call.seq, call.passage, 0, len(call.passage.text))
-        lost.waits = Need(LOOKED_UP, call.seq, sure, (asked, found))
+        asked = TextSpan(call.seq, call.passage, 0, len(call.passage.text))
+        lost.pending_need = FactNeed(LOOKED_UP, call.seq, sure, (asked, found))
         self.waiting[first].append(lost)
 
-    def _uses(self, each: Later, facts: Sequence[Fact]) -> None:
+    def _uses(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         """Facts that had been looked up, and that the agent now names."""
         places = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
         near = [lost for word in places if word in self.waiting for lost in self.waiting[word]]
-        said = Stock()
+        said = FactIndex()
         if near:
             said.add(each.passage.text)
         named = {(fact.kind, fact.norm): (fact.start, fact.end) for fact in facts}
         same = [self.by_norm[key] for key in named if key in self.by_norm]
-        for lost in {id(lost): lost for lost in (*same, *near[:_MOST_WAITING])}.values():
+        for lost in {id(lost): lost for lost in (*same, *near[:_MAX_WAITING])}.values():
             key = (lost.fact.kind, lost.fact.norm)
-            if lost.waits is None or not (key in named or said.has(lost.fact)):
+            if lost.pending_need is None or not (key in named or said.has(lost.fact)):
                 continue
-            need, lost.waits = lost.waits, None
+            need, lost.pending_need = lost.pending_need, None
             first = next(word for word, _, _ in words_in(lost.fact.text))
             self.waiting[first].remove(lost)
-            used = Words(each.seq, each.passage, *(named.get(key) or places[first]))
-            lost.needs.append(Need(need.how, need.seq, need.confidence, (*need.words, used)))
+            used = TextSpan(each.seq, each.passage, *(named.get(key) or places[first]))
+            lost.needs.append(FactNeed(need.how, need.seq, need.confidence, (*need.words, used)))
 
-    def _said(self, each: Later, facts: Sequence[Fact]) -> None:
+    def _said(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         self._uses(each, facts)
         for fact, lost in self._lost(facts):
             if not self.left.has(fact):
-                self._note(lost, Need(USED, each.seq, _SURE[USED], (_words(each, fact),)))
+                self._note(lost, FactNeed(USED, each.seq, _SURE[USED], (_words(each, fact),)))
         for fact in facts:
             if fact.kind in _COMPARED and not self.left.has(fact) and not self.ever.has(fact):
                 self._compare(each, fact)
 
-    def _compare(self, each: Later, fact: Fact) -> None:
+    def _compare(self, each: LaterStatement, fact: Fact) -> None:
         """A value from nowhere, under the name of one that was lost."""
         named = [self.by_label.get((fact.kind, word), []) for word in label_words(fact.label)]
         if any(len(lost) > _ROWS for lost in named):
             return
         rivals = list({id(lost): lost for each in named for lost in each}.values())
         sure = round(_SURE_OF_KIND[fact.kind] * (1 if each.tool else 0.8) / max(1, len(rivals)), 2)
-        if len(rivals) > _ROWS or sure < _LEAST_SURE:
+        if len(rivals) > _ROWS or sure < _MIN_SURE:
             return
         for lost in rivals:
             if (lost.fact.kind, lost.fact.norm) not in self.back:
-                self._note(lost, Need(WRONG, each.seq, sure, (_words(each, fact),), fact.text), back=False)
+                self._note(lost, FactNeed(WRONG, each.seq, sure, (_words(each, fact),), fact.text), back=False)
 
-    def _lost(self, facts: Sequence[Fact]) -> list[tuple[Fact, Lost]]:
+    def _lost(self, facts: Sequence[Fact]) -> list[tuple[Fact, LostFactRecord]]:
         return [(fact, self.by_norm[key]) for fact in facts if (key := (fact.kind, fact.norm)) in self.by_norm]
 
-    def _note(self, lost: Lost, need: Need, *, back: bool = True) -> None:
+    def _note(self, lost: LostFactRecord, need: FactNeed, *, back: bool = True) -> None:
         key = (lost.fact.kind, lost.fact.norm)
         # Once it is back in the context, hearing of it again is no need.
         if key not in self.back and len(lost.needs) < _EACH:
@@ -238,20 +241,20 @@ class _Finding:
 
 def writes(tool: str) -> bool:
     """Whether a tool changes something, by the verb that its name begins with: `update_order`, `orders.cancel`."""
-    parts = [name_words(part) for part in tool[-_LONGEST_TOOL:].split(".")]
+    parts = [name_words(part) for part in tool[-_MAX_TOOL_LENGTH:].split(".")]
     reads = any(word in _READS for words in parts for word in words)
     return not reads and any(word in _WRITES for words in parts for word in words[:1])
 
 
-def _question(each: Later) -> Words | None:
+def _question(each: LaterStatement) -> TextSpan | None:
     """The last question in what the agent said."""
     text = each.passage.text
     end = text.rfind("?") + 1
     if not end:
         return None
     start = max(text.rfind(mark, 0, end - 1) for mark in ".!?\n") + 1
-    return Words(each.seq, each.passage, start + len(text[start:end]) - len(text[start:end].lstrip()), end)
+    return TextSpan(each.seq, each.passage, start + len(text[start:end]) - len(text[start:end].lstrip()), end)
 
 
-def _words(each: Later, fact: Fact) -> Words:
-    return Words(each.seq, each.passage, fact.start, fact.end)
+def _words(each: LaterStatement, fact: Fact) -> TextSpan:
+    return TextSpan(each.seq, each.passage, fact.start, fact.end)

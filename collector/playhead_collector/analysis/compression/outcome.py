@@ -17,60 +17,63 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
 
 @dataclass(slots=True)
-class Account:
-    """The context before and after, and the fate of each place in the one before.
+class MessageFates:
+    """The context before and after a compression, and what became of each message of the one before.
 
-    `asked`: how many messages of the one before were a call's input; the others are its answer.
+    `input_length`: how many messages of the one before were a call's input; the others are its answer.
     """
 
-    change: Change
-    fates: list[str]
-    asked: int
-    pairs: dict[int, int] = field(default_factory=dict[int, int])
+    diff: Change
+    fate_by_position: list[str]
+    input_length: int
+    replacements: dict[int, int] = field(default_factory=dict[int, int])
     """Places in the context before that have another message in their place now."""
 
-    def places(self, fate: str) -> list[int]:
-        """Where the messages of this fate were."""
-        return [place for place, each in enumerate(self.fates) if each == fate]
+    def positions(self, fate: str) -> list[int]:
+        """Positions of the messages with this fate."""
+        return [position for position, each in enumerate(self.fate_by_position) if each == fate]
 
     def count(self, fate: str) -> int:
-        """How many messages this became of."""
-        return self.fates.count(fate)
+        """Number of messages with this fate."""
+        return self.fate_by_position.count(fate)
 
 
-def account_of(event: ContextCompressed, before: Sequence[ContentRef], after: Sequence[ContentRef]) -> Account:
-    """The account of a compression; `before` is the input of the call before, its answer follows from the event."""
+def fates_of(event: ContextCompressed, before: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
+    """Returns the fates of a compression's messages; `before` is the input of the previous call, whose answer is
+    taken from the event."""
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
     answer = list((listed - Counter(before)).elements())
-    whole = [*before, *answer]
-    change = compare(whole, after)
-    fates = [KEPT] * len(whole)
-    open_places = _places_in_order(whole, change)
+    all_before = [*before, *answer]
+    diff = compare(all_before, after)
+    fates = [KEPT] * len(all_before)
+    open_positions = _positions_in_order(all_before, diff)
     for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
         for ref in refs:
-            fates[open_places[ref].pop(0)] = fate
-    return Account(change, fates, len(before) or len(whole))
+            fates[open_positions[ref].pop(0)] = fate
+    return MessageFates(diff, fates, len(before) or len(all_before))
 
 
-def pair_up(account: Account, known: Known) -> None:
-    """Notes which messages have another in their place."""
-    gone = {*account.places(DROPPED)}
-    account.pairs = {old: new for old, new in replaced(account.change, known) if old in gone}
+def note_replacements(fates: MessageFates, known: Known) -> None:
+    """Notes which dropped messages were replaced by another one."""
+    gone = {*fates.positions(DROPPED)}
+    fates.replacements = {old: new for old, new in replaced(fates.diff, known) if old in gone}
 
 
-def retained(account: Account, event: ContextCompressed) -> list[int]:
-    """Places in the context after that were made of the one before: kept, summary, replacements; not what was added."""
-    change = account.change
+def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
+    """Positions in the context after that come from the one before: kept messages, the summary and replacements, but
+    not additions."""
+    diff = fates.diff
     if event.origin == "declared":
-        return list(range(len(change.after)))
-    summary = change.after.index(event.summary) if event.summary in change.after else -1
-    inner = {place for gap in change.gaps if not gap.last for place in gap.came}
-    made = {*change.stayed.values(), *account.pairs.values(), *inner}
-    return sorted({*made, *(place for place in change.came if place <= summary)})
+        return list(range(len(diff.after)))
+    summary = diff.after.index(event.summary) if event.summary in diff.after else -1
+    inner = {position for gap in diff.gaps if not gap.last for position in gap.came}
+    made = {*diff.stayed.values(), *fates.replacements.values(), *inner}
+    return sorted({*made, *(position for position in diff.came if position <= summary)})
 
 
-def seqs_of(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence[int]]) -> list[int | None]:
-    """Where each message had entered the run; of equal ones, each its own time as far as there are as many."""
+def entry_seqs(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence[int]]) -> list[int | None]:
+    """Returns the seq at which each message entered the run; equal messages get successive seqs as far as there are
+    enough."""
     taken: Counter[ContentRef] = Counter()
     seqs: list[int | None] = []
     for ref in refs:
@@ -80,12 +83,12 @@ def seqs_of(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence[in
     return seqs
 
 
-def _places_in_order(whole: Sequence[ContentRef], change: Change) -> dict[ContentRef, list[int]]:
+def _positions_in_order(all_before: Sequence[ContentRef], diff: Change) -> dict[ContentRef, list[int]]:
     """Places of each message, those first that are no longer there."""
-    went = change.went
+    went = diff.went
     gone = set(went)
-    places: defaultdict[ContentRef, list[int]] = defaultdict(list)
-    rest: Iterable[int] = (place for place in range(len(whole) - 1, -1, -1) if place not in gone)
-    for place in (*went, *rest):
-        places[whole[place]].append(place)
-    return places
+    positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
+    rest: Iterable[int] = (position for position in range(len(all_before) - 1, -1, -1) if position not in gone)
+    for position in (*went, *rest):
+        positions[all_before[position]].append(position)
+    return positions

@@ -22,9 +22,9 @@ from playhead_collector.analysis.provenance.attribution import attributions
 from playhead_collector.analysis.provenance.attributions import attribution_answer
 from playhead_collector.analysis.provenance.small_values import alternatives
 from playhead_collector.analysis.texts.passages import quote
-from playhead_collector.analysis.transcript.arguments import Asked, Definition, scalars
-from playhead_collector.analysis.transcript.loading import read_page, read_turns
-from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns
+from playhead_collector.analysis.transcript.arguments import ToolDefinition, TracedCall, scalars
+from playhead_collector.analysis.transcript.loading import read_transcript, read_transcript_page
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
@@ -49,8 +49,8 @@ _CALLS_BESIDE = 64
 async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
     """Decisions behind seq `after`, in order."""
     # Each end of a model call is a decision, so that so many are enough.
-    story = await read_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
-    found = await asyncio.to_thread(lambda: [each for each, _ in decisions(story) if each["seq"] > after])
+    transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
+    found = await asyncio.to_thread(lambda: [each for each, _ in decisions(transcript) if each["seq"] > after])
     more = len(found) > limit
     return {"items": found[:limit], "next_cursor": str(found[limit - 1]["seq"]) if more else None}
 
@@ -61,66 +61,69 @@ async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
     event = await record.event(seq)
     if isinstance(event, _OF_CALLS):
         # What it is part of ends with the next end of a model call or the next, but for calls that run side by side.
-        story = await read_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
+        transcript = await read_transcript_page(record, seq - 1, _CALLS_BESIDE, ev.LlmCompleted, with_contexts=True)
     else:
-        story = await read_turns(record)
-    decision, turn = await asyncio.to_thread(_decision_at, story, seq)
+        transcript = await read_transcript(record)
+    decision, turn = await asyncio.to_thread(_decision_at, transcript, seq)
     elsewhere = await choices_elsewhere(record, turn.begin) if turn else []
-    why = await asyncio.to_thread(_attributions, story, decision)
+    why = await asyncio.to_thread(_attributions, transcript, decision)
     begin = turn.begin if turn else None
     return {
         **decision,
-        "run": story.run,
+        "run": transcript.run,
         "context": {
             "call": begin and begin.seq,
             "thread": begin and begin.thread,
             "messages": begin and begin.messages,
-            "new": [event.seq for event in turn.new] if turn else [],
+            "new": [event.seq for event in turn.new_messages] if turn else [],
         },
-        "reasoning": story.reasoning(turn) or None,
-        "options": options_of(story, decision, turn),
-        "elsewhere": _elsewhere(elsewhere, turn, story),
+        "reasoning": transcript.reasoning(turn) or None,
+        "options": options_of(transcript, decision, turn),
+        "elsewhere": _elsewhere(elsewhere, turn, transcript),
         "attributions": why,
     }
 
 
-def decisions(story: Turns) -> Iterator[tuple[Decision, Turn | None]]:
+def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
     """All decisions of a run in order, each with the model call that it was made in.  Pure."""
-    turns = {turn.end.seq: turn for turn in story.turns if isinstance(turn.end, ev.LlmCompleted)}
-    tools = {tool.begin.seq: tool for tool in story.tools}
+    turns = {turn.end.seq: turn for turn in transcript.turns if isinstance(turn.end, ev.LlmCompleted)}
+    tools = {tool.begin.seq: tool for tool in transcript.tools}
     last: Turn | None = None
-    for event in story.events:
+    for event in transcript.events:
         if (turn := turns.get(event.seq)) is not None:
             last = turn
             kind = SELECTION if turn.requests else ANSWER
-            yield _decision(event, kind, turn, _chosen(story, turn), turn.said if turn.requests else None), turn
+            yield (
+                _decision(event, kind, turn, _chosen(transcript, turn), turn.answer_text if turn.requests else None),
+                turn,
+            )
         elif (tool := tools.get(event.seq)) is not None and tool.request is not None:
-            yield _decision(event, ARGUMENTS, tool.turn, _called(tool), tool.request.turn.said), tool.turn
+            yield _decision(event, ARGUMENTS, tool.turn, _called(tool), tool.request.turn.answer_text), tool.turn
         else:
-            told = _told(story, event, last)
+            told = _declared_decision(transcript, event, last)
             if told is not None:
                 yield told, last if told["call"] is not None else None
 
 
-def options_of(story: Turns, decision: Decision, turn: Turn | None) -> list[Option]:
+def options_of(transcript: Transcript, decision: Decision, turn: Turn | None) -> list[Option]:
     """What could have been chosen.  Pure."""
-    thoughts = "\n".join(filter(None, (story.reasoning(turn), turn.said if turn else "")))
+    thoughts = "\n".join(filter(None, (transcript.reasoning(turn), turn.answer_text if turn else "")))
     match decision["kind"]:
         case "branch":
-            return _noted(story, decision)
+            return _noted(transcript, decision)
         case "approval":
             approved = bool(decision["chosen"].get("approved"))
             answers = (("approve", approved), ("deny", not approved))
             return [_option(name, None, "approval", chosen, "") for name, chosen in answers]
         case "tool_arguments":
-            tool = next(tool for tool in story.tools if tool.begin.seq == decision["seq"])
-            return [*_enums(story, tool), *_others(tool, thoughts)]
+            tool = next(tool for tool in transcript.tools if tool.begin.seq == decision["seq"])
+            return [*_enums(transcript, tool), *_others(tool, thoughts)]
         case "handoff":
             return []
         case _:
             chosen = {request.name for request in turn.requests} if turn else set[str]()
-            offered = story.definitions(turn)
-            unlisted = [Definition(name, "", {}, {}) for name in chosen if name not in offered]
+            offered = transcript.definitions(turn)
+            unlisted = [ToolDefinition(name, "", {}, {}) for name in chosen if name not in offered]
             return [
                 _option(each.name, each.description or None, "tool_definition", each.name in chosen, thoughts)
                 for each in (*offered.values(), *unlisted)
@@ -140,14 +143,14 @@ def _decision(event: ev.RunEvent, kind: str, turn: Turn | None, chosen: Any, rea
     }
 
 
-def _told(story: Turns, event: ev.RunEvent, last: Turn | None) -> Decision | None:
-    """Decisions that an event tells of by itself."""
+def _declared_decision(transcript: Transcript, event: ev.RunEvent, last: Turn | None) -> Decision | None:
+    """Returns the decision that an event declares by itself (handoff, branch, approval)."""
     match event:
         case ev.AgentHandoff(to=to, reason=ref):
-            reason = story.shelf.parsed(ref)
+            reason = transcript.cache.parsed(ref)
             return _decision(event, HANDOFF, last, {"to": to}, None if reason is None else str(reason))
         case ev.OrchestrationDecision():
-            noted = _annotation(story, event)
+            noted = _annotation(transcript, event)
             if "decision" not in noted:
                 return None  # a note, or a plan
             return _decision(event, BRANCH, last, noted["decision"], noted.get("reason"))
@@ -160,50 +163,50 @@ def _told(story: Turns, event: ev.RunEvent, last: Turn | None) -> Decision | Non
             return None
 
 
-def _decision_at(story: Turns, seq: int) -> tuple[Decision, Turn | None]:
+def _decision_at(transcript: Transcript, seq: int) -> tuple[Decision, Turn | None]:
     """The decision at this seq, else the one made in the call that the event is part of."""
-    event = story.event(seq)
+    event = transcript.event(seq)
     part_of: tuple[Decision, Turn | None] | None = None
-    for decision, turn in decisions(story):
+    for decision, turn in decisions(transcript):
         if decision["seq"] == seq:
             return decision, turn
-        if event.span is not None and story.event(decision["seq"]).span == event.span:
+        if event.span is not None and transcript.event(decision["seq"]).span == event.span:
             part_of = part_of or (decision, turn)
     if part_of is None:
         raise Refused(
-            404, "no_such_decision", f"event {seq} of run {story.run} is part of no decision: see its decisions"
+            404, "no_such_decision", f"event {seq} of run {transcript.run} is part of no decision: see its decisions"
         )
     return part_of
 
 
-def _chosen(story: Turns, turn: Turn) -> Any:
+def _chosen(transcript: Transcript, turn: Turn) -> Any:
     if not turn.outputs and isinstance(turn.end, ev.LlmCompleted) and turn.end.output is not None:
-        return {"tools": [], "text": story.shelf.parsed(turn.end.output)}
-    return chosen_in(message for event in turn.outputs if (message := story.message(event.message)))
+        return {"tools": [], "text": transcript.cache.parsed(turn.end.output)}
+    return chosen_in(message for event in turn.outputs if (message := transcript.message(event.message)))
 
 
 def _called(tool: ToolRun) -> dict[str, Any]:
     return {"name": tool.begin.name, "arguments": tool.arguments}
 
 
-def _annotation(story: Turns, event: ev.OrchestrationDecision) -> dict[str, Any]:
-    noted = story.shelf.parsed(event.annotation)
+def _annotation(transcript: Transcript, event: ev.OrchestrationDecision) -> dict[str, Any]:
+    noted = transcript.cache.parsed(event.annotation)
     return {str(key): value for key, value in noted.items()} if isinstance(noted, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _noted(story: Turns, decision: Decision) -> list[Option]:
-    event = story.event(decision["seq"])
-    noted = _annotation(story, event) if isinstance(event, ev.OrchestrationDecision) else {}
+def _noted(transcript: Transcript, decision: Decision) -> list[Option]:
+    event = transcript.event(decision["seq"])
+    noted = _annotation(transcript, event) if isinstance(event, ev.OrchestrationDecision) else {}
     others: Any = noted.get("alternatives")
     named = [str(other) for other in others] if isinstance(others, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     chosen = str(noted.get("decision"))
     return [_option(name, None, "annotation", name == chosen, "") for name in dict.fromkeys((chosen, *named))]
 
 
-def _enums(story: Turns, tool: ToolRun) -> Iterator[Option]:
+def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
     """Values that the tool's definition allows, for arguments that are one of a list."""
-    definition = story.definitions(tool.turn).get(tool.begin.name)
-    asked = Asked(tool.begin.name, tool.arguments, {}, definition)
+    definition = transcript.definitions(tool.turn).get(tool.begin.name)
+    asked = TracedCall(tool.begin.name, tool.arguments, {}, definition)
     for path, value in scalars(tool.arguments):
         for other in alternatives(asked, path):
             yield _option(f"{path} = {other}", None, "enum", other == value, "")
@@ -225,8 +228,8 @@ def _option(name: str, description: str | None, origin: str, chosen: bool, thoug
     }  # fmt: skip
 
 
-def _elsewhere(choices: list[Choice], turn: Turn | None, story: Turns) -> list[ElsewhereChoice]:
-    here = canonical_json(_chosen(story, turn)) if turn else b""
+def _elsewhere(choices: list[Choice], turn: Turn | None, transcript: Transcript) -> list[ElsewhereChoice]:
+    here = canonical_json(_chosen(transcript, turn)) if turn else b""
     return [
         {
             "chosen": choice.chosen,
@@ -237,14 +240,14 @@ def _elsewhere(choices: list[Choice], turn: Turn | None, story: Turns) -> list[E
     ]
 
 
-def _attributions(story: Turns, decision: Decision) -> list[Attribution]:
+def _attributions(transcript: Transcript, decision: Decision) -> list[Attribution]:
     """Of the tool calls that the decision is about."""
     if decision["kind"] not in (SELECTION, ARGUMENTS):
         return []
     about = [
         tool
-        for tool in story.tools
+        for tool in transcript.tools
         if tool.begin.seq == decision["seq"]
         or (tool.request and tool.request.turn.end and tool.request.turn.end.seq == decision["seq"])
     ]
-    return [attribution_answer(story, each) for each in attributions(story, about)]
+    return [attribution_answer(transcript, each) for each in attributions(transcript, about)]

@@ -13,10 +13,10 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import Shelf, fetch
+from playhead_collector.read.values import ContentCache, fetch
 
 # Runs that share a context are trials of one task, or continue one another: many more would say no more.
-_MOST_CALLS = 100
+_MAX_CALLS = 100
 _AT_ONCE = 256
 
 
@@ -42,21 +42,21 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
     """The different answers to this call's context, in other calls; the most frequent first."""
     if begin.thread is None:
         return []
-    found = await record.store.calls_with_thread(record.project, begin.thread, limit=_MOST_CALLS + 1)
+    found = await record.store.calls_with_thread(record.project, begin.thread, limit=_MAX_CALLS + 1)
     siblings = [
         sibling
         for run, seq in found
         if (run, seq) != (begin.run, begin.seq) and (sibling := await _sibling(record, run, seq, begin.thread))
-    ][:_MOST_CALLS]
-    shelf = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
-    return grouped(siblings, shelf)
+    ][:_MAX_CALLS]
+    cache = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
+    return grouped(siblings, cache)
 
 
-def grouped(siblings: Iterable[Sibling], shelf: Shelf) -> list[Choice]:
+def grouped(siblings: Iterable[Sibling], cache: ContentCache) -> list[Choice]:
     """The answers, each once.  Pure."""
     choices: dict[bytes, Choice] = {}
     for sibling in siblings:
-        chosen = chosen_in(message for ref in sibling.outputs if (message := shelf.parsed_message(ref)))
+        chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
         choices.setdefault(canonical_json(chosen), Choice(chosen)).calls.append(sibling)
     return sorted(choices.values(), key=lambda choice: -len(choice.calls))
 

@@ -30,7 +30,7 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.provenance.contexts import Contexts
-from playhead_collector.analysis.provenance.value_search import Origin, trace
+from playhead_collector.analysis.provenance.value_search import Origin, trace_values
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
     RESULT,
@@ -42,17 +42,17 @@ from playhead_collector.analysis.texts.passages import (
     passages_of,
     quote,
 )
-from playhead_collector.analysis.texts.words import alike, name_words, words_in
-from playhead_collector.analysis.transcript.arguments import Asked, scalars
-from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns, failure_in
+from playhead_collector.analysis.texts.words import is_same_word, name_words, words_in
+from playhead_collector.analysis.transcript.arguments import TracedCall, scalars
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
 
 USER_REQUEST, FOLLOW_UP, ERROR_RECOVERY = "user_request", "follow_up", "error_recovery"
 PLAN_STEP, AGENT_MESSAGE, INITIATIVE, UNKNOWN = "plan_step", "agent_message", "agent_initiative", "unknown"
-_MOST_EVIDENCE = 5
+_MAX_EVIDENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class AttributionEvidence:
     """Something that speaks for an answer: `what` is message, result, error, plan or reasoning."""
 
     what: str
@@ -65,20 +65,20 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Attributed:
+class ToolAttribution:
     """Why a tool was called, what speaks for that, and where its arguments are from."""
 
     tool: ToolRun
     kind: str
     confidence: float
     reason: str
-    evidence: Sequence[Evidence]
+    evidence: Sequence[AttributionEvidence]
     origins: Sequence[Origin]
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What was new to the model when it chose: passages, and the message that each is in."""
+class _NewInput:
+    """Passages that were new to the model when it chose, each with its message."""
 
     passages: Sequence[tuple[ev.MessageAdded, Passage]]
     of_agents: frozenset[ContentRef]
@@ -92,56 +92,58 @@ class _Told:
         return ASSISTANT if passage.source == USER and passage.content in self.of_agents else passage.source
 
 
-def attributions(story: Turns, tools: Iterable[ToolRun]) -> Iterator[Attributed]:
+def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[ToolAttribution]:
     """These tool calls of a run, in its order.  The run is read once, whatever the number of calls."""
-    contexts = Contexts(story)
+    contexts = Contexts(transcript)
     for tool in tools:
         visible = contexts.at(tool)
-        yield attribute(story, contexts.index, tool, asked_by(story, tool, visible))
+        yield attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, visible))
 
 
-def asked_by(story: Turns, tool: ToolRun, visible: Visible) -> Asked:
+def traced_call_of(transcript: Transcript, tool: ToolRun, visible: Visible) -> TracedCall:
     """A tool call as its model asked for it."""
-    definition = story.definitions(tool.turn).get(tool.begin.name)
+    definition = transcript.definitions(tool.turn).get(tool.begin.name)
 
     def asked_for(passage: Passage) -> Any:
-        before = story.results.get((passage.content, passage.part))
+        before = transcript.tool_run_by_result.get((passage.content, passage.part))
         return None if before is None else before.arguments
 
-    return Asked(tool.begin.name, tool.arguments, visible, definition, asked_for)
+    return TracedCall(tool.begin.name, tool.arguments, visible, definition, asked_for)
 
 
-def attribute(story: Turns, index: ContextIndex, tool: ToolRun, asked: Asked) -> Attributed:
+def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced: TracedCall) -> ToolAttribution:
     """One tool call."""
-    origins = trace(index, asked)
-    deciding = _Deciding(story, tool, asked, origins, _told(story, tool))
+    origins = trace_values(index, traced)
+    deciding = _AttributionRules(transcript, tool, traced, origins, _new_input(transcript, tool))
     kind, confidence, reason, evidence = next(answer for answer in deciding.rules() if answer)
-    return Attributed(tool, kind, confidence, reason, evidence[:_MOST_EVIDENCE], origins)
+    return ToolAttribution(tool, kind, confidence, reason, evidence[:_MAX_EVIDENCE], origins)
 
 
-def evidence_of(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Evidence:
+def evidence_of(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> AttributionEvidence:
     """A place in the context, and the event with which it entered."""
     what = {USER: "message", RESULT: "result"}.get(hit.passage.source, hit.passage.source)
-    seq = entered_at(story, hit.passage.content, upto, last=last)
-    return Evidence(what, seq, hit.passage.content, hit.quote, hit.passage.part, hit.start, hit.end - hit.start)
+    seq = entered_at(transcript, hit.passage.content, upto, last=last)
+    return AttributionEvidence(
+        what, seq, hit.passage.content, hit.quote, hit.passage.part, hit.start, hit.end - hit.start
+    )
 
 
-def entered_at(story: Turns, content: ContentRef | None, upto: int, *, last: bool = False) -> int | None:
-    """The event with which a content entered the run, first or last, before this seq."""
-    seqs = [seq for seq in story.seqs.get(content, ()) if seq < upto] if content is not None else []
+def entered_at(transcript: Transcript, content: ContentRef | None, upto: int, *, last: bool = False) -> int | None:
+    """Returns the seq of the first (or last) event before `upto` with which a content entered the run."""
+    seqs = [seq for seq in transcript.entry_seqs.get(content, ()) if seq < upto] if content is not None else []
     return None if not seqs else seqs[-1] if last else seqs[0]
 
 
-Answer = tuple[str, float, str, list[Evidence]] | None
+Answer = tuple[str, float, str, list[AttributionEvidence]] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Deciding:
-    story: Turns
+class _AttributionRules:
+    transcript: Transcript
     tool: ToolRun
-    asked: Asked
+    traced: TracedCall
     origins: Sequence[Origin]
-    told: _Told
+    new_input: _NewInput
 
     def rules(self) -> Iterator[Answer]:
         """What each rule says, in order."""
@@ -158,10 +160,10 @@ class _Deciding:
         yield UNKNOWN, 0.0, "nothing in the context speaks for it", []
 
     def _error(self) -> Answer:
-        if self.told.of(USER):
+        if self.new_input.of(USER):
             return None
-        for event, passage in reversed(self.told.of(RESULT)):
-            run = self.story.results.get((passage.content, passage.part))
+        for event, passage in reversed(self.new_input.of(RESULT)):
+            run = self.transcript.tool_run_by_result.get((passage.content, passage.part))
             problem = failure_in(run, passage.text)
             if problem is not None:
                 again = run is not None and run.begin.name == self.tool.begin.name
@@ -171,43 +173,43 @@ class _Deciding:
 
     def _raised(self) -> Answer:
         """A call that raised, in a run whose model calls were not recorded, or whose model was told nothing of it."""
-        if self.told.passages:
+        if self.new_input.passages:
             return None
         seq = self.tool.begin.seq
-        here = bisect_left(self.story.tools, seq, key=lambda each: each.begin.seq)
-        before = (self.story.tools[place] for place in range(here - 1, -1, -1))
+        here = bisect_left(self.transcript.tools, seq, key=lambda each: each.begin.seq)
+        before = (self.transcript.tools[place] for place in range(here - 1, -1, -1))
         last = next((each for each in before if each.end is not None and each.end.seq < seq), None)
         if last is None or not isinstance(last.end, ev.ToolFailed):
             return None
-        told = Evidence("error", last.end.seq, None, last.end.message[:200])
-        return ERROR_RECOVERY, 0.6, f"{last.begin.name} had just failed: {last.end.message[:120]}", [told]
+        new_input = AttributionEvidence("error", last.end.seq, None, last.end.message[:200])
+        return ERROR_RECOVERY, 0.6, f"{last.begin.name} had just failed: {last.end.message[:120]}", [new_input]
 
     def _plan(self) -> Answer:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 2]
-        telling = [value for _, value in self.asked.telling]
-        for step in reversed(self.story.steps):
+        telling = [value for _, value in self.traced.distinctive_values]
+        for step in reversed(self.transcript.plan_steps):
             if step.seq >= self.tool.begin.seq:
                 continue
             words = {word for word, _, _ in words_in(step.whole)}
-            named = bool(names) and all(any(alike(name, word) for word in words) for name in names)
+            named = bool(names) and all(any(is_same_word(name, word) for word in words) for name in names)
             valued = [value for value in telling if value.lower() in step.whole.lower()]
             if named or valued:
                 reason = "a plan names this tool" if named else f"a plan names {valued[0]!r}"
-                written = Evidence("plan", step.seq, step.plan, step.words[:200])
+                written = AttributionEvidence("plan", step.seq, step.plan, step.words[:200])
                 return PLAN_STEP, 0.85 if named else 0.65, reason, [written]
         return None
 
     def _own_wording(self) -> Answer:
         if any(origin.how not in ("composed", "code") for origin in self.origins) or self._is_told_by_an_agent():
             return None
-        if any(self._speaks_of_it(passage.text) for _, passage in self.told.of(USER)):
+        if any(self._speaks_of_it(passage.text) for _, passage in self.new_input.of(USER)):
             return None
-        if not self.origins and self.told.of(USER):
+        if not self.origins and self.new_input.of(USER):
             return None
         return INITIATIVE, 0.6, "its arguments are the model's own wording", [*self._thoughts(), *self._triggers()]
 
     def _user_spoke(self) -> Answer:
-        said = self.told.of(USER)
+        said = self.new_input.of(USER)
         if not said:
             return None
         event, passage = said[-1]
@@ -220,7 +222,7 @@ class _Deciding:
         return USER_REQUEST, 0.7, "the user had just spoken", [*evidence, *self._hits(self._from(RESULT))]
 
     def _from_new_results(self) -> Answer:
-        new = {passage.content for _, passage in self.told.of(RESULT)}
+        new = {passage.content for _, passage in self.new_input.of(RESULT)}
         hits = [hit for hit in self._from(RESULT) if hit.passage.content in new]
         if not hits:
             return None
@@ -252,12 +254,12 @@ class _Deciding:
 
     def _is_told_by_an_agent(self) -> bool:
         """Whether another agent had just spoken, or values are from what one said."""
-        new = [passage for _, passage in self.told.of(ASSISTANT)]
+        new = [passage for _, passage in self.new_input.of(ASSISTANT)]
         said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
         return any(self._author(passage) != self.tool.begin.actor for passage in said)
 
     def _agent_spoke(self) -> Answer:
-        for event, passage in reversed(self.told.of(ASSISTANT)):
+        for event, passage in reversed(self.new_input.of(ASSISTANT)):
             if self._author(passage) != self.tool.begin.actor:
                 reason = f"{self._named(passage)} had just spoken"
                 return AGENT_MESSAGE, 0.5, reason, [self._whole(event, passage, "assistant")]
@@ -265,7 +267,7 @@ class _Deciding:
 
     def _author(self, passage: Passage) -> str | None:
         """The agent whose model call put this out, as far as that is recorded; "" for one that is not."""
-        turn = self.story.said.get(passage.text.strip())
+        turn = self.transcript.first_turn_by_text.get(passage.text.strip())
         if turn is None or turn.begin.seq >= self.tool.begin.seq:
             return ""
         return turn.begin.actor
@@ -275,9 +277,9 @@ class _Deciding:
 
     def _goes_on(self) -> Answer:
         """The call whose result was just given had some of the same arguments."""
-        mine = {value for _, value in self.asked.telling}
-        for event, passage in self.told.of(RESULT):
-            before = self.story.results.get((passage.content, passage.part))
+        mine = {value for _, value in self.traced.distinctive_values}
+        for event, passage in self.new_input.of(RESULT):
+            before = self.transcript.tool_run_by_result.get((passage.content, passage.part))
             if before is not None and any(value in mine for _, value in scalars(before.arguments)):
                 reason = f"it goes on where {before.begin.name} with the same arguments ended"
                 return FOLLOW_UP, 0.6, reason, [self._whole(event, passage, "result")]
@@ -298,51 +300,61 @@ class _Deciding:
         return [hit for hit in hits if self._source(hit.passage) == source]
 
     def _source(self, passage: Passage) -> str:
-        return ASSISTANT if passage.source == USER and is_of_agent(self.story, self.tool, passage) else passage.source
+        return (
+            ASSISTANT if passage.source == USER and is_of_agent(self.transcript, self.tool, passage) else passage.source
+        )
 
-    def _hits(self, hits: Sequence[Hit]) -> list[Evidence]:
-        return [evidence_of(self.story, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
+    def _hits(self, hits: Sequence[Hit]) -> list[AttributionEvidence]:
+        return [evidence_of(self.transcript, hit, self.tool.begin.seq) for hit in dict.fromkeys(hits)]
 
-    def _whole(self, event: ev.MessageAdded, passage: Passage, what: str) -> Evidence:
+    def _whole(self, event: ev.MessageAdded, passage: Passage, what: str) -> AttributionEvidence:
         length = min(200, len(passage.text))
-        return Evidence(what, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length)
+        return AttributionEvidence(
+            what, event.seq, passage.content, quote(passage.text, 0, length), passage.part, 0, length
+        )
 
-    def _triggers(self) -> list[Evidence]:
+    def _triggers(self) -> list[AttributionEvidence]:
         what = {USER: "message", RESULT: "result"}
-        told = [(event, each) for event, each in self.told.passages if each.source in what]
-        return [self._whole(event, each, what[each.source]) for event, each in told]
+        new_input = [(event, each) for event, each in self.new_input.passages if each.source in what]
+        return [self._whole(event, each, what[each.source]) for event, each in new_input]
 
-    def _thoughts(self) -> list[Evidence]:
+    def _thoughts(self) -> list[AttributionEvidence]:
         turn = self.tool.turn if self.tool.request else None
-        found: list[Evidence] = []
-        reasoning = self.story.reasoning(turn)
+        found: list[AttributionEvidence] = []
+        reasoning = self.transcript.reasoning(turn)
         if turn is not None and reasoning:
             ref = turn.end.reasoning if isinstance(turn.end, ev.LlmCompleted) else None
-            found.append(Evidence("reasoning", turn.end and turn.end.seq, ref, reasoning[:200], 0, 0, len(reasoning)))
-        if turn is not None and turn.said:
+            found.append(
+                AttributionEvidence("reasoning", turn.end and turn.end.seq, ref, reasoning[:200], 0, 0, len(reasoning))
+            )
+        if turn is not None and turn.answer_text:
             output = turn.outputs[0]
-            found.append(Evidence("said", output.seq, output.message, turn.said[:200], 0, 0, len(turn.said)))
+            found.append(
+                AttributionEvidence(
+                    "said", output.seq, output.message, turn.answer_text[:200], 0, 0, len(turn.answer_text)
+                )
+            )
         return found
 
     def _speaks_of_it(self, text: str) -> bool:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 3]
         words = {word for word, _, _ in words_in(text)}
-        return any(alike(name, word) for name in names for word in words)
+        return any(is_same_word(name, word) for name in names for word in words)
 
 
-def _told(story: Turns, tool: ToolRun) -> _Told:
+def _new_input(transcript: Transcript, tool: ToolRun) -> _NewInput:
     turn: Turn | None = tool.turn if tool.request else None
     found: list[tuple[ev.MessageAdded, Passage]] = []
-    for event in turn.new if turn else ():
-        message = story.message(event.message)
+    for event in turn.new_messages if turn else ():
+        message = transcript.message(event.message)
         if message is not None and event.message is not None:
             found += [(event, passage) for passage in passages_of(event.message, message)]
-    of_agents = (passage.content for _, passage in found if is_of_agent(story, tool, passage))
-    return _Told(found, frozenset(of_agents))
+    of_agents = (passage.content for _, passage in found if is_of_agent(transcript, tool, passage))
+    return _NewInput(found, frozenset(of_agents))
 
 
-def is_of_agent(story: Turns, tool: ToolRun, passage: Passage) -> bool:
+def is_of_agent(transcript: Transcript, tool: ToolRun, passage: Passage) -> bool:
     """Whether a text is, word for word, what another agent had said before this call: agents are told what others said
     in a user's role."""
-    turn = story.said.get(passage.text.strip())
+    turn = transcript.first_turn_by_text.get(passage.text.strip())
     return turn is not None and turn.begin.seq < tool.begin.seq and turn.begin.actor != tool.begin.actor

@@ -16,11 +16,16 @@ from playhead.model.event import (
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.provenance import Attribution, Place, ValueOrigin
 from playhead.wire.answers.analysis.provenance import Evidence as EvidenceAnswer
-from playhead_collector.analysis.provenance.attribution import Attributed, Evidence, attributions, entered_at
+from playhead_collector.analysis.provenance.attribution import (
+    AttributionEvidence,
+    ToolAttribution,
+    attributions,
+    entered_at,
+)
 from playhead_collector.analysis.provenance.value_search import INVENTED, Origin
 from playhead_collector.analysis.texts.passages import Hit
-from playhead_collector.analysis.transcript.loading import read_page
-from playhead_collector.analysis.transcript.transcript import ToolRun, Turns
+from playhead_collector.analysis.transcript.loading import read_transcript_page
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
@@ -30,9 +35,9 @@ _OF_OTHER_CALLS = (LlmCalled, LlmCompleted, LlmFailed, MessageAdded, StepStarted
 
 async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
     """Tool calls that began behind seq `after`, each with why."""
-    story = await read_page(record, after, limit, ToolCalled, with_contexts=True)
-    tools = [tool for tool in story.tools if tool.begin.seq > after]
-    found = await asyncio.to_thread(_answers, story, tools[:limit])
+    transcript = await read_transcript_page(record, after, limit, ToolCalled, with_contexts=True)
+    tools = [tool for tool in transcript.tools if tool.begin.seq > after]
+    found = await asyncio.to_thread(_answers, transcript, tools[:limit])
     return {"items": found, "next_cursor": str(found[-1]["seq"]) if len(tools) > limit else None}
 
 
@@ -41,13 +46,19 @@ async def answer_attribution(record: RunRecord, at: str) -> Attribution:
     seq = await seq_at(record, at)
     event = await record.event(seq)
     called = await _call_of(record, event)
-    story = await read_page(record, called.seq - 1, 0, ToolCalled, with_contexts=True) if called else None
-    tool = next((each for each in story.tools if called and each.begin.seq == called.seq), None) if story else None
-    if story is None or tool is None:
+    transcript = (
+        await read_transcript_page(record, called.seq - 1, 0, ToolCalled, with_contexts=True) if called else None
+    )
+    tool = (
+        next((each for each in transcript.tools if called and each.begin.seq == called.seq), None)
+        if transcript
+        else None
+    )
+    if transcript is None or tool is None:
         raise Refused(
             404, "no_such_tool_call", f"event {seq} of run {record.run} is part of no tool call: see its tool-calls"
         )
-    (found,) = await asyncio.to_thread(_answers, story, [tool])
+    (found,) = await asyncio.to_thread(_answers, transcript, [tool])
     return found
 
 
@@ -62,13 +73,13 @@ async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
     return None
 
 
-def attribution_answer(story: Turns, found: Attributed) -> Attribution:
+def attribution_answer(transcript: Transcript, found: ToolAttribution) -> Attribution:
     """An attribution as an answer."""
     begin: ToolCalled = found.tool.begin
     turn = found.tool.turn if found.tool.request else None
-    values = [value_answer(story, origin, begin.seq) for origin in found.origins]
+    values = [value_answer(transcript, origin, begin.seq) for origin in found.origins]
     return {
-        "run": story.run,
+        "run": transcript.run,
         "seq": begin.seq,
         "event": begin.id,
         "name": begin.name,
@@ -85,9 +96,9 @@ def attribution_answer(story: Turns, found: Attributed) -> Attribution:
     }
 
 
-def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
+def value_answer(transcript: Transcript, origin: Origin, upto: int) -> ValueOrigin:
     """A value's origin as an answer."""
-    another = origin.another
+    another = origin.subject_mismatch
     return {
         "path": origin.path,
         "value": origin.value,
@@ -96,9 +107,9 @@ def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
         "confidence": origin.confidence,
         "note": origin.note,
         "suspect": is_suspect(origin),
-        "evidence": [place_answer(story, hit, upto) for hit in origin.evidence],
-        "first": origin.first and place_answer(story, origin.first, upto),
-        "last": origin.last and place_answer(story, origin.last, upto, last=True),
+        "evidence": [place_answer(transcript, hit, upto) for hit in origin.evidence],
+        "first": origin.first and place_answer(transcript, origin.first, upto),
+        "last": origin.last and place_answer(transcript, origin.last, upto, last=True),
         "unfounded": list(origin.unfounded),
         "literals": [{"text": each.text, "source": each.source} for each in origin.literals],
         "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
@@ -108,14 +119,14 @@ def value_answer(story: Turns, origin: Origin, upto: int) -> ValueOrigin:
 def is_suspect(origin: Origin) -> bool:
     """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do; or it is
     that of something else than what the call names."""
-    return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.another is not None
+    return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.subject_mismatch is not None
 
 
-def place_answer(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Place:
+def place_answer(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> Place:
     """A place in the context as an answer."""
     passage = hit.passage
     return {
-        "seq": entered_at(story, passage.content, upto, last=last),
+        "seq": entered_at(transcript, passage.content, upto, last=last),
         "content": passage.content or None,
         "source": passage.source,
         "part": passage.part,
@@ -125,7 +136,7 @@ def place_answer(story: Turns, hit: Hit, upto: int, *, last: bool = False) -> Pl
     }
 
 
-def evidence_answer(evidence: Evidence) -> EvidenceAnswer:
+def evidence_answer(evidence: AttributionEvidence) -> EvidenceAnswer:
     """Evidence as an answer."""
     return {
         "what": evidence.what,
@@ -138,5 +149,5 @@ def evidence_answer(evidence: Evidence) -> EvidenceAnswer:
     }
 
 
-def _answers(story: Turns, tools: Sequence[ToolRun]) -> list[Attribution]:
-    return [attribution_answer(story, each) for each in attributions(story, tools)]
+def _answers(transcript: Transcript, tools: Sequence[ToolRun]) -> list[Attribution]:
+    return [attribution_answer(transcript, each) for each in attributions(transcript, tools)]

@@ -16,11 +16,11 @@ from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.value_forms import other_forms
 from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
 from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_number, read_date, words_in
-from playhead_collector.analysis.transcript.arguments import Asked, is_telling
+from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive
 
-_LEAST_WORDS = 4
+_MIN_WORDS = 4
 # Of a longer text so many facts are traced: a file that a model wrote has tens of thousands, and each is looked for.
-_MOST_FACTS = 1_000
+_MAX_FACTS = 1_000
 _FACT = re.compile(
     r"(?P<address>\b[\w.+-]{1,64}+@[\w-]{1,64}+\.\w{1,64}|\bhttps?://\S{1,2000}|(?<!\w)(?:/[\w.-]{1,255}+){2,32}+)"
     r"|(?P<quote>\"[^\"\n]{3,120}\"|“[^”\n]{3,120}”)"
@@ -32,7 +32,7 @@ _OF_A_FORMULA = frozenset("0123456789 \t\r\n.,+*/()%^-")
 _OPERATION = re.compile(r"\d[\s.,]{0,16}+[+*/%^-]")
 _ORDINAL = re.compile(r"\d{1,9}+(?:st|nd|rd|th)", re.IGNORECASE)
 # Content words: shorter ones stand in every text.
-_LONG, _LEAST_KNOWN = 5, 0.3
+_LONG, _MIN_KNOWN = 5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Composed:
         """Most of its facts stand nowhere; or it has none, and speaks of nothing that the context does."""
         if self.founded or self.unfounded:
             return len(self.unfounded) > self.founded
-        return not self.formula and self.known_words < _LEAST_KNOWN
+        return not self.formula and self.known_words < _MIN_KNOWN
 
     @property
     def confidence(self) -> float:
@@ -73,7 +73,7 @@ def is_composed(text: str) -> bool:
     """Whether a model wrote it, rather than copied it: several words, or a formula."""
     if read_date(text) is not None:
         return False
-    worded = len(list(words_in(text))) >= _LEAST_WORDS and " " in text.strip()
+    worded = len(list(words_in(text))) >= _MIN_WORDS and " " in text.strip()
     return worded or _is_formula(text)
 
 
@@ -84,15 +84,15 @@ def _is_formula(text: str) -> bool:
     return _OF_A_FORMULA.issuperset(text) and _OPERATION.search(text) is not None
 
 
-def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed:
+def trace_facts(index: ContextIndex, traced: TracedCall, path: str, text: str) -> Composed:
     """Traces what it says."""
     hits: list[Hit] = []
     unfounded: list[str] = []
     founded = 0
     numbers: dict[Decimal, Hit] = {}
-    facts = list(islice(dict.fromkeys(facts_in(text)), _MOST_FACTS))
+    facts = list(islice(dict.fromkeys(facts_in(text)), _MAX_FACTS))
     for fact in facts:
-        found = basis(index, asked, path, fact)
+        found = find_basis(index, traced, path, fact)
         if found is None:
             unfounded.append(fact)
         else:
@@ -104,7 +104,7 @@ def compose(index: ContextIndex, asked: Asked, path: str, text: str) -> Composed
     unfounded = [fact for fact in unfounded if fact not in worked_out]
     founded += len(worked_out)
     longer = {word for word, _, _ in words_in(text) if len(word) >= _LONG}
-    known = sum(index.has(word, asked.visible) for word in longer) / len(longer) if longer else 0.0
+    known = sum(index.has(word, traced.visible) for word in longer) / len(longer) if longer else 0.0
     return Composed(tuple(dict.fromkeys(hits)), unfounded, founded, known, _is_formula(text))
 
 
@@ -122,22 +122,22 @@ def facts_in(text: str) -> Iterator[str]:
             yield text[start:end].lstrip("-")
 
 
-def basis(index: ContextIndex, asked: Asked, path: str, fact: str) -> tuple[Hit, ...] | None:
+def find_basis(index: ContextIndex, traced: TracedCall, path: str, fact: str) -> tuple[Hit, ...] | None:
     """Where a fact is from; None when nobody said it, and it follows from nothing."""
     words = [word for word, _, _ in words_in(fact)]
-    hits = _preferred(index.find(words, asked.visible))
+    hits = _preferred(index.find(words, traced.visible))
     plain = _number(fact)
     if plain is not None:
-        hits = _preferred(index.number(plain, asked.visible)) or hits
-    hits = hits or _preferred(other_forms(index, asked, fact).hits)
+        hits = _preferred(index.number(plain, traced.visible)) or hits
+    hits = hits or _preferred(other_forms(index, traced, fact).hits)
     if hits:
         return (hits[0],)
     date = read_date(fact)
     follows = (
-        derived_dates.date_from(index, asked, date, ("user", "tool_result", "assistant", "system")) if date else None
+        derived_dates.derive_date(index, traced, date, ("user", "tool_result", "assistant", "system")) if date else None
     )
     if follows is None and plain is not None:
-        follows = computed_numbers.computed(index, asked, path, plain) or _hour(index, asked, plain)
+        follows = computed_numbers.derive_number(index, traced, path, plain) or _hour(index, traced, plain)
     return follows and follows.hits
 
 
@@ -150,17 +150,18 @@ def _follows(plain: str, numbers: Mapping[Decimal, Hit]) -> bool:
     total = sum(numbers, Decimal(0))
     return (
         Decimal(plain) == total
-        or computed_numbers.best_way(plain, computed_numbers.ways_to(Decimal(plain), numbers)) is not None
+        or computed_numbers.simplest_computation(plain, computed_numbers.computations_of(Decimal(plain), numbers))
+        is not None
     )
 
 
-def _hour(index: ContextIndex, asked: Asked, plain: str) -> Derivation | None:
+def _hour(index: ContextIndex, traced: TracedCall, plain: str) -> Derivation | None:
     """The hours or minutes of a time of day: 13 of `13:00`."""
     if not (plain.isdigit() and len(plain) <= 2):
         return None
     times = [
         hit
-        for hit in index.find([plain.zfill(2)], asked.visible)
+        for hit in index.find([plain.zfill(2)], traced.visible)
         if ":" in (hit.passage.text[hit.end : hit.end + 1], hit.passage.text[hit.start - 1 : hit.start])
     ]
     return Derivation("part", "part of a time of day", (times[-1],), 0.5) if times else None
@@ -173,10 +174,10 @@ def _preferred(hits: list[Hit]) -> list[Hit]:
 
 def cited(index: ContextIndex, visible: Visible, text: str) -> Iterator[tuple[str, Hit]]:
     """The facts of a text that stand in users' words or in results, and where they did first."""
-    for fact in islice(dict.fromkeys(facts_in(text)), _MOST_FACTS):
+    for fact in islice(dict.fromkeys(facts_in(text)), _MAX_FACTS):
         plain = _number(fact)
         words = [word for word, _, _ in words_in(fact)]
         hits = index.number(plain, visible) if plain is not None else index.find(words, visible)
         said = [hit for hit in hits if hit.whole and hit.passage.source in (USER, RESULT)]
-        if said and is_telling(fact):
+        if said and is_distinctive(fact):
             yield fact, said[0]

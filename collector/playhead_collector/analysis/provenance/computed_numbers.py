@@ -7,26 +7,26 @@ from itertools import islice
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import plain_number
-from playhead_collector.analysis.transcript.arguments import Asked
+from playhead_collector.analysis.transcript.arguments import TracedCall
 
 # Every further number makes it likelier that two of them give any value by chance.
-_MOST_NUMBERS, _LARGEST_FACTOR = 60, 5
+_MAX_NUMBERS, _MAX_FACTOR = 60, 5
 
-Way = tuple[int, str, tuple[Hit, ...]]
+Computation = tuple[int, str, tuple[Hit, ...]]
 """How plain it is (0: the plainest), what is computed, and from which places."""
 
 
-def computed(index: ContextIndex, asked: Asked, path: str, plain: str) -> Derivation | None:
+def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str) -> Derivation | None:
     """A sum, difference or product of numbers that were said, or that stand beside other values of this call.
 
     The more ways there are to compute it, the less each of them says.
     """
     target = Decimal(plain)
-    pool = _pool(index, asked, path)
-    return best_way(plain, ways_to(target, pool))
+    pool = _pool(index, traced, path)
+    return simplest_computation(plain, computations_of(target, pool))
 
 
-def best_way(plain: str, ways: Iterable[Way]) -> Derivation | None:
+def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation | None:
     """The plainest way, and of those the one that rests least on the agent's own words."""
     ranked = sorted(ways, key=lambda way: (way[0], sum(hit.passage.source == ASSISTANT for hit in way[2]), len(way[2])))
     if not ranked:
@@ -36,35 +36,35 @@ def best_way(plain: str, ways: Iterable[Way]) -> Derivation | None:
     return Derivation("computed", f"{note} = {plain}", hits, round((0.8, 0.7, 0.55, 0.45)[rank] / (1 + rivals / 2), 2))
 
 
-def _pool(index: ContextIndex, asked: Asked, path: str) -> dict[Decimal, Hit]:
+def _pool(index: ContextIndex, traced: TracedCall, path: str) -> dict[Decimal, Hit]:
     """Numbers that are spoken of: in users' and the agent's own words, beside what this call names in a result, and
     where the system message speaks of this tool."""
     pool: dict[Decimal, Hit] = {}
-    for plain, hit in index.latest_numbers(asked.visible):
+    for plain, hit in index.latest_numbers(traced.visible):
         number = Decimal(plain)
-        if abs(number) > 12 and number not in pool and _is_spoken_of(asked, path, hit):
+        if abs(number) > 12 and number not in pool and _is_spoken_of(traced, path, hit):
             pool[number] = hit
-            if len(pool) == _MOST_NUMBERS:
+            if len(pool) == _MAX_NUMBERS:
                 break
     return pool
 
 
-def _is_spoken_of(asked: Asked, path: str, hit: Hit) -> bool:
+def _is_spoken_of(traced: TracedCall, path: str, hit: Hit) -> bool:
     if hit.passage.source == RESULT:
         # Not a number within a longer text, such as an address.
         before = hit.passage.text[max(0, hit.start - 2) : hit.start]
         bare = before.endswith((": ", ":", "$", "[", ", ")) or (not before and hit.text == hit.passage.text)
-        return bare and asked.related(hit, path) > 0
-    return hit.passage.source != SYSTEM or asked.affinity(hit, path) > 0
+        return bare and traced.relatedness(hit, path) > 0
+    return hit.passage.source != SYSTEM or traced.affinity(hit, path) > 0
 
 
-def ways_to(target: Decimal, given: Mapping[Decimal, Hit]) -> Iterator[Way]:
+def computations_of(target: Decimal, numbers: Mapping[Decimal, Hit]) -> Iterator[Computation]:
     """Ways to compute it, each with its rank: the plainer, the lower."""
-    pool = dict(islice(((number, hit) for number, hit in given.items() if number != target), _MOST_NUMBERS))
+    pool = dict(islice(((number, hit) for number, hit in numbers.items() if number != target), _MAX_NUMBERS))
     for number, hit in pool.items():
         yield from (
             (0, f"{factor} * {_shown(number)}", (hit,))
-            for factor in range(2, _LARGEST_FACTOR + 1)
+            for factor in range(2, _MAX_FACTOR + 1)
             if number * factor == target
         )
         if any(number * scale == target or target * scale == number for scale in (100, 1000)):
@@ -77,7 +77,7 @@ def ways_to(target: Decimal, given: Mapping[Decimal, Hit]) -> Iterator[Way]:
 def _pairs(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[tuple[Decimal, Decimal]]:
     """The pairs that may give the target: to each number those that are missing for it, instead of all there are."""
     order = {number: place for place, number in enumerate(pool)}
-    shares = [target / factor for factor in range(1, _LARGEST_FACTOR + 1)]
+    shares = [target / factor for factor in range(1, _MAX_FACTOR + 1)]
     for one, place in order.items():
         missing = {target / one} if one else set[Decimal]()
         for share in shares:
@@ -96,14 +96,14 @@ def _ways_of_two(target: Decimal, one: Decimal, other: Decimal) -> Iterator[tupl
         yield 1, taken
     if one * other == target:
         yield 1, f"{_shown(one)} * {_shown(other)}"
-    for factor in range(2, _LARGEST_FACTOR + 1):
+    for factor in range(2, _MAX_FACTOR + 1):
         if (one + other) * factor == target:
             yield 2, f"{factor} * ({added})"
         if rest * factor == target and target > 0:
             yield 2, f"{factor} * ({taken})"
 
 
-def _sums_of_three(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[Way]:
+def _sums_of_three(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[Computation]:
     order = {number: place for place, number in enumerate(pool)}
     rising = sorted(pool)
     found: list[tuple[int, int, Decimal, Decimal, Decimal]] = []

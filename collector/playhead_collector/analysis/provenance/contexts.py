@@ -15,7 +15,7 @@ from playhead_collector.analysis.texts.passages import (
     passage_of,
     passages_of,
 )
-from playhead_collector.analysis.transcript.transcript import ToolRun, Turn, Turns
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
 Beside = tuple[ContentRef | None, Source]
 """A content that is no message, and who said it."""
@@ -24,9 +24,9 @@ Beside = tuple[ContentRef | None, Source]
 class Contexts:
     """What each turn saw, read into one index as the run goes on.  Ask in the order of the run."""
 
-    def __init__(self, story: Turns) -> None:
+    def __init__(self, transcript: Transcript) -> None:
         self.index = ContextIndex()
-        self._story = story
+        self._story = transcript
         self._tip: ContentRef | None = None
         self._at: dict[ContentRef, int] = {}
         self._depth = 0
@@ -55,7 +55,7 @@ class Contexts:
     def _beside(self, tool: ToolRun) -> Iterator[Beside]:
         """What code knew that called a tool by itself: the run's input, earlier results, and what the model put out."""
         turn = tool.turn
-        for event in self._story.events[: self._story.place(tool.begin.seq)]:
+        for event in self._story.events[: self._story.index_of(tool.begin.seq)]:
             if isinstance(event, ev.RunStarted):
                 yield event.input, USER
             elif isinstance(event, ev.ToolCompleted):
@@ -88,7 +88,7 @@ class Contexts:
         if self.index.knows(ref):
             return
         message = self._story.message(ref)
-        value = None if message else self._story.shelf.parsed(ref)
+        value = None if message else self._story.cache.parsed(ref)
         if message is not None:
             self.index.add(passages_of(ref, message))
         elif value is not None:

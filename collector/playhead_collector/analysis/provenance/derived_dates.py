@@ -4,10 +4,10 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from playhead_collector.analysis.provenance.derived_values import Derivation, of_sources
+from playhead_collector.analysis.provenance.derived_values import Derivation, hits_from
 from playhead_collector.analysis.texts.passages import SYSTEM, USER, ContextIndex, Hit, Passage
-from playhead_collector.analysis.texts.words import Mention
-from playhead_collector.analysis.transcript.arguments import Asked
+from playhead_collector.analysis.texts.words import DateMention
+from playhead_collector.analysis.transcript.arguments import TracedCall
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SAID = {0: ("today", "tonight"), 1: ("tomorrow",), -1: ("yesterday",)}
@@ -26,30 +26,32 @@ class Today:
     hit: Hit
 
 
-def today_in(index: ContextIndex, asked: Asked) -> Today | None:
+def today_in(index: ContextIndex, traced: TracedCall) -> Today | None:
     """The first full date that a system message has."""
     dates = [
         (hit, date)
-        for hit, mention in index.all_dates(asked.visible)
+        for hit, mention in index.all_dates(traced.visible)
         if hit.passage.source == SYSTEM and (date := _date(mention, mention.year))
     ]
-    first = min(dates, key=lambda each: (asked.visible[each[0].passage.content], each[0].start), default=None)
+    first = min(dates, key=lambda each: (traced.visible[each[0].passage.content], each[0].start), default=None)
     return first and Today(first[1], first[0])
 
 
-def date_from(index: ContextIndex, asked: Asked, value: Mention, sources: Sequence[str]) -> Derivation | None:
+def derive_date(
+    index: ContextIndex, traced: TracedCall, value: DateMention, sources: Sequence[str]
+) -> Derivation | None:
     """A date that these sources wrote in another form, without its year, or in words."""
     if value.month is None:
         return None
-    today = today_in(index, asked)
-    written = [each for each in index.dates(value.day, asked.visible) if each[0].passage.source in sources]
+    today = today_in(index, traced)
+    written = [each for each in index.dates(value.day, traced.visible) if each[0].passage.source in sources]
     fitting = [_written(hit, mention, value, today) for hit, mention in written]
     best = max((each for each in fitting if each), key=lambda each: each.confidence, default=None)
     rules = (_relative, _between, _shifted)
-    return best or next((found for rule in rules if (found := rule(index, asked, value, today, sources))), None)
+    return best or next((found for rule in rules if (found := rule(index, traced, value, today, sources))), None)
 
 
-def _written(hit: Hit, mention: Mention, value: Mention, today: Today | None) -> Derivation | None:
+def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | None) -> Derivation | None:
     if mention.month not in (value.month, None):
         return None
     if mention.month is None:
@@ -68,21 +70,21 @@ def _written(hit: Hit, mention: Mention, value: Mention, today: Today | None) ->
 
 
 def _relative(
-    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+    index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
     date = _date(value, value.year or (today.date.year if today else None))
     if date is None or today is None:
         return None
     away = (date - today.date).days
     words = [*_SAID.get(away, ()), *([_DAYS[date.weekday()]] if 0 <= away <= 13 else [])]
-    hits = [hit for word in words for hit in index.find([word], asked.visible) if hit.passage.source in sources]
+    hits = [hit for word in words for hit in index.find([word], traced.visible) if hit.passage.source in sources]
     if not hits:
         return None
     return Derivation("date_format", f"{away:+d} days from the current date", (hits[-1], today.hit), 0.7)
 
 
 def _between(
-    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+    index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
     """A day within two dates that a user names in one message."""
     year = value.year or (today.date.year if today else None)
@@ -90,7 +92,7 @@ def _between(
     if date is None:
         return None
     by_passage: dict[Passage, list[tuple[datetime.date, Hit]]] = {}
-    for hit, mention in index.all_dates(asked.visible):
+    for hit, mention in index.all_dates(traced.visible):
         other = _date(mention, mention.year or year) if hit.passage.source in sources else None
         if other is not None:
             by_passage.setdefault(hit.passage, []).append((other, hit))
@@ -102,21 +104,21 @@ def _between(
 
 
 def _shifted(
-    index: ContextIndex, asked: Asked, value: Mention, today: Today | None, sources: Sequence[str]
+    index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
     """The day after or before a date, when a user speaks of such a day."""
     year = value.year or (today.date.year if today else None)
     date = _date(value, year)
     for away, phrases in _SHIFTS.items() if date else ():
-        spoken = [hit for words in phrases for hit in of_sources(index.find(words, asked.visible), USER)]
+        spoken = [hit for words in phrases for hit in hits_from(index.find(words, traced.visible), USER)]
         dates = [
             hit
-            for hit, mention in index.all_dates(asked.visible)
+            for hit, mention in index.all_dates(traced.visible)
             if date and hit.passage.source in sources
             and _date(mention, mention.year or year) == date - datetime.timedelta(days=away)
         ]  # fmt: skip
         if spoken and dates:
-            nearest = max(dates, key=lambda hit: asked.related(hit, ""))
+            nearest = max(dates, key=lambda hit: traced.relatedness(hit, ""))
             return Derivation("date_shift", f"{away:+d} day", (spoken[-1], nearest), 0.6)
     return None
 
@@ -125,7 +127,7 @@ def _first(pair: tuple[datetime.date, Hit]) -> datetime.date:
     return pair[0]
 
 
-def _date(mention: Mention, year: int | None) -> datetime.date | None:
+def _date(mention: DateMention, year: int | None) -> datetime.date | None:
     if year is None or mention.month is None:
         return None
     try:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import words_in
-from playhead_collector.analysis.transcript.arguments import Asked
+from playhead_collector.analysis.transcript.arguments import TracedCall
 
-_LEAST_PIECE = 3
+_MIN_PIECE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,17 @@ class Derivation:
     confidence: float
 
 
-def piece(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
     """A part of a longer word or identifier."""
     words = [word for word, _, _ in words_in(value)]
-    hits = [hit for hit in index.find(words, asked.visible) if not hit.whole]
-    if not hits and len(words) == 1 and len(words[0]) > _LEAST_PIECE:
-        hits = index.containing(words[0], asked.visible)
-    said = of_sources(hits, USER, RESULT, ASSISTANT, SYSTEM)
+    hits = [hit for hit in index.find(words, traced.visible) if not hit.whole]
+    if not hits and len(words) == 1 and len(words[0]) > _MIN_PIECE:
+        hits = index.containing(words[0], traced.visible)
+    said = hits_from(hits, USER, RESULT, ASSISTANT, SYSTEM)
     return Derivation("part", "part of a longer text", (said[0],), 0.6) if said else None
 
 
-def joined(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+def derive_joined(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
     """Put together from words that were said apart from each other.
 
     An identifier has to be put together from one message of a user: pieces of several identifiers make none.
@@ -44,32 +44,36 @@ def joined(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
         return None
     found: list[Hit] = []
     for word in words:
-        hits = of_sources(index.find([word], asked.visible), USER, RESULT)
+        hits = hits_from(index.find([word], traced.visible), USER, RESULT)
         if not hits:
             return None
         found.append(hits[0])
     together = len({hit.passage for hit in found}) == 1
     if " " not in value.strip() and not (together and found[0].passage.source == USER):
         return None
-    telling = any(len(word) >= _LEAST_PIECE for word in words)
+    telling = any(len(word) >= _MIN_PIECE for word in words)
     sure = 0.7 if together else 0.5
     return Derivation("joined", "its words were said apart", tuple(found), sure) if telling else None
 
 
-def abbreviation(index: ContextIndex, asked: Asked, value: str) -> Derivation | None:
+def derive_abbreviation(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
     """The beginning, or the initials, of something with a capital: `SEA` of Seattle, `NYC` of New York City."""
     if not (value.isalpha() and value.isupper() and 2 <= len(value) <= 5):
         return None
     low = value.lower()
-    longer = index.like(("longer", low), lambda word: len(word) > len(low) and word.startswith(low), asked.visible)
-    hits = [hit for hit in of_sources(longer, USER, RESULT) if hit.text[0].isupper()]
-    hits += [hit for hit in _initials(index, asked, low) if hit not in hits]
+    longer = index.words_matching(
+        ("longer", low), lambda word: len(word) > len(low) and word.startswith(low), traced.visible
+    )
+    hits = [hit for hit in hits_from(longer, USER, RESULT) if hit.text[0].isupper()]
+    hits += [hit for hit in _initials(index, traced, low) if hit not in hits]
     return Derivation("abbreviation", "short for what was said", (hits[0],), 0.4) if hits else None
 
 
-def _initials(index: ContextIndex, asked: Asked, low: str) -> list[Hit]:
+def _initials(index: ContextIndex, traced: TracedCall, low: str) -> list[Hit]:
     found: list[Hit] = []
-    for hit in of_sources(index.like(("first", low[0]), lambda word: word.startswith(low[0]), asked.visible), USER):
+    for hit in hits_from(
+        index.words_matching(("first", low[0]), lambda word: word.startswith(low[0]), traced.visible), USER
+    ):
         rest = list(words_in(hit.passage.text[hit.start : hit.start + 60]))[: len(low)]
         spelled = "".join(word[0] for word, _, _ in rest)
         starts = [hit.passage.text[hit.start + start] for _, start, _ in rest]
@@ -78,7 +82,7 @@ def _initials(index: ContextIndex, asked: Asked, low: str) -> list[Hit]:
     return found
 
 
-def of_sources(hits: Iterable[Hit], *sources: str) -> list[Hit]:
+def hits_from(hits: Iterable[Hit], *sources: str) -> list[Hit]:
     """Those of these sources, in the order of the sources."""
     kept = list(hits)
     return [hit for source in sources for hit in kept if hit.passage.source == source]

@@ -12,15 +12,15 @@ from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit, in_order
 from playhead_collector.analysis.texts.words import (
     SMALL,
-    alike,
     fold,
+    is_same_word,
     name_words,
     plain_number,
     read_number,
     words_in,
     written,
 )
-from playhead_collector.analysis.transcript.arguments import Asked, Scalar, is_telling
+from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, is_distinctive
 
 _LARGEST = 12
 _NEAR = 48
@@ -37,44 +37,46 @@ def is_small(value: Scalar) -> bool:
     """Whether finding it says nothing by itself."""
     if isinstance(value, str):
         plain = read_number(value)
-        return not value.isdigit() and not is_telling(value) if plain is None else _is_little(plain)
+        return not value.isdigit() and not is_distinctive(value) if plain is None else _is_little(plain)
     return value is None or isinstance(value, bool) or _is_little(plain_number(value))
 
 
-def trace_small(index: ContextIndex, asked: Asked, path: str, value: Scalar) -> tuple[str, Derivation] | None:
+def trace_small_value(
+    index: ContextIndex, traced: TracedCall, path: str, value: Scalar
+) -> tuple[str, Derivation] | None:
     """Who said it, and how; None when nobody did."""
     names = [word for word in name_words(path) if len(word) > 2]
     names = [word for word in names if word not in _VAGUE] or names
     plain = _plain(value)
-    near = _beside(index, asked, names, _forms(value, plain), (USER, RESULT))
+    near = _beside(index, traced, names, _forms(value, plain), (USER, RESULT))
     if near and near[0].passage.source == USER:
         return USER, Derivation("normalised" if near[0].text != written(value) else "exact", "", (near[0],), 0.8)
-    polar = _polar(index, asked, names, value)
+    polar = _polar(index, traced, names, value)
     if polar is not None:
         return USER, polar
-    under = [hit for hit in near if asked.related(hit, path)]
+    under = [hit for hit in near if traced.relatedness(hit, path)]
     if under:
         return RESULT, Derivation("exact", "", (under[-1],), 0.6)
-    counted = _count(asked, path, value)
-    listed = counted or allowed(asked, path, value)
+    counted = _count(traced, path, value)
+    listed = counted or allowed_by_definition(traced, path, value)
     if listed is not None:
         return "derived", listed
-    return _anywhere(index, asked, names, value, plain)
+    return _anywhere(index, traced, names, value, plain)
 
 
-def allowed(asked: Asked, path: str, value: Scalar) -> Derivation | None:
+def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
     """The definition names it as the default, or lists it."""
-    schema = asked.schema(path)
+    schema = traced.schema(path)
     if "default" in schema and schema["default"] == value:
         return Derivation("default", "the default of the tool's definition", (), 0.7)
-    if value in alternatives(asked, path) or (isinstance(value, bool) and schema.get("type") == "boolean"):
+    if value in alternatives(traced, path) or (isinstance(value, bool) and schema.get("type") == "boolean"):
         return Derivation("enum", "one of the values that the tool's definition allows", (), 0.5)
     return None
 
 
-def alternatives(asked: Asked, path: str) -> list[str]:
+def alternatives(traced: TracedCall, path: str) -> list[str]:
     """What the definition allows, if it lists that."""
-    listed = asked.schema(path).get("enum")
+    listed = traced.schema(path).get("enum")
     return [each for each in cast(list[Any], listed) if isinstance(each, str)] if isinstance(listed, list) else []
 
 
@@ -96,17 +98,19 @@ def _forms(value: Scalar, plain: str | None) -> list[str]:
 
 
 def _beside(
-    index: ContextIndex, asked: Asked, names: Sequence[str], forms: Sequence[str], sources: Sequence[str]
+    index: ContextIndex, traced: TracedCall, names: Sequence[str], forms: Sequence[str], sources: Sequence[str]
 ) -> list[Hit]:
     """Where one of these forms stands beside a word like the argument's name: users' last words first."""
     hits: list[Hit] = []
-    for hit in index.like(("alike", *names), lambda word: any(alike(word, name) for name in names), asked.visible):
+    for hit in index.words_matching(
+        ("alike", *names), lambda word: any(is_same_word(word, name) for name in names), traced.visible
+    ):
         low, high = hit.around(_NEAR)
         text = hit.passage.text
         for word, start, end in words_in(text[low:high]) if hit.passage.source in sources else ():
             if word in forms and not _parted(text, hit, low + start, low + end):
                 hits.append(Hit(hit.passage, low + start, low + end))
-    ordered = in_order(hits, asked.visible)
+    ordered = in_order(hits, traced.visible)
     return [hit for source in sources for hit in reversed(ordered) if hit.passage.source == source]
 
 
@@ -116,14 +120,16 @@ def _parted(text: str, hit: Hit, start: int, end: int) -> bool:
     return any(mark in between for mark in (". ", "? ", "! ", "\n", "}", "], "))
 
 
-def _polar(index: ContextIndex, asked: Asked, names: Sequence[str], value: Scalar) -> Derivation | None:
+def _polar(index: ContextIndex, traced: TracedCall, names: Sequence[str], value: Scalar) -> Derivation | None:
     """A yes or no that the user gave by speaking of it, or by answering the agent who did."""
     meant = {"yes": True, "true": True, "no": False, "false": False, "none": False}.get(written(value).lower())
     nothing = _plain(value) == "0"
     if meant is None and not nothing:
         return None
     meant = bool(meant)
-    spoken = index.like(("alike", *names), lambda word: any(alike(word, name) for name in names), asked.visible)
+    spoken = index.words_matching(
+        ("alike", *names), lambda word: any(is_same_word(word, name) for name in names), traced.visible
+    )
     said = [hit for hit in spoken if hit.passage.source == USER]
     if said:
         clear = bool(_words_around(said[-1]) & _POLAR[meant])
@@ -131,7 +137,7 @@ def _polar(index: ContextIndex, asked: Asked, names: Sequence[str], value: Scala
             return None
         return Derivation("implied", "the user spoke of it", (said[-1],), 0.75 if clear else 0.5)
     asked_by_agent = [hit for hit in spoken if hit.passage.source == ASSISTANT and not nothing]
-    answer = _answer(index, asked, asked_by_agent[-1]) if asked_by_agent else None
+    answer = _answer(index, traced, asked_by_agent[-1]) if asked_by_agent else None
     return answer and Derivation("implied", "the user answered the agent who asked", (answer, asked_by_agent[-1]), 0.5)
 
 
@@ -140,22 +146,22 @@ def _words_around(hit: Hit) -> set[str]:
     return {word for word, _, _ in words_in(hit.passage.text[low:high])}
 
 
-def _answer(index: ContextIndex, asked: Asked, question: Hit) -> Hit | None:
+def _answer(index: ContextIndex, traced: TracedCall, question: Hit) -> Hit | None:
     """A yes or no with which a user begins the very next message."""
-    place = asked.visible[question.passage.content] + 1
+    place = traced.visible[question.passage.content] + 1
     polar = _POLAR[True] | _POLAR[False]
     later = [
         hit
-        for hit in (hit for word in sorted(polar) for hit in index.find([word], asked.visible))
-        if hit.passage.source == USER and asked.visible[hit.passage.content] == place and hit.start < _NEAR
+        for hit in (hit for word in sorted(polar) for hit in index.find([word], traced.visible))
+        if hit.passage.source == USER and traced.visible[hit.passage.content] == place and hit.start < _NEAR
     ]
     return later[0] if later else None
 
 
-def _count(asked: Asked, path: str, value: Scalar) -> Derivation | None:
+def _count(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
     """The length of a list in the same arguments whose name is like this one's."""
     plain, names = _plain(value), name_words(path)
-    arguments = asked.arguments
+    arguments = traced.arguments
     if plain is None or not isinstance(arguments, dict):
         return None
     for key, items in cast(dict[str, Any], arguments).items():
@@ -165,19 +171,19 @@ def _count(asked: Asked, path: str, value: Scalar) -> Derivation | None:
 
 
 def _speaks_of(names: Iterable[str], others: Sequence[str]) -> bool:
-    return any(alike(name, other) for name in names for other in others if len(name) > 2)
+    return any(is_same_word(name, other) for name in names for other in others if len(name) > 2)
 
 
 def _anywhere(
-    index: ContextIndex, asked: Asked, names: Sequence[str], value: Scalar, plain: str | None
+    index: ContextIndex, traced: TracedCall, names: Sequence[str], value: Scalar, plain: str | None
 ) -> tuple[str, Derivation] | None:
     """Little better than nothing: it stands somewhere, or it is what one writes for nothing."""
     if any(value is empty or (value == empty and type(value) is type(empty)) for empty in _EMPTY):
         return "derived", Derivation("default", "what is written when there is nothing", (), 0.4)
-    near = _beside(index, asked, names, _forms(value, plain), (ASSISTANT, SYSTEM))
+    near = _beside(index, traced, names, _forms(value, plain), (ASSISTANT, SYSTEM))
     if near:
         return near[0].passage.source, Derivation("exact", "beside what the argument is called", (near[0],), 0.4)
-    everywhere = _everywhere(index, asked, value, plain)
+    everywhere = _everywhere(index, traced, value, plain)
     for source in (USER, RESULT, ASSISTANT, SYSTEM):
         said = [hit for hit in everywhere if hit.passage.source == source]
         if said:
@@ -185,8 +191,8 @@ def _anywhere(
     return None
 
 
-def _everywhere(index: ContextIndex, asked: Asked, value: Scalar, plain: str | None) -> list[Hit]:
+def _everywhere(index: ContextIndex, traced: TracedCall, value: Scalar, plain: str | None) -> list[Hit]:
     if plain is not None:
-        return index.number(plain, asked.visible)
+        return index.number(plain, traced.visible)
     words = [word for word, _, _ in words_in(written(value))]
-    return index.find(words, asked.visible) if isinstance(value, str) else []
+    return index.find(words, traced.visible) if isinstance(value, str) else []

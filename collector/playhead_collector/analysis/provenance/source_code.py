@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
-from playhead_collector.analysis.provenance.composed_texts import basis, facts_in
+from playhead_collector.analysis.provenance.composed_texts import facts_in, find_basis
 from playhead_collector.analysis.texts.passages import ContextIndex, Hit
 from playhead_collector.analysis.texts.words import name_words, plain_number
-from playhead_collector.analysis.transcript.arguments import Asked, is_identifier, is_telling
+from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive, is_identifier
 
 _CALLED = {"bash", "cmd", "code", "command", "commands", "program", "python", "script", "shell", "snippet", "sql"}
 _LINE = re.compile(
@@ -28,10 +28,10 @@ _LITERAL = re.compile(
     r'"(?P<double>(?:[^"\\\n]++|\\.)*+)(?:"|\\?(?=\n|\Z))|'
     r"'(?P<single>(?:[^'\\\n]++|\\.)*+)(?:'|\\?(?=\n|\Z))|(?P<name>(?<![\w./@-])[A-Za-z_]\w{3,64}+(?![\w/@]))"
 )
-_LONGEST, _MOST = 200, 1_000
-_LEAST_LINES = 2
+_MAX_LENGTH, _MOST = 200, 1_000
+_MIN_LINES = 2
 # Sizes and waiting times are the model's own.
-_LEAST_NUMBER = 1_000
+_MIN_NUMBER = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,17 @@ def is_code(path: str, text: str) -> bool:
     words = name_words(path)
     if words and words[-1] in _CALLED and not text.isalnum():
         return any(not character.isalnum() and character not in "_-." for character in text.strip())
-    return len(list(islice(_LINE.finditer(text), _LEAST_LINES))) == _LEAST_LINES
+    return len(list(islice(_LINE.finditer(text), _MIN_LINES))) == _MIN_LINES
 
 
-def literals_of(index: ContextIndex, asked: Asked, path: str, text: str) -> list[Literal]:
+def literals_of(index: ContextIndex, traced: TracedCall, path: str, text: str) -> list[Literal]:
     """What of the code is known, and what of its data is not."""
     found: list[Literal] = []
     data: dict[str, bool] = {}
     for literal, is_data in islice(_parts(text), _MOST):
         data[literal] = data.get(literal, False) or is_data
     for literal, is_data in data.items():
-        hits = basis(index, asked, path, literal)
+        hits = find_basis(index, traced, path, literal)
         if hits or is_data:
             found.append(Literal(literal, hits[0] if hits else None))
     return found
@@ -80,7 +80,7 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
                 yield name, False
         else:
             facts = list(islice(facts_in(literal), 2))
-            taken = is_telling(literal) and len(literal) <= _LONGEST and (not facts or facts == [literal])
+            taken = is_distinctive(literal) and len(literal) <= _MAX_LENGTH and (not facts or facts == [literal])
             if taken:
                 yield literal, bool(facts)
         if taken:
@@ -89,4 +89,4 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
     for fact in facts_in("".join((*rest, text[at:]))):
         plain = plain_number(fact.replace(",", ""))
         names = is_identifier(fact) and plain is None and fact.isalnum()
-        yield fact, not names and (plain is None or abs(Decimal(plain)) >= _LEAST_NUMBER)
+        yield fact, not names and (plain is None or abs(Decimal(plain)) >= _MIN_NUMBER)

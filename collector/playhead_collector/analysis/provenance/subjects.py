@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from playhead_collector.analysis.texts.json_records import JsonRecord
-from playhead_collector.analysis.texts.passages import MOST_HITS, RESULT, SYSTEM, USER, ContextIndex, Hit
+from playhead_collector.analysis.texts.passages import MAX_HITS, RESULT, SYSTEM, USER, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import fold, name_words, read_date, words_in, written
-from playhead_collector.analysis.transcript.arguments import Asked, Scalar, is_identifier, is_telling, scalars
+from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, is_distinctive, is_identifier, scalars
 
 # Names that say what something is called only together with what they stand in.
 _GENERIC = {"id", "key", "code", "name", "number", "no", "ref", "uuid", "value", "type", "status"}
-_MOST_SUBJECTS, _MOST_ARGUMENTS = 8, 64
+_MAX_SUBJECTS, _MAX_ARGUMENTS = 8, 64
 # No longer text names a thing; and Python writes no integers of more than 4,300 digits.
-_LONGEST_NAME, _LARGEST = 128, 10**64
+_MAX_NAME_LENGTH, _LARGEST = 128, 10**64
 
 Name = tuple[str, str]
 """What an identifier is called: the key that it stands under and, for a general one, what that stands in; or, for the
@@ -28,7 +28,7 @@ key of an object (`orders: {"W1": {...}}`), nothing and what the object stands i
 
 
 @dataclass(frozen=True, slots=True)
-class AnotherSubject:
+class SubjectMismatch:
     """A value that stands only in records of `others`, where the call names `value` at `path`."""
 
     path: str
@@ -46,16 +46,16 @@ class Subjects:
     """What one call names, and how the context calls that."""
 
     index: ContextIndex
-    asked: Asked
+    traced: TracedCall
     _named: list[tuple[str, str]] | None = None
     _names: dict[str, set[Name]] = field(default_factory=dict[str, set[Name]])
 
-    def another(self, path: str, value: Scalar, hits: Sequence[Hit]) -> AnotherSubject | None:
+    def mismatch(self, path: str, value: Scalar, hits: Sequence[Hit]) -> SubjectMismatch | None:
         """The subject that it stands with only, if that is another one than the call names.  `hits`: all its places."""
         given = [hit for hit in hits if hit.passage.source == RESULT]
         if isinstance(value, int) and abs(value) >= _LARGEST:
             return None
-        if not given or len(hits) >= MOST_HITS or any(hit.passage.source in (USER, SYSTEM) for hit in hits):
+        if not given or len(hits) >= MAX_HITS or any(hit.passage.source in (USER, SYSTEM) for hit in hits):
             return None
         around = [list(self._around(hit)) for hit in given]
         subjects = [(other, named) for other, named in self._subjects() if other != path and named != str(value)]
@@ -64,17 +64,19 @@ class Subjects:
         for other, named in subjects:
             owners = [self._owner(records, other, named, str(value)) for records in around]
             if all(owners):
-                return AnotherSubject(other, named, tuple(dict.fromkeys(owner for owner in owners if owner)))
+                return SubjectMismatch(other, named, tuple(dict.fromkeys(owner for owner in owners if owner)))
         return None
 
     def _subjects(self) -> list[tuple[str, str]]:
         """The identifiers among the outermost arguments."""
         if self._named is None:
-            found = [(path, written(value)) for path, value in self.asked.values if _names_one(_leaf(path), value)]
+            found = [
+                (path, written(value)) for path, value in self.traced.values if _is_identifying(_leaf(path), value)
+            ]
             depths = [_depth(path) for path, _ in found]
             least = min(depths, default=0)
             outer = [each for each, depth in zip(found, depths, strict=True) if depth == least]
-            self._named = outer[:_MOST_SUBJECTS]
+            self._named = outer[:_MAX_SUBJECTS]
         return self._named
 
     def _around(self, hit: Hit) -> Iterator[JsonRecord]:
@@ -82,11 +84,11 @@ class Subjects:
         record = self.index.records(hit.passage).at(hit.start)
         if record is not None:
             yield from record.chain()
-        arguments = self.asked.asked_for(hit.passage)
+        arguments = self.traced.arguments_behind(hit.passage)
         if isinstance(arguments, dict):
             given = JsonRecord(0, "", None, in_list=False)
-            for path, value in islice(scalars(arguments), _MOST_ARGUMENTS):
-                if isinstance(value, str) or _names_one(path, value):
+            for path, value in islice(scalars(arguments), _MAX_ARGUMENTS):
+                if isinstance(value, str) or _is_identifying(path, value):
                     given.members.setdefault(path, written(value))
             yield given
 
@@ -95,7 +97,7 @@ class Subjects:
         for record in records:
             for name in self._names_of(path, named):
                 owner = _called(record, name)
-                if owner is not None and fold(owner) != fold(value) and _names_one(name[0] or _leaf(path), owner):
+                if owner is not None and fold(owner) != fold(value) and _is_identifying(name[0] or _leaf(path), owner):
                     return owner
         return None
 
@@ -104,7 +106,7 @@ class Subjects:
         if path not in self._names:
             names = {(_leaf(path), "")} if _is_specific(_leaf(path)) else set[Name]()
             words = [word for word, _, _ in words_in(named)]
-            for hit in self.index.find(words, self.asked.visible):
+            for hit in self.index.find(words, self.traced.visible):
                 record = self.index.records(hit.passage).at(hit.start) if hit.passage.source == RESULT else None
                 for name in _names_in(record, named) if record is not None else ():
                     names.add(name)
@@ -145,10 +147,10 @@ def _depth(path: str) -> int:
     return path.count(".") + path.count("[")
 
 
-def _names_one(key: str, value: Scalar) -> bool:
+def _is_identifying(key: str, value: Scalar) -> bool:
     """Whether it is an identifier, or has an identifier's name, and is no date."""
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST else value
-    if not isinstance(text, str) or len(text) > _LONGEST_NAME or read_date(text) is not None:
+    if not isinstance(text, str) or len(text) > _MAX_NAME_LENGTH or read_date(text) is not None:
         return False
     called = name_words(key)[-1:]
-    return is_identifier(text) or (called in (["id"], ["uuid"]) and is_telling(text) and " " not in text)
+    return is_identifier(text) or (called in (["id"], ["uuid"]) and is_distinctive(text) and " " not in text)

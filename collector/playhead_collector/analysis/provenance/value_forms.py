@@ -17,87 +17,87 @@ from itertools import pairwise
 
 from playhead_collector.analysis.texts.passages import USER, ContextIndex, Hit, hit_at
 from playhead_collector.analysis.texts.words import fold, words_in
-from playhead_collector.analysis.transcript.arguments import Asked, Scalar, definition_passage
+from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, definition_passage
 
 # A shorter number stands in many places by chance, and so does a short word.
-_LEAST_DIGITS, _LEAST_LETTERS, _LONGEST_PREFIX = 5, 6, 3
-_LONGEST = 256
+_MIN_DIGITS, _MIN_LETTERS, _MAX_PREFIX_LENGTH = 5, 6, 3
+_MAX_LENGTH = 256
 _LARGEST = 10**64  # Python writes no integers of more than 4,300 digits
 _MARKS = "#№"
 _THOUSANDS = frozenset(".' \u2019\u00a0\u202f")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class OtherForm:
     """Where a value stands in another form, and what is different about it."""
 
     hits: list[Hit]
     note: str = ""
 
 
-def other_forms(index: ContextIndex, asked: Asked, value: Scalar) -> Form:
+def other_forms(index: ContextIndex, traced: TracedCall, value: Scalar) -> OtherForm:
     """Where it stands in another form; nowhere, for values that are too short to tell."""
     if isinstance(value, bool | float | None) or (isinstance(value, int) and abs(value) >= _LARGEST):
-        return Form([])
+        return OtherForm([])
     text = str(value)
-    if len(text) > _LONGEST:
-        return Form([])
+    if len(text) > _MAX_LENGTH:
+        return OtherForm([])
     words = [word for word, _, _ in words_in(text)]
     squashed = "".join(words)
-    hits = [hit for hit in index.written_apart(squashed, asked.visible) if hit.whole and _tells(hit, words)]
+    hits = [hit for hit in index.written_apart(squashed, traced.visible) if hit.whole and _tells(hit, words)]
     if hits:
-        return Form(hits)
+        return OtherForm(hits)
     digits = words[-1] if words else ""
-    if len(digits) < _LEAST_DIGITS or not digits.isdecimal():
-        return Form([])
+    if len(digits) < _MIN_DIGITS or not digits.isdecimal():
+        return OtherForm([])
     before = text.strip().removesuffix(digits)
     if not before.strip(_MARKS):
-        return _with_prefix(index, asked, digits)
-    return _without_prefix(index, asked, before, digits)
+        return _with_prefix(index, traced, digits)
+    return _without_prefix(index, traced, before, digits)
 
 
 def _tells(hit: Hit, words: list[str]) -> bool:
     """Whether it is long enough to tell, and its words are other ones; a shorter number has to be in thousands."""
-    places = list(words_in(hit.text))
-    groups, squashed = [word for word, _, _ in places], "".join(words)
+    found_words = list(words_in(hit.text))
+    groups, squashed = [word for word, _, _ in found_words], "".join(words)
     if groups == words:
         return False
     if not squashed.isdecimal():
-        return len(squashed) >= _LEAST_LETTERS
+        return len(squashed) >= _MIN_LETTERS
     thousands = len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:])
-    between = {hit.text[one[2] : other[1]] for one, other in pairwise(places)}
-    return len(squashed) >= _LEAST_DIGITS or (len(squashed) == 4 and thousands and between <= _THOUSANDS)
+    between = {hit.text[one[2] : other[1]] for one, other in pairwise(found_words)}
+    return len(squashed) >= _MIN_DIGITS or (len(squashed) == 4 and thousands and between <= _THOUSANDS)
 
 
-def _with_prefix(index: ContextIndex, asked: Asked, digits: str) -> Form:
+def _with_prefix(index: ContextIndex, traced: TracedCall, digits: str) -> OtherForm:
     """`W9502126` for `9502126`."""
     hits: list[Hit] = []
-    for hit in index.find([digits], asked.visible):
+    for hit in index.find([digits], traced.visible):
         text, start = hit.passage.text, hit.start
-        while start > 0 and hit.start - start <= _LONGEST_PREFIX and text[start - 1].isalpha():
+        while start > 0 and hit.start - start <= _MAX_PREFIX_LENGTH and text[start - 1].isalpha():
             start -= 1
-        if 0 < hit.start - start <= _LONGEST_PREFIX:
+        if 0 < hit.start - start <= _MAX_PREFIX_LENGTH:
             form = hit_at(hit.passage, start, hit.end)
             hits += [form] if form.whole else []
-    return Form(hits, "written without the letters before it" if hits else "")
+    return OtherForm(hits, "written without the letters before it" if hits else "")
 
 
-def _without_prefix(index: ContextIndex, asked: Asked, before: str, digits: str) -> Form:
+def _without_prefix(index: ContextIndex, traced: TracedCall, before: str, digits: str) -> OtherForm:
     """`9502126` for `#W9502126`: where a user says it, or where such numbers are known to have that prefix."""
     letters = fold(before.lstrip(_MARKS))
-    if not letters.isalpha() or len(letters) > _LONGEST_PREFIX:
-        return Form([])
-    said = [hit for hit in index.find([digits], asked.visible) if hit.whole]
-    if not _is_usual(index, asked, letters, len(digits)):
+    if not letters.isalpha() or len(letters) > _MAX_PREFIX_LENGTH:
+        return OtherForm([])
+    said = [hit for hit in index.find([digits], traced.visible) if hit.whole]
+    if not _is_usual(index, traced, letters, len(digits)):
         said = [hit for hit in said if hit.passage.source == USER]
-    return Form(said, f"said without {before!r}" if said else "")
+    return OtherForm(said, f"said without {before!r}" if said else "")
 
 
-def _is_usual(index: ContextIndex, asked: Asked, letters: str, length: int) -> bool:
+def _is_usual(index: ContextIndex, traced: TracedCall, letters: str, length: int) -> bool:
     """Whether other numbers of this length are written with these letters, in the context or in the definition."""
-    places = [(hit.passage.text, hit.end) for hit in index.find([letters], asked.visible)]
-    if asked.definition is not None:
-        text = definition_passage(asked.definition, None).text
+    places = [(hit.passage.text, hit.end) for hit in index.find([letters], traced.visible)]
+    if traced.definition is not None:
+        text = definition_passage(traced.definition, None).text
         places += [(text, end) for word, _, end in words_in(text) if word == letters]
     numbers = (text[end : end + length + 1] for text, end in places)
     return any(number[:length].isdecimal() and not number[length:].isdecimal() for number in numbers)

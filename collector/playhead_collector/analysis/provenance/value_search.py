@@ -36,8 +36,8 @@ from playhead_collector.analysis.provenance import (
 )
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.source_code import Literal
-from playhead_collector.analysis.provenance.subjects import AnotherSubject, Subjects
-from playhead_collector.analysis.provenance.value_forms import Form, other_forms
+from playhead_collector.analysis.provenance.subjects import SubjectMismatch, Subjects
+from playhead_collector.analysis.provenance.value_forms import OtherForm, other_forms
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
@@ -51,11 +51,11 @@ from playhead_collector.analysis.texts.passages import (
 )
 from playhead_collector.analysis.texts.words import fold, plain_number, read_date, read_number, words_in, written
 from playhead_collector.analysis.transcript.arguments import (
-    Asked,
     Scalar,
+    TracedCall,
     definition_passage,
+    is_distinctive,
     is_identifier,
-    is_telling,
 )
 
 DERIVED, INVENTED = "derived", "invented"
@@ -79,7 +79,7 @@ class Origin:
     first: Hit | None = None
     last: Hit | None = None
     unfounded: tuple[str, ...] = ()
-    another: AnotherSubject | None = None
+    subject_mismatch: SubjectMismatch | None = None
     literals: tuple[Literal, ...] = ()
 
     @property
@@ -88,21 +88,21 @@ class Origin:
         return list(dict.fromkeys(hit.passage.source for hit in self.evidence))
 
 
-def trace(index: ContextIndex, asked: Asked) -> list[Origin]:
+def trace_values(index: ContextIndex, traced: TracedCall) -> list[Origin]:
     """The origin of each value of a call."""
     origins: list[Origin] = []
-    subjects = Subjects(index, asked)
-    for number, (path, value) in enumerate(asked.values):
+    subjects = Subjects(index, traced)
+    for number, (path, value) in enumerate(traced.values):
         read = readable(value, None, number) if isinstance(value, str) else value
-        origin = _Tracing(index, asked, path, read, subjects).origin()
+        origin = _ValueTracer(index, traced, path, read, subjects).origin()
         origins.append(origin if read is value else replace(origin, value=value))
     return origins
 
 
 @dataclass(frozen=True, slots=True)
-class _Tracing:
+class _ValueTracer:
     index: ContextIndex
-    asked: Asked
+    traced: TracedCall
     path: str
     value: Scalar
     subjects: Subjects
@@ -115,8 +115,8 @@ class _Tracing:
         if small_values.is_small(self.value):
             return self._small()
         hits = self._hits()
-        form = Form([]) if any(hit.whole for hit in hits) else other_forms(self.index, self.asked, self.value)
-        hits = in_order([*hits, *form.hits], self.asked.visible)
+        form = OtherForm([]) if any(hit.whole for hit in hits) else other_forms(self.index, self.traced, self.value)
+        hits = in_order([*hits, *form.hits], self.traced.visible)
         for rule in self._rules(hits):
             origin = rule()
             if origin is not None:
@@ -127,18 +127,18 @@ class _Tracing:
         """With whose the value is, where that is told by where it stands."""
         another = None
         if origin.source in (RESULT, ASSISTANT):
-            another = self.subjects.another(self.path, self.value, [hit for hit in hits if hit.whole])
-        return replace(origin, note=another.note if another else note, another=another)
+            another = self.subjects.mismatch(self.path, self.value, [hit for hit in hits if hit.whole])
+        return replace(origin, note=another.note if another else note, subject_mismatch=another)
 
     def _rules(self, hits: list[Hit]) -> Iterable[Callable[[], Origin | None]]:
         whole = [hit for hit in hits if hit.whole]
         results = [hit for hit in whole if hit.passage.source == RESULT]
         related = sorted(
-            (hit for hit in results if self.asked.related(hit, self.path)),
-            key=lambda hit: -self.asked.related(hit, self.path),
+            (hit for hit in results if self.traced.relatedness(hit, self.path)),
+            key=lambda hit: -self.traced.relatedness(hit, self.path),
         )
         computation = cache(self._computed)  # two rules ask for it
-        listed = self.value in small_values.alternatives(self.asked, self.path)
+        listed = self.value in small_values.alternatives(self.traced, self.path)
         return (
             lambda: self._stands(whole, USER),
             lambda: self._follows(self._date((USER,)), hits, least=_CLEAR),
@@ -146,7 +146,7 @@ class _Tracing:
             lambda: self._follows(self._date((USER,)), hits),
             lambda: self._follows(computation(), hits, least=0.3),
             lambda: self._stands(results, RESULT, hits, _NAMED if is_identifier(self.value) else _ALONE),
-            lambda: self._follows(small_values.allowed(self.asked, self.path, self.value), hits),
+            lambda: self._follows(small_values.allowed_by_definition(self.traced, self.path, self.value), hits),
             lambda: self._follows(self._date((USER, RESULT, ASSISTANT, SYSTEM)), hits),
             lambda: self._follows(computation(), hits, least=_CHANCE),
             lambda: self._stands(whole, ASSISTANT),
@@ -161,12 +161,12 @@ class _Tracing:
         """Where it stands, as a number or as words."""
         text = written(self.value)
         words = [word for word, _, _ in words_in(text)]
-        found = self.index.find(words, self.asked.visible) if isinstance(self.value, str) else []
+        found = self.index.find(words, self.traced.visible) if isinstance(self.value, str) else []
         plain = self._plain()
-        numbers = self.index.number(plain, self.asked.visible) if plain is not None else []
-        hits = in_order({(hit.passage, hit.start): hit for hit in (*numbers, *found)}.values(), self.asked.visible)
+        numbers = self.index.number(plain, self.traced.visible) if plain is not None else []
+        hits = in_order({(hit.passage, hit.start): hit for hit in (*numbers, *found)}.values(), self.traced.visible)
         longer = [
-            fold(other) for other in small_values.alternatives(self.asked, self.path) if fold(text) in fold(other)
+            fold(other) for other in small_values.alternatives(self.traced, self.path) if fold(text) in fold(other)
         ]
         return [hit for hit in hits if not _within_other(hit, [each for each in longer if each != fold(text)])]
 
@@ -179,7 +179,7 @@ class _Tracing:
         how = EXACT if any(map(self._is_exact, said)) else NORMALISED
         confidence = (_SURE[source] if sure is None else sure) - (0 if how == EXACT else 0.05)
         if source in (ASSISTANT, SYSTEM):
-            said.sort(key=lambda hit: -self.asked.affinity(hit, self.path))
+            said.sort(key=lambda hit: -self.traced.affinity(hit, self.path))
         return self._as(source, how, round(confidence, 2), "", all_hits or hits, (said[0],))
 
     def _is_exact(self, hit: Hit) -> bool:
@@ -197,31 +197,31 @@ class _Tracing:
 
     def _date(self, sources: Sequence[str]) -> Derivation | None:
         date = read_date(self.value) if isinstance(self.value, str) else None
-        return derived_dates.date_from(self.index, self.asked, date, sources) if date else None
+        return derived_dates.derive_date(self.index, self.traced, date, sources) if date else None
 
     def _computed(self) -> Derivation | None:
         plain = self._plain()
-        return computed_numbers.computed(self.index, self.asked, self.path, plain) if plain else None
+        return computed_numbers.derive_number(self.index, self.traced, self.path, plain) if plain else None
 
     def _piecewise(self) -> Derivation | None:
-        if not isinstance(self.value, str) or not is_telling(self.value):
+        if not isinstance(self.value, str) or not is_distinctive(self.value):
             return None
-        rules = (derived_values.piece, derived_values.joined, derived_values.abbreviation)
-        return next((found for rule in rules if (found := rule(self.index, self.asked, self.value))), None)
+        rules = (derived_values.derive_part, derived_values.derive_joined, derived_values.derive_abbreviation)
+        return next((found for rule in rules if (found := rule(self.index, self.traced, self.value))), None)
 
     def _defined(self) -> Origin | None:
-        definition = self.asked.definition
+        definition = self.traced.definition
         if definition is None or not isinstance(self.value, str):
             return None
         passage = definition_passage(definition, None)
         place = passage.text.find(self.value)
-        if place < 0 or not is_telling(self.value):
+        if place < 0 or not is_distinctive(self.value):
             return None
         hit = Hit(passage, place, place + len(self.value))
         return self._as(DEFINITION, EXACT, _SURE[DEFINITION], "stands in the tool's definition only", (), (hit,))
 
     def _small(self) -> Origin:
-        found = small_values.trace_small(self.index, self.asked, self.path, self.value)
+        found = small_values.trace_small_value(self.index, self.traced, self.path, self.value)
         if found is None:
             return self._as(INVENTED, "nowhere", 0.4, "a small value that nobody spoke of", ())
         source, derivation = found
@@ -231,7 +231,7 @@ class _Tracing:
         copied = self._copied()
         if copied is not None:
             return copied
-        found = composed_texts.compose(self.index, self.asked, self.path, text)
+        found = composed_texts.trace_facts(self.index, self.traced, self.path, text)
         source = INVENTED if found.is_baseless else DERIVED
         return self._as(source, "composed", found.confidence, found.note, (), found.hits, tuple(found.unfounded))
 
@@ -240,7 +240,7 @@ class _Tracing:
         copied = self._copied()
         if copied is not None:
             return copied
-        literals = source_code.literals_of(self.index, self.asked, self.path, text)
+        literals = source_code.literals_of(self.index, self.traced, self.path, text)
         hits = tuple(dict.fromkeys(each.hit for each in literals if each.hit is not None))
         nowhere = tuple(each.text for each in literals if each.hit is None)
         known = len(literals) - len(nowhere)
@@ -270,7 +270,7 @@ class _Tracing:
         unfounded: tuple[str, ...] = (),
     ) -> Origin:
         stands = hits or (() if source == DERIVED else evidence)
-        places = in_order([hit for hit in stands if hit.passage.source != DEFINITION], self.asked.visible)
+        places = in_order([hit for hit in stands if hit.passage.source != DEFINITION], self.traced.visible)
         first, last = (places[0], places[-1]) if places else (None, None)
         return Origin(self.path, self.value, source, how, confidence, note, evidence, first, last, unfounded)
 

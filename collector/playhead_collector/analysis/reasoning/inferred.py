@@ -13,7 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead.wire.answers import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of
 from playhead_collector.analysis.transcript.arguments import scalars
-from playhead_collector.analysis.transcript.transcript import Request, Turn, Turns, failure_in
+from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
 
 USER_MESSAGE, TOOL_RESULT, TOOL_ERROR, SYSTEM_MESSAGE = "user_message", "tool_result", "tool_error", "system_message"
 MODEL_ERROR, COMPRESSION, NONE = "model_error", "compression", "none"
@@ -25,32 +25,32 @@ _CONFIDENCE = {
     NONE: 0.2,
 }  # fmt: skip
 # "Yes, please go ahead" is an answer, not a goal: the request stands before it.
-_LEAST_WORDS = 4
+_MIN_WORDS = 4
 _ANSWERS = re.compile(
     r"\s{0,64}+(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|thanks?|correct|right|great|perfect|please (?:do|go|proceed))\b",
     re.IGNORECASE,
 )
-_LONGEST_QUOTE = 300
+_MAX_QUOTE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What made the model act, and the words."""
+class _Trigger:
+    """What made the model act, with quotes."""
 
     trigger: str
     quotes: Sequence[Quoted]
     confidence: float
 
 
-def infer(story: Turns, turn: Turn) -> InferredReasoning:
+def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
     """What this call's step was about."""
-    previous = _previous(story, turn)
-    told = _told(story, turn, previous)
-    goal, origin, sure = _goal(story, turn)
-    action, label, changed = _acted(story, turn, told.trigger)
+    previous = _previous(transcript, turn)
+    told = _find_trigger(transcript, turn, previous)
+    goal, origin, sure = _goal(transcript, turn)
+    action, label, changed = _action_taken(transcript, turn, told.trigger)
     evidence = [InferredStep(what="trigger", quote=quote) for quote in told.quotes]
     evidence += [InferredStep(what="goal", quote=goal)] if goal else []
-    evidence += [InferredStep(what="action", quote=quote) for quote in _output(story, turn)]
+    evidence += [InferredStep(what="action", quote=quote) for quote in _output(transcript, turn)]
     return {
         "basis": "inferred",
         "trigger": told.trigger,
@@ -68,52 +68,54 @@ def infer(story: Turns, turn: Turn) -> InferredReasoning:
 
 def quoted(passage: Passage, seq: int | None) -> Quoted:
     """The beginning of a passage, as evidence."""
-    text = passage.text[:_LONGEST_QUOTE]
+    text = passage.text[:_MAX_QUOTE_LENGTH]
     return {"seq": seq, "ref": passage.content, "part": passage.part, "start": 0, "end": len(text), "text": text}
 
 
-def seq_before(story: Turns, ref: ContentRef, seq: int) -> int | None:
+def seq_before(transcript: Transcript, ref: ContentRef, seq: int) -> int | None:
     """Where a content entered the run, last before this event."""
-    return max((at for at in story.seqs.get(ref, ()) if at <= seq), default=None)
+    return max((at for at in transcript.entry_seqs.get(ref, ()) if at <= seq), default=None)
 
 
 # --- what it was told ------------------------------------------------------------------------------------------------
 
 
-def _previous(story: Turns, turn: Turn) -> Turn | None:
+def _previous(transcript: Transcript, turn: Turn) -> Turn | None:
     """The same agent's call before."""
-    earlier = [each for each in story.turns if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor]
+    earlier = [
+        each for each in transcript.turns if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor
+    ]
     return earlier[-1] if earlier else None
 
 
-def _told(story: Turns, turn: Turn, previous: Turn | None) -> _Told:
-    if isinstance(previous.end if previous else None, ev.LlmFailed) and not turn.new:
+def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> _Trigger:
+    if isinstance(previous.end if previous else None, ev.LlmFailed) and not turn.new_messages:
         failed = previous.end if previous else None
         assert isinstance(failed, ev.LlmFailed)  # noqa: S101 - for the type checker
         text = failed.message or failed.error_type
         quote: Quoted = {"seq": failed.seq, "ref": None, "part": 0, "start": 0, "end": len(text), "text": text}
-        return _Told(MODEL_ERROR, [quote], _CONFIDENCE[MODEL_ERROR])
-    new = [(event, passage) for event in turn.new for passage in _passages(story, event.message)]
+        return _Trigger(MODEL_ERROR, [quote], _CONFIDENCE[MODEL_ERROR])
+    new = [(event, passage) for event in turn.new_messages for passage in _passages(transcript, event.message)]
     last = new[-1][1].source if new else None
     if last is None or last not in _TRIGGERS:
-        compressed = any(isinstance(e, ev.ContextCompressed) and e.span == turn.begin.span for e in story.events)
+        compressed = any(isinstance(e, ev.ContextCompressed) and e.span == turn.begin.span for e in transcript.events)
         trigger = COMPRESSION if compressed else NONE
-        return _Told(trigger, [], _CONFIDENCE[trigger])
+        return _Trigger(trigger, [], _CONFIDENCE[trigger])
     tail = [(event, passage) for event, passage in new if passage.source == last]
     if last == RESULT:
-        failed_ones = [each for each in tail if _failure(story, each[1])]
+        failed_ones = [each for each in tail if _failure(transcript, each[1])]
         if failed_ones:
-            return _Told(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones], _CONFIDENCE[TOOL_ERROR])
+            return _Trigger(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones], _CONFIDENCE[TOOL_ERROR])
     trigger = _TRIGGERS[last]
-    return _Told(trigger, [quoted(passage, event.seq) for event, passage in tail], _CONFIDENCE[trigger])
+    return _Trigger(trigger, [quoted(passage, event.seq) for event, passage in tail], _CONFIDENCE[trigger])
 
 
-def _failure(story: Turns, passage: Passage) -> str | None:
-    return failure_in(story.results.get((passage.content, passage.part)), passage.text)
+def _failure(transcript: Transcript, passage: Passage) -> str | None:
+    return failure_in(transcript.tool_run_by_result.get((passage.content, passage.part)), passage.text)
 
 
-def _passages(story: Turns, ref: ContentRef | None) -> Iterator[Passage]:
-    message = story.message(ref)
+def _passages(transcript: Transcript, ref: ContentRef | None) -> Iterator[Passage]:
+    message = transcript.message(ref)
     if ref is not None and message is not None:
         yield from passages_of(ref, message)
 
@@ -121,68 +123,70 @@ def _passages(story: Turns, ref: ContentRef | None) -> Iterator[Passage]:
 # --- what for --------------------------------------------------------------------------------------------------------
 
 
-def _goal(story: Turns, turn: Turn) -> tuple[Quoted | None, str | None, float]:
+def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, float]:
     """The request that it most likely served, where that is from, and how sure this is."""
-    said = list(_said_by(story, turn, USER))  # the latest first
-    telling = [each for each in said if len(each.text.split()) >= _LEAST_WORDS and not _ANSWERS.match(each.text)]
+    said = list(_said_by(transcript, turn, USER))  # the latest first
+    telling = [each for each in said if len(each.text.split()) >= _MIN_WORDS and not _ANSWERS.match(each.text)]
     seq = turn.begin.seq
     if telling:
         latest = telling[0] is said[0]
         origin = "user_message" if latest else "earlier_user_message"
-        return quoted(telling[0], seq_before(story, telling[0].content, seq)), origin, 0.8 if latest else 0.6
+        return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, 0.8 if latest else 0.6
     if said:
-        return quoted(said[-1], seq_before(story, said[-1].content, seq)), "user_message", 0.5
-    system = list(_said_by(story, turn, SYSTEM))
+        return quoted(said[-1], seq_before(transcript, said[-1].content, seq)), "user_message", 0.5
+    system = list(_said_by(transcript, turn, SYSTEM))
     if system:
-        return quoted(system[-1], seq_before(story, system[-1].content, seq)), "system_message", 0.3
+        return quoted(system[-1], seq_before(transcript, system[-1].content, seq)), "system_message", 0.3
     return None, None, 0.2
 
 
-def _said_by(story: Turns, turn: Turn, source: str) -> Iterator[Passage]:
+def _said_by(transcript: Transcript, turn: Turn, source: str) -> Iterator[Passage]:
     """What somebody had said in the context, the latest first."""
-    node = story.nodes.get(turn.begin.thread) if turn.begin.thread else None
+    node = transcript.nodes.get(turn.begin.thread) if turn.begin.thread else None
     while node is not None:
-        yield from (passage for passage in _passages(story, node.message) if passage.source == source)
-        node = story.nodes.get(node.parent) if node.parent else None
+        yield from (passage for passage in _passages(transcript, node.message) if passage.source == source)
+        node = transcript.nodes.get(node.parent) if node.parent else None
 
 
 # --- what it did -----------------------------------------------------------------------------------------------------
 
 
-def _acted(story: Turns, turn: Turn, trigger: str) -> tuple[str | None, str | None, list[ChangedArgument]]:
+def _action_taken(
+    transcript: Transcript, turn: Turn, trigger: str
+) -> tuple[str | None, str | None, list[ChangedArgument]]:
     """The action, in one word and as the end of a pattern, and what a repeated call changed."""
     if not isinstance(turn.end, ev.LlmCompleted):
         return None, None, []
     if not turn.requests:
         return ANSWER, ANSWER, []
     for request in turn.requests:
-        earlier = _same_tool_before(story, turn, request)
+        earlier = _same_tool_before(transcript, turn, request)
         if earlier is not None:
             changed = list(_changes(earlier.arguments, request.arguments))
             again = trigger in (TOOL_ERROR, MODEL_ERROR)
             if not changed:
                 return TOOL_CALL, "same_call_again", []
             return TOOL_CALL, "retry_with_changed_argument" if again else "same_tool_other_arguments", changed
-        if _made_before_words(story, turn, request):
+        if _made_before_words(transcript, turn, request):
             return TOOL_CALL, "same_call_again", []
     known = {TOOL_ERROR: "another_tool", TOOL_RESULT: "next_tool_call"}
     return TOOL_CALL, known.get(trigger, TOOL_CALL), []
 
 
-def _same_tool_before(story: Turns, turn: Turn, request: Request) -> Request | None:
+def _same_tool_before(transcript: Transcript, turn: Turn, request: ToolRequest) -> ToolRequest | None:
     """The last call of this tool that the agent's call before asked for."""
-    previous = _previous(story, turn)
+    previous = _previous(transcript, turn)
     same = [each for each in previous.requests if each.name == request.name] if previous else []
     return same[-1] if same else None
 
 
-def _made_before_words(story: Turns, turn: Turn, request: Request) -> bool:
+def _made_before_words(transcript: Transcript, turn: Turn, request: ToolRequest) -> bool:
     """Whether just this call was the last that the agent had asked for, with nothing but words in between.
 
     Another call of the tool there is no repetition: what was said in between may well have asked for it."""
     earlier = (
         each
-        for each in reversed(story.turns)
+        for each in reversed(transcript.turns)
         if each.begin.seq < turn.begin.seq and each.begin.actor == turn.begin.actor and each.requests
     )
     last = next(earlier, None)
@@ -198,9 +202,9 @@ def _changes(before: Any, after: Any) -> Iterator[ChangedArgument]:
             yield {"path": path, "before": old.get(path), "after": new.get(path)}
 
 
-def _output(story: Turns, turn: Turn) -> Iterator[Quoted]:
+def _output(transcript: Transcript, turn: Turn) -> Iterator[Quoted]:
     for event in turn.outputs:
-        yield from (quoted(passage, event.seq) for passage in _passages(story, event.message))
+        yield from (quoted(passage, event.seq) for passage in _passages(transcript, event.message))
 
 
 _AFTER = {

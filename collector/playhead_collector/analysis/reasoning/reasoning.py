@@ -7,15 +7,15 @@ from typing import Any, cast
 from playhead.model.event import LlmCompleted
 from playhead.wire.answers import Quoted, ReasonedOption, Reasoning, StructuredReasoning
 from playhead_collector.analysis.reasoning.explanation import brief_of, known_explanation
-from playhead_collector.analysis.reasoning.inferred import infer
-from playhead_collector.analysis.reasoning.written_down import Piece, Structured, read_structured, take_apart
+from playhead_collector.analysis.reasoning.inferred import infer_reasoning
+from playhead_collector.analysis.reasoning.written_down import StructuredText, TextRange, parse_block, read_structured
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import ASSISTANT, Passage, passages_of
-from playhead_collector.analysis.transcript.loading import read_turns
-from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.analysis.transcript.loading import read_transcript
+from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.errors import Refused
 from playhead_collector.read.calls import llm_call
-from playhead_collector.read.owning_call import call_at
+from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import text_of
@@ -29,39 +29,39 @@ async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: st
 
     Raises Refused.
     """
-    call = await call_at(record, await seq_at(record, at))
-    story = await read_turns(record)
-    turn = next((turn for turn in story.turns if turn.begin.seq == call.begin.seq), None)
+    call = await model_call_at(record, await seq_at(record, at))
+    transcript = await read_transcript(record)
+    turn = next((turn for turn in transcript.turns if turn.begin.seq == call.begin.seq), None)
     if turn is None:
         raise Refused(404, "no_such_call", f"run {record.run} has no model call at event {at}: ask for another one")
     ref = call.end.reasoning if isinstance(call.end, LlmCompleted) else None
-    inferred = await asyncio.to_thread(infer, story, turn)
-    brief = await asyncio.to_thread(brief_of, story, turn, record.last)
+    inferred = await asyncio.to_thread(infer_reasoning, transcript, turn)
+    brief = await asyncio.to_thread(brief_of, transcript, turn, record.last)
     return {
         "run": record.run,
         "call": llm_call(call),
         "ref": ref,
-        "captured": story.shelf.value(ref),
-        "structured": list(written_down(story, turn, tag)),
+        "captured": transcript.cache.value(ref),
+        "structured": list(written_down(transcript, turn, tag)),
         "inferred": inferred,
         "explanation": await known_explanation(record, brief, model),
     }
 
 
-def written_down(story: Turns, turn: Turn, tag: str) -> Iterator[StructuredReasoning]:
+def written_down(transcript: Transcript, turn: Turn, tag: str) -> Iterator[StructuredReasoning]:
     """What the model wrote in a form, in its answers and in its thinking.  Pure."""
     for event in turn.outputs:
-        message = story.message(event.message)
+        message = transcript.message(event.message)
         for passage in passages_of(event.message, message) if message and event.message else ():
             if passage.source == ASSISTANT:
                 for block in read_structured(passage.text, tag):
                     yield _answer(passage, event.seq, block, ANSWER, tag)
     ref = turn.end.reasoning if isinstance(turn.end, LlmCompleted) else None
-    text = _thinking(story.shelf.parsed(ref))
+    text = _thinking(transcript.cache.parsed(ref))
     if ref is not None and turn.end is not None and text:
         text = readable(text, ref)
         passage = Passage(ref, 0, ASSISTANT, text)
-        for block in read_structured(text, tag) or [take_apart(text)]:
+        for block in read_structured(text, tag) or [parse_block(text)]:
             if block.is_structured:
                 yield _answer(passage, turn.end.seq, block, THINKING, tag)
 
@@ -85,13 +85,13 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner.get(key))
 
 
-def _answer(passage: Passage, seq: int, found: Structured, source: str, tag: str) -> StructuredReasoning:
-    def quote(piece: Piece) -> Quoted:
+def _answer(passage: Passage, seq: int, found: StructuredText, source: str, tag: str) -> StructuredReasoning:
+    def quote(piece: TextRange) -> Quoted:
         start, end = piece.start, piece.end
         text = passage.text[start:end]
         return {"seq": seq, "ref": passage.content, "part": passage.part, "start": start, "end": end, "text": text}
 
-    def quotes(pieces: Sequence[Piece]) -> list[Quoted]:
+    def quotes(pieces: Sequence[TextRange]) -> list[Quoted]:
         return [quote(piece) for piece in pieces]
 
     options: list[ReasonedOption] = [
@@ -106,7 +106,7 @@ def _answer(passage: Passage, seq: int, found: Structured, source: str, tag: str
     return {
         "source": source,
         "tag": tag,
-        "whole": quote(Piece(found.start, found.end)),
+        "whole": quote(TextRange(found.start, found.end)),
         "goal": quotes(found.goal),
         "observation": quotes(found.observation),
         "options": options,

@@ -49,7 +49,7 @@ _NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRange:
     """Characters from `start` to `end` of the text that was taken apart."""
 
     start: int
@@ -57,26 +57,26 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Option:
+class ConsideredOption:
     """A way that was considered."""
 
-    name: Piece
-    about: list[Piece] = field(default_factory=list[Piece])
-    pros: list[Piece] = field(default_factory=list[Piece])
-    cons: list[Piece] = field(default_factory=list[Piece])
+    name: TextRange
+    about: list[TextRange] = field(default_factory=list[TextRange])
+    pros: list[TextRange] = field(default_factory=list[TextRange])
+    cons: list[TextRange] = field(default_factory=list[TextRange])
 
 
 @dataclass(slots=True)
-class Structured:
+class StructuredText:
     """What stands in one block, from `start` to `end` (its own tags aside)."""
 
     start: int
     end: int
-    goal: list[Piece] = field(default_factory=list[Piece])
-    observation: list[Piece] = field(default_factory=list[Piece])
-    options: list[Option] = field(default_factory=list[Option])
-    decision: list[Piece] = field(default_factory=list[Piece])
-    rest: list[Piece] = field(default_factory=list[Piece])
+    goal: list[TextRange] = field(default_factory=list[TextRange])
+    observation: list[TextRange] = field(default_factory=list[TextRange])
+    options: list[ConsideredOption] = field(default_factory=list[ConsideredOption])
+    decision: list[TextRange] = field(default_factory=list[TextRange])
+    rest: list[TextRange] = field(default_factory=list[TextRange])
 
     @property
     def is_structured(self) -> bool:
@@ -84,7 +84,7 @@ class Structured:
         return bool(self.goal or self.observation or self.options or self.decision)
 
 
-def read_structured(text: str, tag: str) -> list[Structured]:
+def read_structured(text: str, tag: str) -> list[StructuredText]:
     """All blocks in this tag, in order; one that is not closed goes to the end."""
     return [_read(text, *block.span(1)) for block in block_pattern(tag).finditer(text)]
 
@@ -96,26 +96,26 @@ def block_pattern(tag: str) -> re.Pattern[str]:
     return re.compile(rf"<{name}(?:\s[^<>]{{0,500}}+)?>(.*?)(?:</{name}\s{{0,16}}+>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-def take_apart(text: str) -> Structured:
+def parse_block(text: str) -> StructuredText:
     """The same for a text that is a block as a whole: captured thinking."""
     return _read(text, 0, len(text))
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _FieldMark:
     """Where a field begins (or, in a closing tag, ends), and its markup."""
 
     kind: str
     start: int
     end: int
     closes: bool = False
-    name: Piece | None = None
+    name: TextRange | None = None
 
 
-def _read(text: str, start: int, end: int) -> Structured:
-    found = Structured(start, end)
+def _read(text: str, start: int, end: int) -> StructuredText:
+    found = StructuredText(start, end)
     marks = sorted(_marks(text, start, end), key=lambda mark: (mark.start, -mark.end))
-    reading = _Reading(text, found)
+    reading = _FieldReader(text, found)
     at = start
     for mark in marks:
         if mark.start < at:
@@ -127,40 +127,40 @@ def _read(text: str, start: int, end: int) -> Structured:
     return found
 
 
-def _marks(text: str, start: int, end: int) -> Iterator[_Mark]:
+def _marks(text: str, start: int, end: int) -> Iterator[_FieldMark]:
     for shape in _TAG.finditer(text, start, end):
         named = _NAMED.search(text, shape.start("attributes"), shape.end("attributes"))
-        name = Piece(*named.span(1)) if named and named[1].strip() else None
-        yield _Mark(_kind(shape, "t_"), shape.start(), shape.end(), bool(shape["close"]), name)
-    yield from (_Mark(OPTION, shape.start(), shape.end()) for shape in _HEADED.finditer(text, start, end))
+        name = TextRange(*named.span(1)) if named and named[1].strip() else None
+        yield _FieldMark(_kind(shape, "t_"), shape.start(), shape.end(), bool(shape["close"]), name)
+    yield from (_FieldMark(OPTION, shape.start(), shape.end()) for shape in _HEADED.finditer(text, start, end))
     for shape in _LABEL.finditer(text, start, end):
         kind = _kind(shape, "l_")
         word = next(name for name in _NAMES if shape[f"l_{name}"])
         if kind == OPTION:  # `Option A: wait`: the name is the whole line
             kind_start = shape.start(f"l_{word}")
-            yield _Mark(OPTION, shape.start(), kind_start)
+            yield _FieldMark(OPTION, shape.start(), kind_start)
         else:
-            yield _Mark(kind, shape.start(), shape.end())
+            yield _FieldMark(kind, shape.start(), shape.end())
 
     if text[start:end].lstrip(" \t\r\n`json").startswith("{"):
         for shape in _KEY.finditer(text, start, end):
-            yield _Mark(OPTION if shape["k_name"] else _kind(shape, "k_"), shape.start(), shape.end())
+            yield _FieldMark(OPTION if shape["k_name"] else _kind(shape, "k_"), shape.start(), shape.end())
 
 
 def _kind(shape: re.Match[str], prefix: str) -> str:
     return next(name for name in _NAMES if shape[f"{prefix}{name}"])
 
 
-class _Reading:
+class _FieldReader:
     """Where the text that comes next belongs."""
 
-    def __init__(self, text: str, found: Structured) -> None:
+    def __init__(self, text: str, found: StructuredText) -> None:
         self._text, self._found = text, found
         self._field = REST
         self._in_option = False
         self._bullet: str | None = None  # what options are told by
 
-    def turn(self, mark: _Mark) -> None:
+    def turn(self, mark: _FieldMark) -> None:
         """A field begins or ends here."""
         if mark.closes:
             self._field = {PRO: OPTION, CON: OPTION, OPTION: OPTIONS}.get(mark.kind, REST)
@@ -170,7 +170,7 @@ class _Reading:
         if mark.kind in (OPTION, OPTIONS):
             self._in_option = False
         if mark.kind == OPTION and mark.name is not None:
-            self._found.options.append(Option(mark.name))
+            self._found.options.append(ConsideredOption(mark.name))
             self._in_option = True
 
     def take(self, start: int, end: int) -> None:
@@ -199,7 +199,7 @@ class _Reading:
             name_first, name_last = _trimmed(self._text, first, cut)
             while name_last > name_first + 1 and self._text[name_last - 1] in f" :{_DASHES}":
                 name_last -= 1
-            self._found.options.append(Option(Piece(name_first, name_last)))
+            self._found.options.append(ConsideredOption(TextRange(name_first, name_last)))
             first, self._in_option = (name_ends.end() if name_ends else last), True
         self._keep(self._found.options[-1].about if self._found.options else self._found.rest, first, last)
         if inline:
@@ -223,10 +223,10 @@ class _Reading:
             pieces = self._found.rest if option is None else option.pros if kind == PRO else option.cons
             self._keep(pieces, first, last)
 
-    def _keep(self, pieces: list[Piece], start: int, end: int) -> None:
+    def _keep(self, pieces: list[TextRange], start: int, end: int) -> None:
         first, last = _trimmed(self._text, start, end)
         if first < last:
-            pieces.append(Piece(first, last))
+            pieces.append(TextRange(first, last))
 
 
 def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, int]]:

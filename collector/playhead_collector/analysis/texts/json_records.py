@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(r'"(?P<string>(?:[^"\\]++|\\.)*+)"?|(?P<mark>[{}\[\]:,])|(?P<bare>[\w.+-]{1,64})', re.DOTALL)
 # A record's name or key is short, and so is what tells one record from another.
-_LONGEST, _DEEPEST = 128, 64
+_MAX_LENGTH, _MAX_DEPTH = 128, 64
 
 
 @dataclass(slots=True, eq=False)
@@ -37,9 +37,9 @@ class JsonRecords:
     _starts: list[int]
     _innermost: list[JsonRecord | None]
 
-    def at(self, place: int) -> JsonRecord | None:
+    def at(self, position: int) -> JsonRecord | None:
         """The innermost object around this place."""
-        before = bisect_right(self._starts, place) - 1
+        before = bisect_right(self._starts, position) - 1
         return self._innermost[before] if before >= 0 else None
 
 
@@ -79,7 +79,7 @@ class _Reader:
                 self._keep_member()
             case _:
                 value = token["string"] if token["string"] is not None else token["bare"]
-                self._text = value if len(value) <= _LONGEST else None
+                self._text = value if len(value) <= _MAX_LENGTH else None
 
     def _here(self) -> JsonRecord | None:
         return self._open[-1][0] if self._open else None
@@ -91,7 +91,7 @@ class _Reader:
         return self._open[-1][2] if self._in_list() else self._key
 
     def _open_object(self, start: int) -> None:
-        around = self._here() if len(self._open) < _DEEPEST else None
+        around = self._here() if len(self._open) < _MAX_DEPTH else None
         key = self._under()
         if around is not None and not self._in_list():
             around.inner.add(key)
@@ -114,6 +114,6 @@ class _Reader:
             self._key = ""
         self._text = None
 
-    def _mark(self, place: int) -> None:
-        self.starts.append(place)
+    def _mark(self, position: int) -> None:
+        self.starts.append(position)
         self.innermost.append(self._here())

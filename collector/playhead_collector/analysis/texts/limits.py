@@ -12,23 +12,23 @@ from playhead.model.ref import ContentRef
 from playhead.wire.answers.page import CutText
 
 # 256 Ki characters: longer than any model reads as one message today; read in about half a second.
-LONGEST_TEXT = 256 * 1024
+MAX_TEXT_LENGTH = 256 * 1024
 
 
 @dataclass(slots=True)
-class Reading:
-    """One question's limit in characters, and the texts that were longer than that."""
+class TextLimit:
+    """Limit of characters per text for one question, and the texts that were cut."""
 
-    longest: int = LONGEST_TEXT
+    longest: int = MAX_TEXT_LENGTH
     cut: dict[tuple[ContentRef | None, int], int] = field(default_factory=dict[tuple[ContentRef | None, int], int])
 
 
-_now: ContextVar[Reading | None] = ContextVar("reading", default=None)
+_now: ContextVar[TextLimit | None] = ContextVar("reading", default=None)
 
 
-def begin_reading(longest: int = LONGEST_TEXT) -> Reading:
+def begin_reading(longest: int = MAX_TEXT_LENGTH) -> TextLimit:
     """From here on, in this task and the threads that it starts, at most so many characters of a text are read."""
-    reading = Reading(longest)
+    reading = TextLimit(longest)
     _now.set(reading)
     return reading
 
@@ -36,7 +36,7 @@ def begin_reading(longest: int = LONGEST_TEXT) -> Reading:
 def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
     """The beginning of the text, as much as is read of it; `content` and `part` say whose text it is."""
     reading = _now.get()
-    longest = LONGEST_TEXT if reading is None else reading.longest
+    longest = MAX_TEXT_LENGTH if reading is None else reading.longest
     if len(text) <= longest:
         return text
     if reading is not None:

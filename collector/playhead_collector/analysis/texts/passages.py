@@ -15,7 +15,7 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.texts.json_records import JsonRecords, json_records
 from playhead_collector.analysis.texts.limits import readable
-from playhead_collector.analysis.texts.words import Mention, dates_in, numbers_in, words_in
+from playhead_collector.analysis.texts.words import DateMention, dates_in, numbers_in, words_in
 from playhead_collector.read.values import text_of
 
 Source = Literal["user", "tool_result", "assistant", "system", "definition"]
@@ -29,18 +29,18 @@ Visible = Mapping[ContentRef, int]
 """What a call saw: messages, and how many stand before each."""
 # So many places of a value are looked at from each end of the context: enough to tell first, last and those related.
 _EACH_END = 12
-MOST_HITS = 2 * _EACH_END
+MAX_HITS = 2 * _EACH_END
 # So many words are looked for in a row, and of the places of their rarest one so many are tried from each end: more
 # would make the time for a value grow with the length of the context.
-_LONGEST_ROW, _MOST_PLACES = 32, 1_024
+_MAX_ROW_LENGTH, _MAX_PLACES = 32, 1_024
 # A value whose words are written together, or apart, is looked for from so many places of each of its beginnings.
-_LONGEST_SQUASHED, _FEW_PLACES = 64, 128
+_MAX_SQUASHED_LENGTH, _FEW_PLACES = 64, 128
 _SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
 _QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
 # Of the dates with one day of the month so many are looked at from each end; and of all words, so many.
-_MOST_DATES, _MOST_WORDS = 32, 20_000
+_MAX_DATES, _MAX_WORDS = 32, 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +119,7 @@ class ContextIndex:
         self._numbers: defaultdict[str, list[Hit]] = defaultdict(list)
         self._in_turn: list[tuple[str, Hit]] = []
         self._of_system: list[tuple[str, Hit]] = []
-        self._dates: defaultdict[int, list[tuple[Hit, Mention]]] = defaultdict(list)
+        self._dates: defaultdict[int, list[tuple[Hit, DateMention]]] = defaultdict(list)
         self._records: dict[Passage, JsonRecords] = {}
 
     def knows(self, ref: ContentRef) -> bool:
@@ -153,11 +153,11 @@ class ContextIndex:
             return []
         # Of a long text its beginning is looked for, and the rest compared where that stands: a text that repeats
         # itself would else be compared with itself at each of its words.
-        begin = words[:_LONGEST_ROW]
-        rarest = min(range(len(begin)), key=lambda place: len(self._at.get(begin[place], ())))
+        begin = words[:_MAX_ROW_LENGTH]
+        rarest = min(range(len(begin)), key=lambda position: len(self._at.get(begin[position], ())))
         at = self._at.get(begin[rarest], [])
         hits: dict[int, Hit] = {}
-        for numbers in (at[:_MOST_PLACES], at[: -_MOST_PLACES - 1 : -1]):
+        for numbers in (at[:_MAX_PLACES], at[: -_MAX_PLACES - 1 : -1]):
             begun = 0
             for number in numbers:
                 first = number - rarest
@@ -175,7 +175,7 @@ class ContextIndex:
         """Where words in a row, with at most a separator between them, make up this text: `555-123 4567` of
         `5551234567`, `round trip` of `roundtrip`.  `squashed` is a text's words without anything between them."""
         hits: dict[int, Hit] = {}
-        for length in range(1, min(len(squashed), _LONGEST_SQUASHED) + 1):
+        for length in range(1, min(len(squashed), _MAX_SQUASHED_LENGTH) + 1):
             at = self._at.get(squashed[:length], [])
             for first in (*at[:_FEW_PLACES], *at[-_FEW_PLACES:]):
                 end = self._spelled_from(first, squashed)
@@ -201,8 +201,8 @@ class ContextIndex:
     def number(self, plain: str, visible: Visible) -> list[Hit]:
         """Where a number stands, however it is written."""
         written = self._numbers.get(plain, [])
-        if len(written) > 2 * _MOST_PLACES:
-            written = [*written[:_MOST_PLACES], *written[-_MOST_PLACES:]]
+        if len(written) > 2 * _MAX_PLACES:
+            written = [*written[:_MAX_PLACES], *written[-_MAX_PLACES:]]
         return _ends([hit for hit in written if hit.passage.content in visible], visible)
 
     def records(self, passage: Passage) -> JsonRecords:
@@ -218,14 +218,14 @@ class ContextIndex:
         of_system = (each for each in self._of_system if each[1].passage.content in visible)
         yield from islice(of_system, _SYSTEM_NUMBERS)
 
-    def dates(self, day: int, visible: Visible) -> list[tuple[Hit, Mention]]:
+    def dates(self, day: int, visible: Visible) -> list[tuple[Hit, DateMention]]:
         """Where a date with this day of the month is written: the first and the last such places."""
         written = self._dates.get(day, [])
-        if len(written) > 2 * _MOST_DATES:
-            written = [*written[:_MOST_DATES], *written[-_MOST_DATES:]]
+        if len(written) > 2 * _MAX_DATES:
+            written = [*written[:_MAX_DATES], *written[-_MAX_DATES:]]
         return [(hit, mention) for hit, mention in written if hit.passage.content in visible]
 
-    def all_dates(self, visible: Visible) -> Iterator[tuple[Hit, Mention]]:
+    def all_dates(self, visible: Visible) -> Iterator[tuple[Hit, DateMention]]:
         """Where dates are written: some of the first and the last ones of each day of the month."""
         for day in self._dates:
             yield from self.dates(day, visible)
@@ -236,14 +236,14 @@ class ContextIndex:
 
     def containing(self, piece: str, visible: Visible) -> list[Hit]:
         """Where a piece of a longer word stands.  Looks through the vocabulary, not through the texts."""
-        longer = [word for word in islice(self._at, _MOST_WORDS) if piece in word]
+        longer = [word for word in islice(self._at, _MAX_WORDS) if piece in word]
         return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
 
-    def like(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
+    def words_matching(self, named: Hashable, fits: Callable[[str], bool], visible: Visible) -> list[Hit]:
         """Where words stand that fit; `named` says what fits, so that the same is not looked for again."""
         known = self._like.get(named)
         if known is None or known[0] != len(self._at):
-            found = islice((word for word in islice(self._at, _MOST_WORDS) if fits(word)), 2 * _EACH_END)
+            found = islice((word for word in islice(self._at, _MAX_WORDS) if fits(word)), 2 * _EACH_END)
             known = self._like[named] = (len(self._at), list(found))
         words = known[1]
         return in_order([hit for word in words for hit in self.find([word], visible)], visible)
@@ -273,7 +273,7 @@ def in_order(hits: Iterable[Hit], visible: Visible) -> list[Hit]:
 
 def _ends(hits: Sequence[Hit], visible: Visible) -> list[Hit]:
     ordered = in_order(hits, visible)
-    return ordered if len(ordered) <= MOST_HITS else [*ordered[:_EACH_END], *ordered[-_EACH_END:]]
+    return ordered if len(ordered) <= MAX_HITS else [*ordered[:_EACH_END], *ordered[-_EACH_END:]]
 
 
 def _far_apart(between: str) -> bool:

@@ -53,11 +53,11 @@ _MORE_DAYS = re.compile(
 _TIME_OF_DAY = re.compile(r"[T ][\d:.+Zz-]{1,40}+")
 _PLACE_IN_LIST = re.compile(r"\[\d{1,9}+\]")
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class DateMention:
     """A date as somebody wrote it.  None: not said."""
 
     start: int
@@ -113,7 +113,7 @@ def read_number(text: str) -> str | None:
     return None if shape is None else next((plain for plain, _, _ in numbers_in(bare)), None)
 
 
-def dates_in(text: str) -> Iterator[Mention]:
+def dates_in(text: str) -> Iterator[DateMention]:
     """Each date that is written out, with or without its year, or by its day alone (`the 27th`)."""
     for found in _DATE.finditer(text):
         mention = _mention(found)
@@ -122,11 +122,11 @@ def dates_in(text: str) -> Iterator[Mention]:
         yield mention
         end = found.end()
         while mention.month and found["d1"] is None and (more := _MORE_DAYS.match(text, end)):
-            yield Mention(more.start("d"), more.end(), mention.year, mention.month, int(more["d"]))
+            yield DateMention(more.start("d"), more.end(), mention.year, mention.month, int(more["d"]))
             end = more.end()
 
 
-def read_date(text: str) -> Mention | None:
+def read_date(text: str) -> DateMention | None:
     """The date that a text is and nothing else; a time of day may follow."""
     first = next(dates_in(text.strip()), None)
     if first is None or first.start != 0 or first.month is None:
@@ -138,10 +138,10 @@ def read_date(text: str) -> Mention | None:
 def name_words(path: str) -> list[str]:
     """The words of an argument's own name, the last of its path: `flights[0].cabinClass` is cabin, class."""
     last = _PLACE_IN_LIST.sub("", path).rpartition(".")[2]
-    return [fold(word) for word in _WORD_OF_NAME.findall(last[:_LONGEST_NAME])]
+    return [fold(word) for word in _WORD_OF_NAME.findall(last[:_MAX_NAME_LENGTH])]
 
 
-def alike(one: str, other: str) -> bool:
+def is_same_word(one: str, other: str) -> bool:
     """Whether two words say the same thing in different forms: `baggages` and `bag`, `cancel` and `cancelled`."""
     shorter, longer = sorted((one, other), key=len)
     if len(shorter) < 3:
@@ -149,7 +149,7 @@ def alike(one: str, other: str) -> bool:
     return longer.startswith(shorter[: max(3, len(shorter) - 2)])
 
 
-def _mention(found: re.Match[str]) -> Mention | None:
+def _mention(found: re.Match[str]) -> DateMention | None:
     number = next(number for number in "123456" if found[f"d{number}"])
     month = found[f"m{number}"] if number != "6" else None
     year = found[f"y{number}"] if number != "6" else None
@@ -160,4 +160,4 @@ def _mention(found: re.Match[str]) -> Mention | None:
     day = int(found[f"d{number}"])
     if not 1 <= day <= 31:
         return None
-    return Mention(found.start(), found.end(), int(year) if year else None, int(month) if month else None, day)
+    return DateMention(found.start(), found.end(), int(year) if year else None, int(month) if month else None, day)

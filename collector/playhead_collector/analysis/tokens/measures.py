@@ -4,40 +4,40 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
-from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.context.token_estimates import REPORTED, Scale, estimate_message, estimate_value
-from playhead_collector.read.context.token_scales import Measure, said_tokens
+from playhead_collector.read.context.token_scales import TokenCount, answer_token_count
 
 
-class Measures:
+class TokenCounts:
     """Numbers of tokens in one run.  Pure."""
 
-    def __init__(self, story: Turns, scales: Mapping[str | None, Scale]) -> None:
-        self._story = story
+    def __init__(self, transcript: Transcript, scales: Mapping[str | None, Scale]) -> None:
+        self._story = transcript
         self._scales = scales
-        self._estimates = Estimates(story)
+        self._estimates = TokenEstimates(transcript)
 
     def scale(self, turn: Turn | None) -> Scale:
         """How estimates are scaled for the model of this call."""
         return self._scales.get(model_of(turn), Scale()) if turn else Scale()
 
-    def message(self, event: ev.MessageAdded, turn: Turn | None) -> Measure:
+    def message(self, event: ev.MessageAdded, turn: Turn | None) -> TokenCount:
         """What a message has."""
         if event.tokens is not None:
             return event.tokens, REPORTED
         if turn is not None and turn.outputs == [event]:
-            said = said_tokens(usage_of(turn))
+            said = answer_token_count(usage_of(turn))
             if said is not None:
                 return said, REPORTED
         return self.refs([event.message], self.scale(turn))
 
-    def refs(self, refs: Iterable[ContentRef | None], scale: Scale) -> Measure:
+    def refs(self, refs: Iterable[ContentRef | None], scale: Scale) -> TokenCount:
         """What these messages have together; nothing is said when one of them is not stored."""
         found = [self._estimates.message(ref) for ref in refs]
         known = [each for each in found if each is not None]
         return (scale.tokens(sum(known)), scale.basis) if len(known) == len(found) else (None, None)
 
-    def context(self, turn: Turn) -> Measure:
+    def context(self, turn: Turn) -> TokenCount:
         """What the model was given at a call."""
         usage = usage_of(turn)
         if usage.input_tokens is not None:
@@ -47,11 +47,11 @@ class Measures:
         return (None, None) if estimate is None else (scale.tokens(estimate), scale.basis)
 
 
-class Estimates:
+class TokenEstimates:
     """Plain estimates of a run's messages and contexts, each made once."""
 
-    def __init__(self, story: Turns) -> None:
-        self._story = story
+    def __init__(self, transcript: Transcript) -> None:
+        self._story = transcript
         self._messages: dict[ContentRef, float | None] = {}
         self._threads: dict[ContentRef, float | None] = {}
 
@@ -66,8 +66,8 @@ class Estimates:
 
     def context(self, turn: Turn) -> float | None:
         """Of everything that a call was given; None when a part of it is not stored."""
-        begin, shelf = turn.begin, self._story.shelf
-        others = sum(estimate_value(shelf.parsed(ref)) for ref in (begin.system, begin.tools, begin.input) if ref)
+        begin, cache = turn.begin, self._story.cache
+        others = sum(estimate_value(cache.parsed(ref)) for ref in (begin.system, begin.tools, begin.input) if ref)
         if begin.thread is None:
             return others or None
         thread = self._thread(begin.thread)
@@ -92,9 +92,9 @@ def model_of(turn: Turn | None) -> str | None:
     return None if turn is None else turn.begin.model or (turn.end.model if turn.end else None)
 
 
-def usage_of(turn: Turn) -> ev.Usage:
+def usage_of(turn: Turn) -> ev.TokenUsage:
     """What the provider reported."""
-    return turn.end.usage if isinstance(turn.end, ev.LlmCompleted) else ev.Usage()
+    return turn.end.usage if isinstance(turn.end, ev.LlmCompleted) else ev.TokenUsage()
 
 
 def known_sum(numbers: Sequence[int | None]) -> int | None:

@@ -15,11 +15,11 @@ from operator import itemgetter
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
-from playhead_collector.analysis.tokens.measures import Measures, known_sum, model_of, usage_of
-from playhead_collector.analysis.transcript.loading import read_outline, read_threads
-from playhead_collector.analysis.transcript.transcript import Turn, Turns
+from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
+from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
+from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED
-from playhead_collector.read.context.token_scales import Measure, read_scales
+from playhead_collector.read.context.token_scales import TokenCount, read_scales
 from playhead_collector.read.prices import Price, Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.times import rfc3339
@@ -27,63 +27,63 @@ from playhead_collector.read.values import fetch
 
 WARN_AT = 0.8
 OK, WARNING = "ok", "warning"
-_NOTHING: Measure = (None, None)
-_TOLD = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
+_NOTHING: TokenCount = (None, None)
+_TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 
 
 async def answer_tokens(record: RunRecord, prices: Prices, limit: int, after: int) -> TokenTimeline:
     """The timeline behind seq `after`, and what the whole run amounts to."""
-    story = await read_outline(record)
-    scales = await read_scales(record, (model_of(turn) for turn in story.turns))
-    await _read_measured(record, story, limit, after)
-    return await asyncio.to_thread(timeline, story, Measures(story, scales), prices, limit, after)
+    transcript = await read_transcript_outline(record)
+    scales = await read_scales(record, (model_of(turn) for turn in transcript.turns))
+    await _read_measured(record, transcript, limit, after)
+    return await asyncio.to_thread(timeline, transcript, TokenCounts(transcript, scales), prices, limit, after)
 
 
-async def _read_measured(record: RunRecord, story: Turns, limit: int, after: int) -> None:
+async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int) -> None:
     """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported."""
-    later = (event for event in story.events if event.seq > after and isinstance(event, _TOLD))
+    later = (event for event in transcript.events if event.seq > after and isinstance(event, _TOKEN_EVENTS))
     page = list(islice(later, limit))
     spans = {event.span for event in page}
-    unreported = [turn for turn in story.turns if usage_of(turn).input_tokens is None]
-    story.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
-    refs: list[ContentRef | None] = [node.message for node in story.nodes.values()]
+    unreported = [turn for turn in transcript.turns if usage_of(turn).input_tokens is None]
+    transcript.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
+    refs: list[ContentRef | None] = [node.message for node in transcript.nodes.values()]
     for turn in unreported:
         refs += (turn.begin.system, turn.begin.tools, turn.begin.input)
-    for turn in (turn for turn in story.turns if turn.begin.span in spans):
-        refs += [event.message for event in (*turn.new, *turn.outputs)]
+    for turn in (turn for turn in transcript.turns if turn.begin.span in spans):
+        refs += [event.message for event in (*turn.new_messages, *turn.outputs)]
     for event in page:
         if isinstance(event, ev.MessageAdded):
             refs.append(event.message)
         elif isinstance(event, ev.ContextCompressed):
             refs += (*event.summarised, *event.dropped)
-    story.shelf = await fetch(record.store, record.project, refs)
+    transcript.cache = await fetch(record.store, record.project, refs)
 
 
-def timeline(story: Turns, measures: Measures, prices: Prices, limit: int, after: int) -> TokenTimeline:
+def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limit: int, after: int) -> TokenTimeline:
     """The answer, from what was gathered.  Pure."""
-    metered = [_Metered(turn, measures, prices) for turn in story.turns]
-    points = list(islice(_points(story, metered, measures, after), limit + 1))
+    metered = [_MeasuredCall(turn, measures, prices) for turn in transcript.turns]
+    points = list(islice(_points(transcript, metered, measures, after), limit + 1))
     shown = points[:limit]
     return {
-        "run": story.run,
+        "run": transcript.run,
         "warn_at": WARN_AT,
         "prices": {"date": prices.date, "source": prices.source, "currency": prices.currency},
         "models": _models(metered, measures),
-        "totals": _totals(story, metered),
+        "totals": _totals(transcript, metered),
         "items": shown,
         "next_cursor": str(shown[-1]["seq"]) if len(points) > limit else None,
     }
 
 
 @dataclass
-class _Metered:
+class _MeasuredCall:
     """A model call, its context, and the messages around it, each with what it has when that is asked for."""
 
     turn: Turn
-    measures: Measures
+    measures: TokenCounts
     prices: Prices
-    context: Measure = _NOTHING
-    usage: ev.Usage = ev.Usage()
+    context: TokenCount = _NOTHING
+    usage: ev.TokenUsage = ev.TokenUsage()
     price: Price | None = None
     cost: float | None = None
 
@@ -95,15 +95,15 @@ class _Metered:
         self.cost = self.price.cost(self.usage) if self.price else None
 
     @cached_property
-    def tokens(self) -> dict[int, Measure]:
+    def tokens(self) -> dict[int, TokenCount]:
         turn = self.turn
-        return {event.seq: self.measures.message(event, turn) for event in (*turn.new, *turn.outputs)}
+        return {event.seq: self.measures.message(event, turn) for event in (*turn.new_messages, *turn.outputs)}
 
     @cached_property
-    def _rising(self) -> list[tuple[int, Measure]]:
+    def _rising(self) -> list[tuple[int, TokenCount]]:
         return list(self._rise())
 
-    def _rise(self) -> Iterator[tuple[int, Measure]]:
+    def _rise(self) -> Iterator[tuple[int, TokenCount]]:
         """The context from each seq on."""
         begin, falling, rising = self.turn.begin.seq, self.context, self.context
         before = sorted((seq for seq in self.tokens if seq < begin), reverse=True)
@@ -125,12 +125,12 @@ class _Metered:
     def ratio(self) -> float | None:
         return _ratio(self.context[0], self.limit)
 
-    def after(self, seq: int) -> Measure:
+    def after(self, seq: int) -> TokenCount:
         """The context right after this event of the call."""
         return self._rising[bisect_right(self._rising, seq, key=itemgetter(0)) - 1][1]
 
 
-def _moved(context: Measure, by: Measure, sign: int) -> Measure:
+def _moved(context: TokenCount, by: TokenCount, sign: int) -> TokenCount:
     """The context with or without these tokens; it rests on the weaker of the two."""
     if context[0] is None or by[0] is None:
         return _NOTHING
@@ -144,9 +144,11 @@ def _weakness(basis: str | None) -> int:
 # --- points ----------------------------------------------------------------------------------------------------------
 
 
-def _points(story: Turns, metered: Sequence[_Metered], measures: Measures, after: int) -> Iterator[TokenPoint]:
+def _points(
+    transcript: Transcript, metered: Sequence[_MeasuredCall], measures: TokenCounts, after: int
+) -> Iterator[TokenPoint]:
     by_span = {each.turn.begin.span: each for each in metered}
-    for event in story.events:
+    for event in transcript.events:
         if event.seq <= after:
             continue
         call = by_span.get(event.span)
@@ -166,7 +168,7 @@ def _points(story: Turns, metered: Sequence[_Metered], measures: Measures, after
                 pass
 
 
-def _point(event: ev.RunEvent, call: _Metered | None, added: Measure, context: Measure) -> TokenPoint:
+def _point(event: ev.RunEvent, call: _MeasuredCall | None, added: TokenCount, context: TokenCount) -> TokenPoint:
     limit = call.limit if call else None
     ratio = _ratio(context[0], limit)
     return {
@@ -191,7 +193,7 @@ def _point(event: ev.RunEvent, call: _Metered | None, added: Measure, context: M
     }
 
 
-def _ended(event: ev.LlmCompleted, call: _Metered | None) -> TokenPoint:
+def _ended(event: ev.LlmCompleted, call: _MeasuredCall | None) -> TokenPoint:
     point = _point(event, call, _NOTHING, call.context if call else _NOTHING)
     return {
         **point,
@@ -201,7 +203,7 @@ def _ended(event: ev.LlmCompleted, call: _Metered | None) -> TokenPoint:
     }
 
 
-def _compressed(event: ev.ContextCompressed, call: _Metered | None, measures: Measures) -> Measure:
+def _compressed(event: ev.ContextCompressed, call: _MeasuredCall | None, measures: TokenCounts) -> TokenCount:
     """What a compression took away, its summary aside when that is a message of its own."""
     if event.origin == "declared" and event.tokens_before is not None and event.tokens_after is not None:
         return event.tokens_after - event.tokens_before, REPORTED
@@ -224,7 +226,7 @@ def _level(ratio: float | None) -> str | None:
 # --- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _totals(story: Turns, metered: Sequence[_Metered]) -> TokenTotals:
+def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTotals:
     usages = [each.usage for each in metered]
     ratios = [each.ratio for each in metered if each.ratio is not None]
     return {
@@ -241,18 +243,18 @@ def _totals(story: Turns, metered: Sequence[_Metered]) -> TokenTotals:
         "context_peak": max((each.context[0] for each in metered if each.context[0] is not None), default=None),
         "peak_ratio": max(ratios, default=None),
         "warnings": sum(ratio >= WARN_AT for ratio in ratios),
-        "compressions": [event.seq for event in story.events if isinstance(event, ev.ContextCompressed)],
+        "compressions": [event.seq for event in transcript.events if isinstance(event, ev.ContextCompressed)],
     }
 
 
-def _models(metered: Sequence[_Metered], measures: Measures) -> list[ModelTokens]:
-    by_model: dict[str | None, list[_Metered]] = {}
+def _models(metered: Sequence[_MeasuredCall], measures: TokenCounts) -> list[ModelTokens]:
+    by_model: dict[str | None, list[_MeasuredCall]] = {}
     for each in metered:
         by_model.setdefault(model_of(each.turn), []).append(each)
     return [_model(model, calls, measures) for model, calls in by_model.items()]
 
 
-def _model(model: str | None, calls: Sequence[_Metered], measures: Measures) -> ModelTokens:
+def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCounts) -> ModelTokens:
     usages = [each.usage for each in calls]
     scale = measures.scale(calls[0].turn)
     price = next((each.price for each in reversed(calls) if each.price), None)
@@ -280,20 +282,20 @@ def _model(model: str | None, calls: Sequence[_Metered], measures: Measures) -> 
     }
 
 
-def _completed(metered: Iterable[_Metered]) -> list[_Metered]:
+def _completed(metered: Iterable[_MeasuredCall]) -> list[_MeasuredCall]:
     return [each for each in metered if isinstance(each.turn.end, ev.LlmCompleted)]
 
 
-def _cost(metered: Iterable[_Metered]) -> float | None:
+def _cost(metered: Iterable[_MeasuredCall]) -> float | None:
     known = [each.cost for each in metered if each.cost is not None]
     return round(sum(known), 10) if known else None
 
 
-def _unpriced(metered: Iterable[_Metered]) -> int:
+def _unpriced(metered: Iterable[_MeasuredCall]) -> int:
     return sum(each.cost is None for each in _completed(metered))
 
 
-def _share(usages: Iterable[ev.Usage]) -> float | None:
+def _share(usages: Iterable[ev.TokenUsage]) -> float | None:
     """The part of the input that came from a cache, among calls that say so."""
     told = [(usage.cache_read_tokens, usage.input_tokens) for usage in usages if usage.cache_read_tokens is not None]
     read, given = sum(read or 0 for read, _ in told), sum(given or 0 for _, given in told)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Hit, Passage, Visible
-from playhead_collector.analysis.texts.words import alike, name_words, words_in
+from playhead_collector.analysis.texts.words import is_same_word, name_words, words_in
 from playhead_collector.read.values import text_of
 
 Json = Any
@@ -20,15 +20,15 @@ Scalar = str | int | float | bool | None
 _EVERYDAY = {"yes", "no", "true", "false", "none", "null", "on", "off", "n/a", "ok", "default"}
 _STEP = re.compile(r"\[\d{1,9}+\]|[^.\[\]]{1,200}+")
 # So many values tell which of several places is meant; with each further one, all others would take longer.
-_MOST_TELLING = 64
+_MAX_TELLING = 64
 # White space and quotes around a result that is one value.
 _AROUND_A_VALUE = 64
-_MOST_SCALARS, _DEEPEST = 5_000, 64
+_MAX_SCALARS, _MAX_DEPTH = 5_000, 64
 _NEAR = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class ToolDefinition:
     """A tool as the model was offered it."""
 
     name: str
@@ -38,17 +38,17 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TracedCall:
     """A tool call as its model asked for it, and what that model saw."""
 
     name: str
     arguments: Json
     visible: Visible
-    definition: Definition | None = None
-    asked_for: Callable[[Passage], Json] = lambda _: None
+    definition: ToolDefinition | None = None
+    arguments_behind: Callable[[Passage], Json] = lambda _: None
     """The arguments of the call that a result answers; None where that is not known."""
     values: Sequence[tuple[str, Scalar]] = field(init=False)
-    telling: Sequence[tuple[str, str]] = field(init=False)
+    distinctive_values: Sequence[tuple[str, str]] = field(init=False)
     """Those values that are rare enough to tell places apart."""
     _affinities: dict[tuple[Passage, int, frozenset[str]], int] = field(
         init=False, default_factory=dict[tuple[Passage, int, frozenset[str]], int], repr=False, compare=False
@@ -56,38 +56,38 @@ class Asked:
 
     def __post_init__(self) -> None:
         values = list(scalars(self.arguments))
-        telling = [(path, value) for path, value in values if isinstance(value, str) and is_telling(value)]
-        del telling[_MOST_TELLING:]
+        telling = [(path, value) for path, value in values if isinstance(value, str) and is_distinctive(value)]
+        del telling[_MAX_TELLING:]
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "telling", telling)
+        object.__setattr__(self, "distinctive_values", telling)
 
     def schema(self, path: str) -> Mapping[str, Any]:
         """What the definition says of the value at this path."""
         return {} if self.definition is None else schema_at(self.definition.schema, path)
 
-    def related(self, hit: Hit, path: str) -> int:
-        """How much speaks for this place: it is all that is said, it stands under the argument's own name, and other
-        values of the call stand close by, those of the same object above all."""
+    def relatedness(self, hit: Hit, path: str) -> int:
+        """Score for how well a place fits the argument: stands alone, stands under the argument's name, other values
+        of the call near it."""
         text = hit.passage.text
         longer = len(text) - (hit.end - hit.start)
         alone = longer <= _AROUND_A_VALUE and text.strip().strip('"') == hit.text
         own = path.rpartition(".")[0]
         beside = {
             value: 5 if own and other.rpartition(".")[0] == own else 1
-            for other, value in self.telling
+            for other, value in self.distinctive_values
             if other != path and value != hit.text
         }
         weights = (min(weight, _closeness(hit, value)) for value, weight in beside.items())
         return 4 * alone + 2 * _under_name(hit, path) + sum(weights)
 
     def affinity(self, hit: Hit, path: str) -> int:
-        """How many words of the tool's and the argument's names stand close by."""
+        """Number of words of the tool's and the argument's names near the place."""
         names = frozenset(word for word in (*name_words(self.name), *name_words(path)) if len(word) > 3)
         key = (hit.passage, hit.start, names)
         if key not in self._affinities:
             low, high = hit.around(_NEAR)
             near = {word for word, _, _ in words_in(hit.passage.text[low:high])}
-            self._affinities[key] = sum(any(alike(name, word) for word in near) for name in names)
+            self._affinities[key] = sum(any(is_same_word(name, word) for word in near) for name in names)
         return self._affinities[key]
 
 
@@ -95,12 +95,12 @@ def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:
     """Every value within a value, with its path (`flights[0].date`); at most a few thousand."""
     stack: list[tuple[str, Json, int]] = [(path, value, 0)]
     given = 0
-    while stack and given < _MOST_SCALARS:
+    while stack and given < _MAX_SCALARS:
         here, each, depth = stack.pop()
-        if isinstance(each, dict) and depth < _DEEPEST:
+        if isinstance(each, dict) and depth < _MAX_DEPTH:
             items = cast(dict[str, Any], each).items()
             stack += reversed([(f"{here}.{key}" if here else str(key), item, depth + 1) for key, item in items])
-        elif isinstance(each, list) and depth < _DEEPEST:
+        elif isinstance(each, list) and depth < _MAX_DEPTH:
             stack += reversed(
                 [(f"{here}[{place}]", item, depth + 1) for place, item in enumerate(cast(list[Any], each))]
             )
@@ -109,7 +109,7 @@ def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:
             yield here, each
 
 
-def is_telling(value: str) -> bool:
+def is_distinctive(value: str) -> bool:
     """Whether a text is rare enough that finding it says where it is from."""
     bare = value.strip().lower()
     letters = sum(character.isalnum() for character in bare)
@@ -124,9 +124,9 @@ def is_identifier(value: Scalar) -> bool:
     return digits >= 7 or (digits > 0 and any(map(str.isalpha, value)))
 
 
-def definitions_of(tools: Json) -> dict[str, Definition]:
+def definitions_of(tools: Json) -> dict[str, ToolDefinition]:
     """Tools by name; what is no definition is passed over."""
-    found: dict[str, Definition] = {}
+    found: dict[str, ToolDefinition] = {}
     for tool in cast(list[Any], tools) if isinstance(tools, list) else []:
         whole = cast(dict[str, Any], tool) if isinstance(tool, dict) else {}
         inner = whole.get("function")
@@ -135,7 +135,7 @@ def definitions_of(tools: Json) -> dict[str, Definition]:
         if isinstance(name, str):
             schemas = [one[key] for key in ("parameters", "input_schema") if isinstance(one.get(key), dict)]
             schema = cast(dict[str, Any], schemas[0]) if schemas else {}
-            found.setdefault(name, Definition(name, str(one.get("description") or ""), schema, whole))
+            found.setdefault(name, ToolDefinition(name, str(one.get("description") or ""), schema, whole))
     return found
 
 
@@ -151,7 +151,7 @@ def schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     return here
 
 
-def definition_passage(definition: Definition, ref: Any) -> Passage:
+def definition_passage(definition: ToolDefinition, ref: Any) -> Passage:
     """The definition as a text that a value may have been copied from."""
     return Passage(ref, 0, "definition", readable(text_of(dict(definition.whole)), ref))
 

@@ -7,9 +7,9 @@ import json
 import re
 from typing import Any, cast
 
-_LONGEST = 300
+_MAX_LENGTH = 300
 # A JSON object that is longer is a document, whose outermost fields are not read to tell an error.
-_LONGEST_OBJECT = 64 * 1024
+_MAX_OBJECT_LENGTH = 64 * 1024
 _WORDS = frozenset({"error", "failed", "failure"})
 _EXIT = re.compile(
     r"(?:\b|_)(?:exit[ _]?code|exit[ _]?status|return[ _]?code)\"?[ \t]{0,2}(?:[:=][ \t]{0,2}|was |is )?(-?\d{1,9})\b",
@@ -30,16 +30,16 @@ _BEGINS = re.compile(
 _CUT_OBJECT = re.compile(r'\s{0,64}+\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!null|false|"")')
 
 
-def failure_told(text: str) -> str | None:
+def failure_text(text: str) -> str | None:
     """The beginning of a text that tells of a failure; None for one that does not."""
-    return text.strip()[:_LONGEST] if _tells(text) else None
+    return text.strip()[:_MAX_LENGTH] if _tells(text) else None
 
 
 def _tells(text: str) -> bool:
     if text.lstrip()[:1] == "{" and (fields := _object(text)) is not None:
         return _fields_tell(fields)
     # What a command put out may tell of anything in its middle; how it ended stands at either end.
-    codes = {int(code) for end in (text[:_LONGEST], text[-_LONGEST:]) for code in _EXIT.findall(end)}
+    codes = {int(code) for end in (text[:_MAX_LENGTH], text[-_MAX_LENGTH:]) for code in _EXIT.findall(end)}
     if codes - {0} or _BEGINS.match(text) is not None or _CUT_OBJECT.match(text) is not None:
         return True
     return not codes and _ends_in_traceback(text)
@@ -57,7 +57,7 @@ def _ends_in_traceback(text: str) -> bool:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    if len(text) > _LONGEST_OBJECT:
+    if len(text) > _MAX_OBJECT_LENGTH:
         return None
     try:
         value: Any = json.loads(text)

@@ -12,11 +12,11 @@ from dataclasses import replace
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
-from playhead_collector.analysis.transcript.plans import steps_told
-from playhead_collector.analysis.transcript.transcript import Turns, tell
+from playhead_collector.analysis.transcript.plans import plan_steps_in
+from playhead_collector.analysis.transcript.transcript import Transcript, build_transcript
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import Shelf, fetch
+from playhead_collector.read.values import ContentCache, fetch
 
 # A page is told from so many events before it: most calls are answered at once.
 _BEFORE = 4_096
@@ -24,21 +24,21 @@ _BEFORE = 4_096
 _FIRST_MESSAGES, _LAST_MESSAGES = 64, 4_096
 
 
-async def read_turns(record: RunRecord) -> Turns:
-    """The whole run."""
+async def read_transcript(record: RunRecord) -> Transcript:
+    """Reads the transcript of the whole run, with contents."""
     events = [event async for block in record.onwards(0) for event in block]
-    return await _story(record, events, with_contexts=True)
+    return await _read_transcript(record, events, with_contexts=True)
 
 
-async def read_outline(record: RunRecord) -> Turns:
-    """The whole run without any content: which calls there were, and which messages belong to them."""
+async def read_transcript_outline(record: RunRecord) -> Transcript:
+    """Reads the transcript of the whole run without contents: calls and the messages that belong to them."""
     events = [event async for block in record.onwards(0) for event in block]
-    return await asyncio.to_thread(tell, record.run, events, Shelf({}), {})
+    return await asyncio.to_thread(build_transcript, record.run, events, ContentCache({}), {})
 
 
-async def read_page(
+async def read_transcript_page(
     record: RunRecord, after: int, limit: int, kind: type[ev.RunEvent], *, with_contexts: bool
-) -> Turns:
+) -> Transcript:
     """The part of a run that tells of the first `limit` events of this kind behind seq `after`, and of one more.
 
     What was asked for more than `_BEFORE` events before the page is not found again.  `with_contexts`: also what calls
@@ -51,21 +51,21 @@ async def read_page(
         if found > limit:
             break  # with one block more, for what a call put out follows its end
         found += sum(isinstance(event, kind) and event.seq > after for event in block)
-    story = await _story(record, events, with_contexts=with_contexts)
+    transcript = await _read_transcript(record, events, with_contexts=with_contexts)
     if with_contexts and begin:
-        await _remember(record, begin, story)
-    return story
+        await _add_earlier_entries(record, begin, transcript)
+    return transcript
 
 
-async def _story(record: RunRecord, events: Sequence[ev.RunEvent], *, with_contexts: bool) -> Turns:
+async def _read_transcript(record: RunRecord, events: Sequence[ev.RunEvent], *, with_contexts: bool) -> Transcript:
     begins = [event for event in events if isinstance(event, ev.LlmCalled)] if with_contexts else []
     nodes = await read_threads(record, (event.thread for event in reversed(begins)))
-    wanted = await asyncio.to_thread(lambda: [*(node.message for node in nodes.values()), *named_in(events)])
-    shelf = await fetch(record.store, record.project, wanted)
-    return await asyncio.to_thread(tell, record.run, events, shelf, nodes)
+    wanted = await asyncio.to_thread(lambda: [*(node.message for node in nodes.values()), *refs_in_events(events)])
+    cache = await fetch(record.store, record.project, wanted)
+    return await asyncio.to_thread(build_transcript, record.run, events, cache, nodes)
 
 
-async def _remember(record: RunRecord, before: int, story: Turns) -> None:
+async def _add_earlier_entries(record: RunRecord, before: int, transcript: Transcript) -> None:
     """Notes where contents had entered the run before a page, and the plans that were written down there."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
     plans: list[ev.RunEvent] = []
@@ -73,7 +73,7 @@ async def _remember(record: RunRecord, before: int, story: Turns) -> None:
         for event in block:
             if event.seq > before:
                 break
-            if (ref := _brought(event)) is not None:
+            if (ref := _content_of(event)) is not None:
                 entered[ref].append(event.seq)
             if isinstance(event, ev.PlanCreated | ev.OrchestrationDecision) or (
                 isinstance(event, ev.StateChanged) and event.key == "plan"
@@ -81,18 +81,18 @@ async def _remember(record: RunRecord, before: int, story: Turns) -> None:
                 plans.append(event)
         if block[-1].seq >= before:
             break
-    shelf = await fetch(record.store, record.project, named_in(plans))
-    story.steps[:0] = [step for event in plans for step in steps_told(event, shelf)]
+    cache = await fetch(record.store, record.project, refs_in_events(plans))
+    transcript.plan_steps[:0] = [step for event in plans for step in plan_steps_in(event, cache)]
 
     def put_before() -> None:
         for ref, seqs in entered.items():
-            story.seqs[ref][:0] = seqs
+            transcript.entry_seqs[ref][:0] = seqs
 
     await asyncio.to_thread(put_before)
 
 
-def _brought(event: ev.RunEvent) -> ContentRef | None:
-    """The content that entered the run with this event."""
+def _content_of(event: ev.RunEvent) -> ContentRef | None:
+    """Returns the content that entered the run with this event, or None."""
     match event:
         case ev.MessageAdded(message=ref) | ev.ToolCompleted(result=ref) | ev.RunStarted(input=ref):
             return ref
@@ -118,7 +118,7 @@ async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> 
     return nodes
 
 
-def named_in(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]:
+def refs_in_events(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]:
     """The contents that events tell of."""
     for event in events:
         match event:

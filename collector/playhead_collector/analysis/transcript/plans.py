@@ -7,14 +7,14 @@ from typing import Any, cast
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.texts.limits import readable
-from playhead_collector.read.values import Shelf, text_of
+from playhead_collector.read.values import ContentCache, text_of
 
 _LISTS = ("steps", "plan", "todo", "tasks")
 _WORDS = ("text", "step", "content", "task", "title", "description", "name")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """A step of a plan: the event that the plan was written down with, the step's words, and all that it says."""
 
     seq: int
@@ -23,19 +23,19 @@ class Step:
     whole: str
 
 
-def steps_told(event: ev.RunEvent, shelf: Shelf) -> Iterator[Step]:
+def plan_steps_in(event: ev.RunEvent, cache: ContentCache) -> Iterator[PlanStep]:
     """The steps of the plan that this event tells of, if it tells of one."""
     match event:
         case ev.PlanCreated(plan=ref) | ev.StateChanged(key="plan", value=ref):
-            value = shelf.parsed(ref)
+            value = cache.parsed(ref)
         case ev.OrchestrationDecision(annotation=ref):
-            noted = shelf.parsed(ref)
+            noted = cache.parsed(ref)
             value = cast(dict[str, Any], noted).get("plan") if isinstance(noted, dict) else None
         case _:
             return
     for step in _steps(value):
         whole = readable(text_of(step), ref)
-        yield Step(event.seq, ref, _words(step) or whole, whole)
+        yield PlanStep(event.seq, ref, _words(step) or whole, whole)
 
 
 def _steps(plan: Any) -> list[Any]:

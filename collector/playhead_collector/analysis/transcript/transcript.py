@@ -12,34 +12,34 @@ from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.analysis.texts.limits import readable
-from playhead_collector.analysis.transcript.arguments import Definition, definitions_of
-from playhead_collector.analysis.transcript.failures import failure_told
-from playhead_collector.analysis.transcript.plans import Step, steps_told
+from playhead_collector.analysis.transcript.arguments import ToolDefinition, definitions_of
+from playhead_collector.analysis.transcript.failures import failure_text
+from playhead_collector.analysis.transcript.plans import PlanStep, plan_steps_in
 from playhead_collector.read.calls import LlmEnd, ToolEnd
-from playhead_collector.read.values import Shelf, text_of
+from playhead_collector.read.values import ContentCache, text_of
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
-    """A model call, what was new to it, what it said and what it asked for."""
+    """One model call: new input messages, answer, and requested tool calls."""
 
     begin: ev.LlmCalled
     end: LlmEnd | None = None
-    new: list[ev.MessageAdded] = field(default_factory=list[ev.MessageAdded])
+    new_messages: list[ev.MessageAdded] = field(default_factory=list[ev.MessageAdded])
     outputs: list[ev.MessageAdded] = field(default_factory=list[ev.MessageAdded])
-    requests: list["Request"] = field(default_factory=list["Request"])
-    said: str = ""
+    requests: list["ToolRequest"] = field(default_factory=list["ToolRequest"])
+    answer_text: str = ""
 
 
 @dataclass(slots=True, eq=False)
-class Request:
+class ToolRequest:
     """A tool call as the model asked for it."""
 
     turn: Turn
     name: str
     call_id: str | None
     arguments: Any
-    run: "ToolRun | None" = None
+    tool_run: "ToolRun | None" = None
 
 
 @dataclass(slots=True, eq=False)
@@ -49,51 +49,55 @@ class ToolRun:
     begin: ev.ToolCalled
     arguments: Any
     turn: Turn | None = None
-    request: Request | None = None
+    request: ToolRequest | None = None
     end: ToolEnd | None = None
     result_seq: int | None = None
     result_message: ContentRef | None = None
 
 
 @dataclass(slots=True)
-class Turns:
-    """A run, told turn by turn."""
+class Transcript:
+    """Transcript of a run: one entry per model call with the tool calls it asked for."""
 
     run: str
     events: Sequence[ev.RunEvent]
-    shelf: Shelf
+    cache: ContentCache
     nodes: dict[ContentRef, ThreadNode]
     turns: list[Turn] = field(default_factory=list[Turn])
     tools: list[ToolRun] = field(default_factory=list[ToolRun])
-    seqs: defaultdict[ContentRef, list[int]] = field(default_factory=lambda: defaultdict[ContentRef, list[int]](list))
+    entry_seqs: defaultdict[ContentRef, list[int]] = field(
+        default_factory=lambda: defaultdict[ContentRef, list[int]](list)
+    )
     """Where each content entered the run."""
-    results: dict[tuple[ContentRef, int], ToolRun] = field(default_factory=dict[tuple[ContentRef, int], ToolRun])
+    tool_run_by_result: dict[tuple[ContentRef, int], ToolRun] = field(
+        default_factory=dict[tuple[ContentRef, int], ToolRun]
+    )
     """The tool call that a part of a message is the result of."""
-    said: dict[str, Turn] = field(default_factory=dict[str, Turn])
+    first_turn_by_text: dict[str, Turn] = field(default_factory=dict[str, Turn])
     """The model call that first said a text.  What an agent said may be told to another one in a user's role."""
-    steps: list[Step] = field(default_factory=list[Step])
+    plan_steps: list[PlanStep] = field(default_factory=list[PlanStep])
     """Of all plans that were written down, in order."""
-    _definitions: dict[ContentRef, dict[str, Definition]] = field(
-        default_factory=dict[ContentRef, dict[str, Definition]]
+    _definitions: dict[ContentRef, dict[str, ToolDefinition]] = field(
+        default_factory=dict[ContentRef, dict[str, ToolDefinition]]
     )
 
     def message(self, ref: ContentRef | None) -> Message | None:
         """A message, parsed; None when it is not stored, or is none."""
-        return None if ref is None else self.shelf.parsed_message(ref)
+        return None if ref is None else self.cache.parsed_message(ref)
 
-    def definitions(self, turn: Turn | None) -> dict[str, Definition]:
+    def definitions(self, turn: Turn | None) -> dict[str, ToolDefinition]:
         """The tools that the model was offered."""
         ref = turn.begin.tools if turn else None
         if ref is None:
             return {}
         if ref not in self._definitions:
-            self._definitions[ref] = definitions_of(self.shelf.parsed(ref))
+            self._definitions[ref] = definitions_of(self.cache.parsed(ref))
         return self._definitions[ref]
 
     def reasoning(self, turn: Turn | None) -> str:
         """What the model was thinking, as a text."""
         end = turn.end if turn else None
-        value = self.shelf.parsed(end.reasoning) if isinstance(end, ev.LlmCompleted) and end.reasoning else None
+        value = self.cache.parsed(end.reasoning) if isinstance(end, ev.LlmCompleted) and end.reasoning else None
         return (
             ""
             if value is None
@@ -102,35 +106,37 @@ class Turns:
 
     def event(self, seq: int) -> ev.RunEvent:
         """The event at seq."""
-        return self.events[self.place(seq)]
+        return self.events[self.index_of(seq)]
 
-    def place(self, seq: int) -> int:
+    def index_of(self, seq: int) -> int:
         """Where the event at seq stands in `events`, which begin later where a fork's parent is gone."""
         return seq - self.events[0].seq
 
 
-def tell(run: str, events: Sequence[ev.RunEvent], shelf: Shelf, nodes: dict[ContentRef, ThreadNode]) -> Turns:
-    """Puts together what belongs together.  Pure."""
-    telling = _Telling(Turns(run, events, shelf, nodes))
+def build_transcript(
+    run: str, events: Sequence[ev.RunEvent], cache: ContentCache, nodes: dict[ContentRef, ThreadNode]
+) -> Transcript:
+    """Builds the transcript from events and contents. Pure."""
+    builder = _TranscriptBuilder(Transcript(run, events, cache, nodes))
     for event in events:
-        telling.take(event)
-    return telling.story
+        builder.take(event)
+    return builder.transcript
 
 
 def failure_in(tool: ToolRun | None, text: str) -> str | None:
     """What a result says went wrong; None for one that is no failure."""
     if tool is not None and isinstance(tool.end, ev.ToolFailed):
         return tool.end.message or tool.end.error_type
-    return failure_told(text)
+    return failure_text(text)
 
 
-class _Telling:
-    def __init__(self, story: Turns) -> None:
-        self.story = story
+class _TranscriptBuilder:
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
         self._by_span: dict[str, Turn] = {}
         self._open_tools: dict[str, ToolRun] = {}
         self._waiting: dict[str, list[ev.MessageAdded]] = {}
-        self._requests: list[Request] = []
+        self._requests: list[ToolRequest] = []
         self._last: dict[str | None, Turn] = {}  # of each agent
 
     def take(self, event: ev.RunEvent) -> None:
@@ -140,8 +146,8 @@ class _Telling:
             case ev.MessageAdded():
                 self._added(event, span)
             case ev.LlmCalled():
-                turn = Turn(event, new=self._waiting.pop(span, []))
-                self.story.turns.append(turn)
+                turn = Turn(event, new_messages=self._waiting.pop(span, []))
+                self.transcript.turns.append(turn)
                 self._by_span[span] = self._last[event.actor] = turn
             case ev.LlmCompleted() | ev.LlmFailed():
                 if span in self._by_span:
@@ -152,16 +158,16 @@ class _Telling:
                 if (tool := self._open_tools.pop(span, None)) is not None:
                     tool.end = event
                 if isinstance(event, ev.ToolCompleted) and event.result is not None:
-                    self.story.seqs[event.result].append(event.seq)
+                    self.transcript.entry_seqs[event.result].append(event.seq)
             case ev.RunStarted(input=ContentRef() as given):
-                self.story.seqs[given].append(event.seq)
+                self.transcript.entry_seqs[given].append(event.seq)
             case _:
-                self.story.steps += steps_told(event, self.story.shelf)
+                self.transcript.plan_steps += plan_steps_in(event, self.transcript.cache)
 
     def _added(self, event: ev.MessageAdded, span: str) -> None:
         if event.message is not None:
-            self.story.seqs[event.message].append(event.seq)
-        message = self.story.message(event.message)
+            self.transcript.entry_seqs[event.message].append(event.seq)
+        message = self.transcript.message(event.message)
         if event.source != "output":
             self._waiting.setdefault(span, []).append(event)
             self._entered(event, message)
@@ -173,35 +179,35 @@ class _Telling:
     def _entered(self, event: ev.MessageAdded, message: Message | None) -> None:
         for number, part in enumerate(message["parts"] if message and event.message else ()):
             if part.get("type") == "tool_call_response":
-                asked = [each for each in self._requests if each.call_id == part.get("id") and each.run]
-                tool = asked[-1].run if asked else None
+                asked = [each for each in self._requests if each.call_id == part.get("id") and each.tool_run]
+                tool = asked[-1].tool_run if asked else None
                 if tool is not None and event.message is not None:
                     tool.result_seq, tool.result_message = event.seq, event.message
-                    self.story.results[event.message, number] = tool
+                    self.transcript.tool_run_by_result[event.message, number] = tool
 
     def _said(self, turn: Turn, message: Message) -> None:
         texts = [part for part in message["parts"] if part.get("type") == "text"]
-        turn.said += message_text({**message, "parts": texts})
-        if turn.said.strip():
-            self.story.said.setdefault(turn.said.strip(), turn)
+        turn.answer_text += message_text({**message, "parts": texts})
+        if turn.answer_text.strip():
+            self.transcript.first_turn_by_text.setdefault(turn.answer_text.strip(), turn)
         for part in message["parts"]:
             if part.get("type") == "tool_call":
                 name, call_id = str(part.get("name") or ""), part.get("id")
-                turn.requests.append(Request(turn, name, call_id, part.get("arguments")))
+                turn.requests.append(ToolRequest(turn, name, call_id, part.get("arguments")))
                 self._requests.append(turn.requests[-1])
 
     def _called(self, event: ev.ToolCalled, span: str) -> None:
-        arguments = self.story.shelf.parsed(event.arguments)
-        open_ones = [each for each in self._requests if each.run is None and each.name == event.name]
+        arguments = self.transcript.cache.parsed(event.arguments)
+        open_ones = [each for each in self._requests if each.tool_run is None and each.name == event.name]
         by_id = [each for each in open_ones if event.call_id is not None and each.call_id == event.call_id]
         alike = [each for each in open_ones if each.arguments == arguments]
         request = next(iter((*reversed(by_id), *reversed(alike), *open_ones[-1:])), None)
-        last = self._last.get(event.actor) or (self.story.turns[-1] if self.story.turns else None)
+        last = self._last.get(event.actor) or (self.transcript.turns[-1] if self.transcript.turns else None)
         if request is not None and not by_id and not alike and request.turn is not last:
             request = None  # only the name is the same, and it was long ago
         tool = ToolRun(event, arguments, request.turn if request else last, request)
         if request is not None:
-            request.run = tool
+            request.tool_run = tool
             tool.arguments = request.arguments  # what the model chose, before any function put it in its own form
-        self.story.tools.append(tool)
+        self.transcript.tools.append(tool)
         self._open_tools[span] = tool

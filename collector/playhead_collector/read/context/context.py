@@ -10,50 +10,50 @@ from playhead.model.canonical import canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import ContextAt
-from playhead_collector.read.calls import Call, LlmEnd, llm_call
+from playhead_collector.read.calls import CallEvents, LlmEnd, llm_call
 from playhead_collector.read.context.request_body import exact_request
-from playhead_collector.read.owning_call import call_at
+from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import Shelf, fetch_thread
+from playhead_collector.read.values import ContentCache, fetch_thread
 
 PARTS, OPENAI = "parts", "openai"
 
 
 async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
     """The call that `at` belongs to, and its whole context; `exact`: with the request's body too.  Raises Refused."""
-    call = await call_at(record, await seq_at(record, at))
+    call = await model_call_at(record, await seq_at(record, at))
     begin = call.begin
     others = (begin.system, begin.tools, begin.request, begin.input)
-    thread, shelf = await fetch_thread(record.store, record.project, begin.thread, *others)
-    answer = context_answer(record.run, call, thread, shelf, form)
+    thread, cache = await fetch_thread(record.store, record.project, begin.thread, *others)
+    answer = context_answer(record.run, call, thread, cache, form)
     if exact:
-        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, begin, thread, shelf)))
+        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, begin, thread, cache)))
     return answer
 
 
 def context_answer(
-    run: str, call: Call[LlmCalled, LlmEnd], thread: Sequence[ContentRef], shelf: Shelf, form: str
+    run: str, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache, form: str
 ) -> ContextAt:
     """The context as an answer, from what was fetched."""
     begin, shown = call.begin, llm_call(call)
-    in_form = _as_openai if form == OPENAI else Shelf.message
+    in_form = _as_openai if form == OPENAI else ContentCache.message
     return {
         "run": run,
         "call": shown,
         "form": form,
         "thread": begin.thread,
-        "system": shelf.value(begin.system),
-        "tools": shelf.value(begin.tools),
-        "messages": [in_form(shelf, ref) for ref in thread],
-        "settings": shelf.value(begin.request),
-        "input": shelf.value(begin.input),
+        "system": cache.value(begin.system),
+        "tools": cache.value(begin.tools),
+        "messages": [in_form(cache, ref) for ref in thread],
+        "settings": cache.value(begin.request),
+        "input": cache.value(begin.input),
         "context_tokens": shown["usage"].get("input_tokens"),
-        "missing": shelf.missing,
+        "missing": cache.missing,
     }
 
 
-def _as_openai(shelf: Shelf, ref: ContentRef) -> Any:
-    message = shelf.parsed_message(ref)
+def _as_openai(cache: ContentCache, ref: ContentRef) -> Any:
+    message = cache.parsed_message(ref)
     # What was stored as a message and is none is shown as it is: better than nothing, and better than no answer.
-    return shelf.message(ref) if message is None else orjson.Fragment(canonical_json(openai.from_message(message)))
+    return cache.message(ref) if message is None else orjson.Fragment(canonical_json(openai.from_message(message)))

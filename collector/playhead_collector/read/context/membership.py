@@ -15,8 +15,9 @@ SUMMARISED, DROPPED = "summarised", "dropped"
 
 
 @dataclass(slots=True)
-class Held:
-    """What agents had in their contexts: for each, its last context, and the seq from which it stood."""
+class ContextMembership:
+    """Membership of messages in the agents' contexts: for each agent its last context and the seq from which it
+    holds."""
 
     contexts: dict[str | None, tuple[int, frozenset[ContentRef]]] = field(
         default_factory=dict[str | None, tuple[int, frozenset[ContentRef]]]
@@ -34,10 +35,10 @@ class Held:
         return None if removal is None or self.has(event) or removal["seq"] < event.seq else removal
 
 
-async def held_at(record: RunRecord, at: int, added: Iterable[MessageAdded]) -> Held:
+async def context_membership_at(record: RunRecord, at: int, added: Iterable[MessageAdded]) -> ContextMembership:
     """What the agents of these messages had in their contexts right after `at`."""
     wanted = {event.actor for event in added}
-    held = Held()
+    held = ContextMembership()
     async for block in record.backwards(at):
         for event in reversed(block):
             if event.actor not in wanted or event.actor in held.contexts:

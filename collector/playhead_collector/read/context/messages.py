@@ -6,10 +6,10 @@ from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead.wire.answers import HistoryEntry, Page
 from playhead_collector.read.calls import LLM_END, TOOL_END, LlmEnd, ToolEnd
-from playhead_collector.read.context.membership import Held, held_at
+from playhead_collector.read.context.membership import ContextMembership, context_membership_at
 from playhead_collector.read.context.token_estimates import REPORTED, Scale, estimate_message
-from playhead_collector.read.context.token_scales import Measure, read_scales, said_tokens
-from playhead_collector.read.owning_call import begins_of
+from playhead_collector.read.context.token_scales import TokenCount, answer_token_count, read_scales
+from playhead_collector.read.owning_call import model_call_starts
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.times import rfc3339
@@ -17,7 +17,7 @@ from playhead_collector.read.values import fetch
 
 
 @dataclass(slots=True)
-class _Around:
+class _NearbyEvents:
     """Events near the messages of a page: the calls that they belong to, and the tools that made them."""
 
     begins: dict[str | None, ev.LlmCalled] = field(default_factory=dict[str | None, ev.LlmCalled])
@@ -56,22 +56,22 @@ async def list_history(
     upto = record.last if at is None and record.last == 0 else await seq_at(record, at)
     added, around = await _read(record, limit, after, upto)
     shown = added[:limit]
-    held = await held_at(record, upto, shown)
+    held = await context_membership_at(record, upto, shown)
     # Their values tell how long they are, and which tool made them, also when nobody wants to see them.
-    shelf = await fetch(record.store, record.project, (event.message for event in shown))
+    cache = await fetch(record.store, record.project, (event.message for event in shown))
     models = (around.begins[event.span].model for event in shown if event.span in around.begins)
     scales = await read_scales(record, models)
     items: list[HistoryEntry] = []
     for event in shown:
-        message = shelf.parsed_message(event.message)
+        message = cache.parsed_message(event.message)
         item = history_entry(event, message, around, held, scales)
-        items.append({**item, "value": shelf.message(event.message)} if hydrate else item)
+        items.append({**item, "value": cache.message(event.message)} if hydrate else item)
     return {"items": items, "next_cursor": str(shown[-1].seq) if len(added) > limit else None}
 
 
-async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _Around]:
+async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _NearbyEvents]:
     added: list[ev.MessageAdded] = []
-    around = _Around()
+    around = _NearbyEvents()
     read_from = max(0, after - limit)  # the tools that made the first messages of a page stand before it
     async for block in record.onwards(read_from):
         for event in block:
@@ -83,15 +83,15 @@ async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[l
     # What is not among the events that were read anyway is near an end of the page.
     for event in added[:limit]:
         if event.span is not None and event.span not in around.begins:
-            around.begins |= await begins_of(record, {event.span}, event.seq)
+            around.begins |= await model_call_starts(record, {event.span}, event.seq)
     return added, around
 
 
 def history_entry(
     event: ev.MessageAdded,
     message: Message | None,
-    around: _Around,
-    held: Held,
+    around: _NearbyEvents,
+    held: ContextMembership,
     scales: dict[str | None, Scale],
 ) -> HistoryEntry:
     """A message's entrance as an answer.  Pure."""
@@ -119,12 +119,12 @@ def history_entry(
     }
 
 
-def _tokens(event: ev.MessageAdded, message: Message | None, around: _Around, scale: Scale) -> Measure:
+def _tokens(event: ev.MessageAdded, message: Message | None, around: _NearbyEvents, scale: Scale) -> TokenCount:
     if event.tokens is not None:
         return event.tokens, REPORTED
     end = around.ends.get(event.span)
     if event.source == "output" and around.outputs.get(event.span) == 1 and isinstance(end, ev.LlmCompleted):
-        said = said_tokens(end.usage)
+        said = answer_token_count(end.usage)
         if said is not None:
             return said, REPORTED
     return (None, None) if message is None else (scale.tokens(estimate_message(message)), scale.basis)

@@ -19,7 +19,7 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import Shelf, fetch
+from playhead_collector.read.values import ContentCache, fetch
 
 _DIALECTS = {openai.NAME: openai.from_message, openai_responses.NAME: openai_responses.from_message}
 _CHAT: Mapping[str, Any] = {"dialect": openai.NAME}
@@ -27,7 +27,7 @@ _TEXT, _ABSENT = "text", "absent"
 
 
 async def exact_request(
-    record: RunRecord, begin: LlmCalled, thread: Sequence[ContentRef], shelf: Shelf
+    record: RunRecord, begin: LlmCalled, thread: Sequence[ContentRef], cache: ContentCache
 ) -> dict[str, Any]:
     """The request's body as JSON values.  Raises Refused (404): the record does not say it, or a part is not stored."""
     if begin.request is None:
@@ -36,13 +36,13 @@ async def exact_request(
     restore = _DIALECTS.get(str(shape.get("dialect")))
     if restore is None:
         raise _unknown(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")
-    messages = [_message(shelf, ref, restore, patches.get(place), begin) for place, ref in enumerate(thread)]
+    messages = [_message(cache, ref, restore, patches.get(place), begin) for place, ref in enumerate(thread)]
     body: dict[str, Any] = _messages_in(shape, messages)
     if begin.system is not None:
-        body["instructions"] = _stored(shelf.parsed(begin.system), begin)
+        body["instructions"] = _stored(cache.parsed(begin.system), begin)
     if begin.tools is not None:
-        body["tools"] = _stored(shelf.parsed(begin.tools), begin)
-    settings = _stored(shelf.parsed(begin.request), begin)
+        body["tools"] = _stored(cache.parsed(begin.tools), begin)
+    settings = _stored(cache.parsed(begin.request), begin)
     if not isinstance(settings, dict):
         raise _unknown(begin, "has a request that was not recorded whole")
     return body | cast("dict[str, Any]", settings)
@@ -79,8 +79,8 @@ async def _read(record: RunRecord, begin: LlmCalled) -> tuple[Mapping[str, Any],
     return shape, patches
 
 
-def _message(shelf: Shelf, ref: ContentRef, restore: Any, patch: Any, begin: LlmCalled) -> Any:
-    message = cast("Message", _stored(shelf.parsed_message(ref), begin))
+def _message(cache: ContentCache, ref: ContentRef, restore: Any, patch: Any, begin: LlmCalled) -> Any:
+    message = cast("Message", _stored(cache.parsed_message(ref), begin))
     try:
         return patched(restore(message), patch or ())
     except ValueError as error:

@@ -17,7 +17,7 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch_thread
 from playhead_collector.store.ports import RunFilter
 
-Measure = tuple[int | None, str | None]
+TokenCount = tuple[int | None, str | None]
 """A number of tokens, and what it rests on."""
 # The latest runs tell how a model counts today; one call of each is enough, since tokens and bytes are proportional.
 _OTHER_RUNS = 8
@@ -75,6 +75,6 @@ async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample
     return None if shelf.missing or not estimate else Sample(tokens, estimate)
 
 
-def said_tokens(usage: ev.Usage) -> int | None:
+def answer_token_count(usage: ev.TokenUsage) -> int | None:
     """The tokens of a call's only answer: what was thought is not kept in the context."""
     return None if usage.output_tokens is None else max(0, usage.output_tokens - (usage.reasoning_tokens or 0))

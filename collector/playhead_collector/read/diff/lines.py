@@ -7,19 +7,19 @@ from typing import Any, cast
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
-from playhead_collector.read.values import Shelf
+from playhead_collector.read.values import ContentCache
 
 # What a person reads; and what difflib, whose time grows with the square of it, is given.
-_MOST_SHOWN, _WIDEST = 40, 300
-_MOST_COMPARED = 1_000
+_MAX_SHOWN, _WIDEST = 40, 300
+_MAX_COMPARED = 1_000
 
 
-def lines_of(ref: ContentRef, shelf: Shelf) -> list[str]:
+def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
     """A content: a message as who said what, JSON as one `path: value` a line, so that a difference names its place."""
-    message = shelf.parsed_message(ref)
+    message = cache.parsed_message(ref)
     if message is not None:
         return _spoken(message)
-    value = shelf.parsed(ref)
+    value = cache.parsed(ref)
     if value is None:
         return [f"({ref} is not stored, or not to be read)"]
     return value.splitlines() if isinstance(value, str) else list(_flat("", value))
@@ -27,15 +27,15 @@ def lines_of(ref: ContentRef, shelf: Shelf) -> list[str]:
 
 def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """Lines that went, with `-`, and that came, with `+`; empty when there are none."""
-    compared = (list(before[:_MOST_COMPARED]), list(after[:_MOST_COMPARED]))
+    compared = (list(before[:_MAX_COMPARED]), list(after[:_MAX_COMPARED]))
     found = [
         line[:_WIDEST]
         for line in difflib.unified_diff(*compared, lineterm="", n=0)
         if not line.startswith(("--- ", "+++ ", "@@ "))
     ]
-    more = len(found) - _MOST_SHOWN
-    shown = found[:_MOST_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
-    uncompared = max(len(before), len(after)) - _MOST_COMPARED
+    more = len(found) - _MAX_SHOWN
+    shown = found[:_MAX_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
+    uncompared = max(len(before), len(after)) - _MAX_COMPARED
     return shown + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
 
 

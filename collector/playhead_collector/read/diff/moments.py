@@ -22,7 +22,7 @@ from playhead_collector.read.diff.states import (
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_at
 from playhead_collector.read.times import rfc3339
-from playhead_collector.read.values import Shelf, fetch, messages_of
+from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 # What the API calls it, and what the event does.
 _SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
@@ -36,11 +36,11 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
     (had, lost), (has, also_lost) = await _messages(record, old.thread), await _messages(record, new.thread)
     changed = await asyncio.to_thread(lambda: diff_states(comparable(old), comparable(new)))
     named = list(values_in(changed)) if hydrate else []
-    shelf = await fetch(
+    cache = await fetch(
         record.store, record.project, [*(had if had != has else ()), *(has if had != has else ()), *named]
     )
     said = [*had, *has] if had != has else []
-    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(shelf, said)))
+    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(cache, said)))
     answer: Diff = {
         "run": record.run,
         "from": await _moment(record, old, calls[0]),
@@ -50,9 +50,9 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
         "missing": [],
     }
     if hydrate:
-        await asyncio.to_thread(_hydrate, entries, shelf)
-        answer["values"] = {str(ref): shelf.parsed(ref) for ref in named}
-    answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *shelf.missing])]
+        await asyncio.to_thread(_hydrate, entries, cache)
+        answer["values"] = {str(ref): cache.parsed(ref) for ref in named}
+    answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *cache.missing])]
     return answer
 
 
@@ -79,8 +79,8 @@ async def _moment(record: RunRecord, state: RunState, call: LlmCalled | None) ->
     return {"seq": event.seq, "event": event.id, "time": time, "thread": state.thread, "call": call and call.seq}
 
 
-def _known(shelf: Shelf, refs: Iterable[ContentRef]) -> Known:
-    messages = {ref: message for ref in dict.fromkeys(refs) if (message := shelf.parsed_message(ref)) is not None}
+def _known(cache: ContentCache, refs: Iterable[ContentRef]) -> Known:
+    messages = {ref: message for ref in dict.fromkeys(refs) if (message := cache.parsed_message(ref)) is not None}
     return Known({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
@@ -98,10 +98,10 @@ def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCa
     }
 
 
-def _hydrate(entries: Iterable[ContextEntry], shelf: Shelf) -> None:
+def _hydrate(entries: Iterable[ContextEntry], cache: ContentCache) -> None:
     """Puts in what was said where it differs: kept messages are what both contexts have."""
     for entry in entries:
         if entry["op"] != KEPT:
-            entry["value"] = shelf.parsed_message(ContentRef(entry["message"]))
+            entry["value"] = cache.parsed_message(ContentRef(entry["message"]))
         if entry["was"] is not None:
-            entry["was_value"] = shelf.parsed_message(ContentRef(entry["was"]))
+            entry["was_value"] = cache.parsed_message(ContentRef(entry["was"]))

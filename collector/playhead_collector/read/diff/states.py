@@ -81,23 +81,23 @@ def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], kno
     change = compare(before, after)
     new_of = dict(replaced(change, known))
     old_of = {new: old for old, new in new_of.items()} | {new: old for old, new in change.stayed.items()}
-    dropped = deque(place for place in change.went if place not in new_of)
+    dropped = deque(position for position in change.went if position not in new_of)
     entries: list[ContextEntry] = []
-    for place, upto in enumerate(_next_old(len(before), len(after), old_of)):
+    for position, upto in enumerate(_next_old(len(before), len(after), old_of)):
         while dropped and dropped[0] < upto:
             entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known))
-        old = old_of.get(place)
+        old = old_of.get(position)
         op = ADDED if old is None else KEPT if old in change.stayed else REPLACED
-        entries.append(_entry(op, before, after, old, place, known))
-    return entries + [_entry(DROPPED, before, after, place, None, known) for place in dropped]
+        entries.append(_entry(op, before, after, old, position, known))
+    return entries + [_entry(DROPPED, before, after, position, None, known) for position in dropped]
 
 
-def _next_old(count: int, places: int, old_of: Mapping[int, int]) -> list[int]:
+def _next_old(count: int, positions: int, old_of: Mapping[int, int]) -> list[int]:
     """For each new place, the old one of the next message that was there before."""
-    found, upto = [0] * places, count
-    for place in range(places - 1, -1, -1):
-        upto = old_of.get(place, upto)
-        found[place] = upto
+    found, upto = [0] * positions, count
+    for position in range(positions - 1, -1, -1):
+        upto = old_of.get(position, upto)
+        found[position] = upto
     return found
 
 

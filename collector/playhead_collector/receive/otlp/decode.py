@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp import from_json, from_protobuf
-from playhead_collector.receive.otlp.decoded import Decoded, Most
+from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
 from playhead_collector.throttled_log import ThrottledLog
 
 log = ThrottledLog(logging.getLogger(__name__))
@@ -39,23 +39,23 @@ def wire_of(content_type: str | None) -> Wire:
             raise Refused(415, "unknown_type", f"Content-Type is {shown}: OTLP is sent as {PROTOBUF} or {JSON}")
 
 
-def portions(signal: Signal, body: bytes, wire: Wire, most: Most) -> Iterator[Decoded]:
+def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> Iterator[Decoded]:
     """What a request holds, by portions that fit into memory; at least one. Lets go of the body before the last.
 
     Of metrics, how many they are, as `ignored`. Raises Refused, before the first portion or at any: 400 when the body
     is not an Export*ServiceRequest, 413 when it has too much in it.
     """
     if wire == JSON:
-        return from_json.READERS[signal](body, most)
+        return from_json.READERS[signal](body, limits)
     if signal == "metrics":
-        return iter([Decoded(ignored=from_protobuf.count(body, most))])
-    from_protobuf.count(body, most)
-    return from_protobuf.traces(body, most) if signal == "traces" else from_protobuf.logs(body, most)
+        return iter([Decoded(ignored=from_protobuf.count(body, limits))])
+    from_protobuf.count(body, limits)
+    return from_protobuf.traces(body, limits) if signal == "traces" else from_protobuf.logs(body, limits)
 
 
-def charge(body: bytes, wire: Wire, most: Most) -> int:
+def charge(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
     """What a body counts for while it is in work: its bytes, or a quarter of what reading it takes if that is more.
 
     Raises Refused: 413 when it would take too much.
     """
-    return max(len(body), from_json.cost(body, most) // 4) if wire == JSON else len(body)
+    return max(len(body), from_json.cost(body, limits) // 4) if wire == JSON else len(body)

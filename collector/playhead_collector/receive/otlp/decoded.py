@@ -16,7 +16,7 @@ EVENT_NAME: Final = "event.name"
 # What a log record's body is called among its attributes.
 BODY: Final = "body"
 # Values nest deeper only by accident, and everything that walks them would have to be prepared for it.
-DEEPEST: Final = 64
+MAX_DEPTH: Final = 64
 
 # What a span, an attribute, an event or a link takes in memory besides its bytes, while it is on its way to the store.
 ITEM_COST: Final = 400
@@ -37,7 +37,7 @@ def usable(resource: Attributes | Unusable) -> Attributes:
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class DecodeLimits:
     """Bounds of a request. `items`: spans, records or metrics; `parts`: of one item, at any depth; `portion_cost`:
     bytes of memory after which a portion ends; `json_cost`: bytes that a whole request in JSON may take."""
 
@@ -47,15 +47,17 @@ class Most:
     json_cost: int = 128 * MIB
 
 
-def too_many(most: Most) -> Refused:
-    """413 for a request with more spans, records or metrics than `most`."""
-    message = f"more than {most.items} spans or records in one request: send smaller batches, or raise "
+def too_many(limits: DecodeLimits) -> Refused:
+    """413 for a request with more spans, records or metrics than `limits`."""
+    message = f"more than {limits.items} spans or records in one request: send smaller batches, or raise "
     return Refused(413, "too_many_spans", message + "PLAYHEAD_MAX_SPANS_PER_REQUEST")
 
 
-def too_many_parts(most: Most) -> str:
+def too_many_parts(limits: DecodeLimits) -> str:
     """What to say of an item with too many attributes, events, links and values within them."""
-    return f"more than {most.parts} attributes, events, links and values: send fewer, or raise PLAYHEAD_MAX_SPAN_PARTS"
+    return (
+        f"more than {limits.parts} attributes, events, links and values: send fewer, or raise PLAYHEAD_MAX_SPAN_PARTS"
+    )
 
 
 @dataclass(slots=True)

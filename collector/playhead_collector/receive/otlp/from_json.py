@@ -18,7 +18,7 @@ from playhead_collector.receive.otlp.decoded import (
     DROPPED_ATTRIBUTES,
     DROPPED_EVENTS,
     Decoded,
-    Most,
+    DecodeLimits,
     Unusable,
     check_ids,
     event_of,
@@ -49,30 +49,30 @@ _SPAN_COST: Final = 4_000
 _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def cost(body: bytes, most: Most) -> int:
+def cost(body: bytes, limits: DecodeLimits) -> int:
     """Bytes of memory that reading it takes at most. Raises Refused: 413 when that is too much."""
     most_taken = len(body) + sum(body.count(mark) * size for mark, size in _COSTS.items())
-    if most_taken > most.json_cost:
+    if most_taken > limits.json_cost:
         raise Refused(413, "too_many_values", "the JSON has too many values in it: send smaller batches, or protobuf")
     return most_taken
 
 
-def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+def traces(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(_listed(body, most, "resourceSpans", "scopeSpans", "spans"), most, _add_span)
+    return _portions(_listed(body, limits, "resourceSpans", "scopeSpans", "spans"), limits, _add_span)
 
 
-def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+def logs(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(_listed(body, most, "resourceLogs", "scopeLogs", "logRecords"), most, _add_log)
+    return _portions(_listed(body, limits, "resourceLogs", "scopeLogs", "logRecords"), limits, _add_log)
 
 
-def metrics(body: bytes, most: Most) -> Iterator[Decoded]:
+def metrics(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """How many metrics an ExportMetricsServiceRequest holds. Raises Refused when the body is not one."""
-    yield Decoded(ignored=len(_listed(body, most, "resourceMetrics", "scopeMetrics", "metrics")))
+    yield Decoded(ignored=len(_listed(body, limits, "resourceMetrics", "scopeMetrics", "metrics")))
 
 
-READERS: Final[Mapping[str, Callable[[bytes, Most], Iterator[Decoded]]]] = {
+READERS: Final[Mapping[str, Callable[[bytes, DecodeLimits], Iterator[Decoded]]]] = {
     "traces": traces,
     "logs": logs,
     "metrics": metrics,
@@ -80,14 +80,14 @@ READERS: Final[Mapping[str, Callable[[bytes, Most], Iterator[Decoded]]]] = {
 _Item = tuple[Object, str, Attributes | Unusable]
 
 
-def _portions(items: list[_Item], most: Most, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
+def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
     # Objects take their memory already, whatever the portions are: these bound what is made of them.
-    size = max(1, most.portion_cost // _SPAN_COST)
+    size = max(1, limits.portion_cost // _SPAN_COST)
     for start in range(0, len(items) or 1, size):
         decoded = Decoded()
         for place in range(start, min(start + size, len(items))):
             try:
-                _check_parts(items[place][0], most)
+                _check_parts(items[place][0], limits)
                 add(decoded, items[place])
             except Unusable as error:
                 decoded.reject(error)
@@ -104,20 +104,20 @@ def _add_log(decoded: Decoded, item: _Item) -> None:
     decoded.add_log(_log(record, scope, usable(resource)))
 
 
-def _check_parts(item: Object, most: Most) -> None:
-    if sum(len(list_of(item, name)) for name in ("attributes", "events", "links")) > most.parts:
-        raise Unusable(f"a span or record has {too_many_parts(most)}")
+def _check_parts(item: Object, limits: DecodeLimits) -> None:
+    if sum(len(list_of(item, name)) for name in ("attributes", "events", "links")) > limits.parts:
+        raise Unusable(f"a span or record has {too_many_parts(limits)}")
 
 
 # --- the envelope ----------------------------------------------------------------------------------------------------
 
 
-def _listed(body: bytes, most: Most, *path: str) -> list[_Item]:
+def _listed(body: bytes, limits: DecodeLimits, *path: str) -> list[_Item]:
     items: list[_Item] = []
     for item in _items(_parse(body), *path):
         items.append(item)
-        if len(items) > most.items:
-            raise too_many(most)
+        if len(items) > limits.items:
+            raise too_many(limits)
     return items
 
 

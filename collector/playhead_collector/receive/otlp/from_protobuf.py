@@ -19,15 +19,15 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp.decoded import (
-    DEEPEST,
     DROPPED_ATTRIBUTES,
     DROPPED_EVENTS,
     ITEM_COST,
     LAST_NS,
+    MAX_DEPTH,
     NO_SPAN,
     NO_TRACE,
     Decoded,
-    Most,
+    DecodeLimits,
     Unusable,
     check_ids,
     check_time,
@@ -45,23 +45,23 @@ _FIRST, _INNER = 1, 2
 # A smaller message cannot hold enough to be looked into before it is parsed.
 _LOOK_INTO_BYTES = 4_096
 # A scope has a name, a version and at most a few attributes.
-_MOST_SCOPE_BYTES = 65_536
+_MAX_SCOPE_BYTES = 65_536
 _UNREADABLE = "it is damaged, or an attribute is nested more than 32 levels deep: send it flatter, or as JSON text"
 
 _Add = Callable[[Decoded, bytes, str, Attributes], int]
 
 
-def traces(body: bytes, most: Most) -> Iterator[Decoded]:
+def traces(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(body, most, partial(_add_span, most))
+    return _portions(body, limits, partial(_add_span, limits))
 
 
-def logs(body: bytes, most: Most) -> Iterator[Decoded]:
+def logs(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(body, most, partial(_add_log, most))
+    return _portions(body, limits, partial(_add_log, limits))
 
 
-def count(body: bytes, most: Most) -> int:
+def count(body: bytes, limits: DecodeLimits) -> int:
     """How many spans, records or metrics a request holds. Raises Refused: 400 when it is none, 413 for too many."""
     items = envelopes = 0
     try:
@@ -71,23 +71,23 @@ def count(body: bytes, most: Most) -> int:
                 envelopes += 1
                 for innermost, _, _ in chunks(body, scope_at, scope_end) if inner == _INNER else ():
                     items += innermost == _INNER
-                    if items + envelopes > most.items:
-                        raise too_many(most)
-                if items + envelopes > most.items:
-                    raise too_many(most)
-            if items + envelopes > most.items:
-                raise too_many(most)
+                    if items + envelopes > limits.items:
+                        raise too_many(limits)
+                if items + envelopes > limits.items:
+                    raise too_many(limits)
+            if items + envelopes > limits.items:
+                raise too_many(limits)
     except Malformed as error:
         raise _not_otlp(str(error)) from error
     return items
 
 
-def _portions(body: bytes, most: Most, add: _Add) -> Iterator[Decoded]:
+def _portions(body: bytes, limits: DecodeLimits, add: _Add) -> Iterator[Decoded]:
     decoded, cost, unreadable, items = Decoded(), 0, 0, 0
     try:
-        for item, scope, resource in _items(body, most):
+        for item, scope, resource in _items(body, limits):
             items += 1
-            if cost >= most.portion_cost:
+            if cost >= limits.portion_cost:
                 yield decoded
                 decoded, cost = Decoded(), 0
             try:
@@ -106,12 +106,12 @@ def _portions(body: bytes, most: Most, add: _Add) -> Iterator[Decoded]:
     yield decoded
 
 
-def _items(body: bytes, most: Most) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
+def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attributes | Unusable]]:
     """Each span or record with its scope's name and its resource's attributes. Raises Malformed, DecodeError."""
     for number, at, end in chunks(body, 0, len(body)):
         if number != _FIRST:
             continue
-        resource = _resource(field(body, at, end, _FIRST), most)
+        resource = _resource(field(body, at, end, _FIRST), limits)
         for inner, scope_at, scope_end in chunks(body, at, end):
             if inner == _INNER:
                 scope = _scope(field(body, scope_at, scope_end, _FIRST))
@@ -120,11 +120,11 @@ def _items(body: bytes, most: Most) -> Iterator[tuple[bytes, str, Attributes | U
                         yield body[start:stop], scope, resource
 
 
-def _resource(data: bytes, most: Most) -> Attributes | Unusable:
+def _resource(data: bytes, limits: DecodeLimits) -> Attributes | Unusable:
     """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
     try:
-        if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", most.parts):
-            return Unusable(f"its resource has {too_many_parts(most)}")
+        if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", limits.parts):
+            return Unusable(f"its resource has {too_many_parts(limits)}")
         return _attributes(Resource.FromString(data).attributes)
     except (DecodeError, Malformed):
         return _Unreadable(_UNREADABLE)
@@ -134,7 +134,7 @@ def _resource(data: bytes, most: Most) -> Attributes | Unusable:
 
 def _scope(data: bytes) -> str:
     """A scope's name; none of a scope that has so many attributes that it is not parsed."""
-    return InstrumentationScope.FromString(data).name if len(data) <= _MOST_SCOPE_BYTES else ""
+    return InstrumentationScope.FromString(data).name if len(data) <= _MAX_SCOPE_BYTES else ""
 
 
 class _Unreadable(Unusable):
@@ -145,20 +145,20 @@ def _not_otlp(why: str) -> Refused:
     return Refused(400, "bad_protobuf", f"the body is not OTLP in protobuf ({why}): see what is sent to which path")
 
 
-def _add_span(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Returns what the span costs in memory. Raises Unusable, DecodeError, Malformed."""
-    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Span", most.parts):
-        raise Unusable(f"a span has {too_many_parts(most)}")
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Span", limits.parts):
+        raise Unusable(f"a span has {too_many_parts(limits)}")
     span = trace_pb2.Span.FromString(data)
     parts = len(span.attributes) + len(span.events) + len(span.links)
     decoded.spans.append(_span(span, scope, resource))
     return len(data) + (parts + 4) * ITEM_COST
 
 
-def _add_log(most: Most, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
+def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Returns what the record costs in memory. Raises Unusable, DecodeError, Malformed."""
-    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "LogRecord", most.parts):
-        raise Unusable(f"a log record has {too_many_parts(most)}")
+    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "LogRecord", limits.parts):
+        raise Unusable(f"a log record has {too_many_parts(limits)}")
     record = LogRecord.FromString(data)
     decoded.add_log(_log(record, scope, resource))
     return len(data) + (len(record.attributes) + 4) * ITEM_COST
@@ -239,5 +239,5 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
 
 
 def _check_depth(depth: int) -> None:
-    if depth >= DEEPEST:
-        raise Unusable(f"an attribute is nested more than {DEEPEST} levels deep: send it flatter, or as JSON text")
+    if depth >= MAX_DEPTH:
+        raise Unusable(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, cast
 
 from playhead.model.span import Attributes
-from playhead_collector.receive.otlp.decoded import DEEPEST, Unusable, check_time
+from playhead_collector.receive.otlp.decoded import MAX_DEPTH, Unusable, check_time
 
 Object = dict[str, Any]
 
@@ -32,8 +32,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     """The plain value of an AnyValue; None for one of a kind that we do not know."""
     if value is None:
         return None
-    if depth > DEEPEST:
-        raise Unusable(f"an attribute is nested more than {DEEPEST} levels deep: send it flatter, or as JSON text")
+    if depth > MAX_DEPTH:
+        raise Unusable(f"an attribute is nested more than {MAX_DEPTH} levels deep: send it flatter, or as JSON text")
     if not isinstance(value, dict):
         raise Unusable(f"an attribute's value is {_shown(value)} and not an object such as {{'stringValue': ...}}")
     for name, item in cast(Object, value).items():

@@ -67,8 +67,8 @@ def field(data: bytes, at: int, end: int, number: int) -> bytes:
     return b"".join([data[start:stop] for found, start, stop in chunks(data, at, end) if found == number])
 
 
-def is_crowded(data: bytes, message: str, most: int) -> bool:
-    """Whether there are more than `most` messages within this one, at any depth. Raises Malformed."""
+def is_crowded(data: bytes, message: str, limits: int) -> bool:
+    """Whether there are more than `limits` messages within this one, at any depth. Raises Malformed."""
     count = 0
     waiting = [(message, 0, len(data))]
     while waiting:
@@ -77,7 +77,7 @@ def is_crowded(data: bytes, message: str, most: int) -> bool:
         for number, start, stop in chunks(data, at, end):
             if (kind := inner.get(number)) is not None:
                 count += 1
-                if count > most:
+                if count > limits:
                     return True
                 if stop > start and kind in NESTED:
                     waiting.append((kind, start, stop))

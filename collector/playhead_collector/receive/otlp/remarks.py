@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from playhead.model.ref import ContentRef
-from playhead_collector.receive.ports import Taken
+from playhead_collector.receive.ports import IngestResult
 
 # Scopes of one request that are remembered, and named in the answer: senders have a few.
-_MOST_SCOPES, _NAMED_SCOPES = 50, 10
+_MAX_SCOPES, _NAMED_SCOPES = 50, 10
 
 
 @dataclass(slots=True)
-class Remarks:
+class PartialSuccessMessage:
     """Gathered while a request is taken by portions; as text, empty when nothing is amiss."""
 
     rejected: int = 0
@@ -26,11 +26,11 @@ class Remarks:
         self.rejected += count
         self._reason = self._reason or reason
 
-    def taken(self, taken: Taken) -> None:
+    def taken(self, taken: IngestResult) -> None:
         """A portion is stored."""
         self._dropped += taken.dropped
         self._pending += taken.pending
-        self._scopes |= dict.fromkeys(list(taken.not_understood)[: _MOST_SCOPES - len(self._scopes)])
+        self._scopes |= dict.fromkeys(list(taken.not_understood)[: _MAX_SCOPES - len(self._scopes)])
 
     def __str__(self) -> str:
         said: list[str] = []

@@ -24,18 +24,18 @@ from playhead_collector.receive.otlp.decode import JSON, PROTOBUF, Signal, Wire
 _CODES: Final = {401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 429: 8, 502: 14, 503: 14, 504: 4}
 _INVALID_ARGUMENT, _INTERNAL = 3, 13
 # A message says what is wrong; nobody needs all of a name with a million letters.
-_LONGEST = 2_000
+_MAX_LENGTH = 2_000
 
 
 def success(signal: Signal, wire: Wire, rejected: int = 0, message: str = "") -> Response:
     """200. `rejected` and `message` become `partial_success`, which is left out when there is nothing to say."""
-    return _response(200, _export_response(signal, rejected, message[:_LONGEST]), wire)
+    return _response(200, _export_response(signal, rejected, message[:_MAX_LENGTH]), wire)
 
 
 def failure(status: int, message: str, wire: Wire) -> Response:
     """A `google.rpc.Status` with the HTTP status; add a header `Retry-After` to what may be sent again."""
     code = _CODES.get(status, _INVALID_ARGUMENT if status < 500 else _INTERNAL)
-    return _response(status, Status(code=code, message=message[:_LONGEST]), wire)
+    return _response(status, Status(code=code, message=message[:_MAX_LENGTH]), wire)
 
 
 def reply_wire(content_type: str | None) -> Wire:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from fastapi import APIRouter
 
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.read.record import Runner
+from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.routes import content, deletion, diff, keys, leases, runs, scopes
 from playhead_collector.serve.routes.analysis import (
@@ -25,8 +25,8 @@ from playhead_collector.serve.routes.analysis import (
 )
 from playhead_collector.serve.routes.registering import refusals
 from playhead_collector.store.ports import Store
-from playhead_collector.workers.ports import Analysis, InProcess
-from playhead_collector.workers.questions import Given
+from playhead_collector.workers.ports import Analysis, InProcessAnalysis
+from playhead_collector.workers.questions import AnalysisSettings
 
 PREFIX = "/api/v1"
 TAGS = [
@@ -42,7 +42,7 @@ TAGS = [
 
 def router(
     store: Store,
-    runner: Runner,
+    runner: RunProjector,
     project: int = 1,
     configured: Configured | None = None,
     keyring: Keyring | None = None,
@@ -55,7 +55,9 @@ def router(
     """
     configured = configured or Configured()
     api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503))
-    asking = Asking(store, runner, project, analysis or InProcess(store, Given.of(project, configured)))
+    asking = AnalysisHandlers(
+        store, runner, project, analysis or InProcessAnalysis(store, AnalysisSettings.of(project, configured))
+    )
     runs.add_routes(api, store, runner, project, configured.prices)
     leases.add_routes(api, store, project)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):
@@ -67,7 +69,7 @@ def router(
     return api
 
 
-def deletion_router(store: Store, runner: Runner, project: int, sweeper: Sweeper) -> APIRouter:
+def deletion_router(store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> APIRouter:
     """What takes something away."""
     api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503))
     deletion.add_routes(api, store, runner, project, sweeper)

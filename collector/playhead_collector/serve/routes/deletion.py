@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from playhead.wire.answers.deletion import Collected, DeletedRuns
 from playhead_collector.errors import Refused
-from playhead_collector.read.record import Runner
+from playhead_collector.read.record import RunProjector
 from playhead_collector.read.run_names import LAST, run_named
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.responses import json_answer
@@ -15,14 +15,14 @@ from playhead_collector.serve.routes.registering import conflict
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 Forks = Annotated[bool, Query(description="Delete the runs that were forked from it, too.")]
 
 
 class DeletionRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, store: Store, runner: Runner, project: int, sweeper: Sweeper) -> None:
+    def __init__(self, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:
         self._store, self._runner, self._project, self._sweeper = store, runner, project, sweeper
 
     async def delete_run(self, run: p.RunId, forks: Forks = False) -> Response:
@@ -38,8 +38,8 @@ class DeletionRoutes:
         named = await run_named(self._store, self._project, run)
         deleted = await self._store.delete_run(self._project, named, forks=forks)
         if deleted.forks:
-            some = ", ".join(deleted.forks[:_MOST_NAMED])
-            more = f" and {len(deleted.forks) - _MOST_NAMED} more" if len(deleted.forks) > _MOST_NAMED else ""
+            some = ", ".join(deleted.forks[:_MAX_NAMED])
+            more = f" and {len(deleted.forks) - _MAX_NAMED} more" if len(deleted.forks) > _MAX_NAMED else ""
             message = f"runs were forked from {named} and share its record ({some}{more}): delete them first, or add "
             raise Refused(409, "has_forks", message + "forks=true (`playhead delete --forks`) to delete all of them")
         if not deleted.runs:
@@ -52,7 +52,7 @@ class DeletionRoutes:
 
         Call again until `phase` is null. The collector does this by itself when runs were deleted.
         """
-        swept = await self._sweeper.by_hand(self._project)
+        swept = await self._sweeper.sweep_now(self._project)
         answer: Collected = {"phase": swept.phase, "contents": swept.contents, "thread_nodes": swept.nodes}
         return json_answer(answer)
 
@@ -60,7 +60,7 @@ class DeletionRoutes:
 _FORKED = "Runs were forked from it, which share its record; the message names some."
 
 
-def add_routes(api: APIRouter, store: Store, runner: Runner, project: int, sweeper: Sweeper) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:
     """Registers the operations of this file."""
     routes, answer = DeletionRoutes(store, runner, project, sweeper), schema(DeletedRuns)
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from playhead.wire.answers.diff import Diff
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 
@@ -23,7 +23,7 @@ To = Annotated[
 class DiffRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def diff(
@@ -36,6 +36,6 @@ class DiffRoutes:
         return await self._asking.answer(request, "diff", run, before=before, after=after, hydrate=hydrate)
 
 
-def add_routes(api: APIRouter, asking: Asking) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     get(api, "moments", "/runs/{run}/diff", DiffRoutes(asking).diff, Diff)

@@ -15,7 +15,7 @@ from playhead_collector.serve.routes.registering import conflict, get
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
-_MOST_KEYS = 1_000
+_MAX_KEYS = 1_000
 _TEN_YEARS = 10 * 366 * 86_400
 Name = Annotated[
     str, Body(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$", description="What people know it by.")
@@ -45,7 +45,7 @@ class KeyRoutes:
         With the first one, keys are needed from then on; it has to be able to make others.
         """
         held = await self._store.keys(self._project)
-        if len(held) >= _MOST_KEYS:
+        if len(held) >= _MAX_KEYS:
             raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
         if ADMIN not in scopes and self._keyring.master is None and not any(ADMIN in key.scopes for key in held):
             message = "nobody could make or revoke keys any more: make one with the scope admin first"

@@ -12,7 +12,7 @@ from playhead_collector.read.context.messages import list_history
 from playhead_collector.read.events import EventFilter, list_events
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
-from playhead_collector.read.record import Runner, RunRecord, open_record
+from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.spans import list_logs, list_spans
 from playhead_collector.read.state import answer_state
@@ -25,7 +25,7 @@ from playhead_collector.store.ports import RunFilter, Store
 class RunRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, store: Store, runner: Runner, project: int, prices: Prices) -> None:
+    def __init__(self, store: Store, runner: RunProjector, project: int, prices: Prices) -> None:
         self._store, self._runner, self._project, self._prices = store, runner, project, prices
 
     async def _open(self, run: str) -> RunRecord:
@@ -136,7 +136,7 @@ class RunRoutes:
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
 
 
-def add_routes(api: APIRouter, store: Store, runner: Runner, project: int, prices: Prices) -> None:
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, prices: Prices) -> None:
     """Registers the operations of this file."""
     routes = RunRoutes(store, runner, project, prices)
     get(api, "runs", "/runs", routes.runs, a.Page[a.RunSummary])

@@ -1,4 +1,4 @@
-"""store: where new thread nodes go.  Pure: told what is there, it says what to add.
+"""Decides where new thread nodes are stored: lineage and depth. Pure.
 
 A node that comes after the last node of a lineage goes on with it.  A node whose place there is taken by another begins
 a lineage that forks off, and a node without a parent begins one that does not.  New lineages are numbered -1, -2, ...
@@ -15,7 +15,7 @@ from playhead.wire.pack import ThreadExtension
 
 
 class Place(NamedTuple):
-    """Where a node stands; depth 1 is a thread's first."""
+    """Position of a thread node: lineage id and depth (the first message has depth 1)."""
 
     lineage: int
     depth: int

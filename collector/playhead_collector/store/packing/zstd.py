@@ -71,8 +71,8 @@ def builtin(version: int) -> Zstd:
 
 
 def squeeze(json: bytes, beside: bytes | None = None) -> bytes:
-    """JSON in few bytes; the first says which dictionary.  `beside`: other JSON that says much of the same, and that
-    will be there to read this with.
+    """Compresses JSON; the first byte names the dictionary. `reference`: other JSON with much the same content, needed
+    again to decompress.
 
     As bytes, any string is safe: NUL characters and lone surrogates are escaped in it, which Postgres would refuse in
     a text.
@@ -81,7 +81,7 @@ def squeeze(json: bytes, beside: bytes | None = None) -> bytes:
 
 
 def unsqueeze(body: bytes, beside: bytes | None = None) -> bytes:
-    """The JSON that was squeezed."""
+    """Returns the JSON that `compress_json` compressed."""
     return _with(body[0], beside).read(body[1:])
 
 

@@ -1,4 +1,6 @@
-"""The beginning of an observed call: which run it is part of, where it stands there, and what is known of it so far."""
+"""Creates the span of an observed call: finds its run, its call path in the run, and the attributes known at its
+start.
+"""
 
 import hashlib
 from typing import Any
@@ -13,7 +15,7 @@ from playhead.api.calls.grouping import run_of_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
-from playhead.api.ports import Recorder, Redact, place, recorder
+from playhead.api.ports import Recorder, Redact, recorder, runtime
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -26,7 +28,7 @@ _SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivat
 CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
 _OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
 # The path of a deep recursion; beyond this its beginning is given by its hash.
-_LONGEST_PATH = 400
+_MAX_PATH_LENGTH = 400
 
 
 def begin(
@@ -38,7 +40,8 @@ def begin(
     redact: Redact | None = None,
     root: dict[str, Any] | None = None,
 ) -> ObservedSpan | None:
-    """A span for a call that is about to be made; not yet current, not yet in the journal (`calls.enter` does both).
+    """Creates the span of a call that is about to be made, or returns None when nothing is recorded. The span is
+    neither current nor in the journal yet (`calls.enter` does both).
 
     None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
     run begins, and a step inside one.  `root` are attributes for the case that a run begins here.
@@ -48,7 +51,7 @@ def begin(
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED):
             return None
-        to = place.recorder or recorder()
+        to = runtime.recorder or recorder()
         if to is None:
             return None
         if isinstance(above, ObservedSpan):
@@ -69,16 +72,17 @@ def begin(
 
 def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Redact | None) -> ObservedSpan:
     span = ObservedSpan(to, above.run, kind, name, above.trace_id, new_span_id(), above.span_id)
-    span.above = above
+    span.enclosing = above
     span.redact = redact or above.redact
     span.path = f"{above.path}/{name}"
-    if len(span.path) > _LONGEST_PATH:
+    if len(span.path) > _MAX_PATH_LENGTH:
         span.path = _shortened(span.path)
     return span
 
 
 def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, Any] | None) -> ObservedSpan:
-    """An agent begins a run; a call without one may also belong to a run that others have begun."""
+    """Starts a run for an agent; another call without a parent starts one or joins the run of its trace, task or
+    script."""
     around = trace.get_current_span(where)
     outer = around.get_span_context()
     if kind in names.CALL_KINDS:
@@ -94,24 +98,25 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
         span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
     if is_first:
         run.trace_id = trace_id
-        if place.on_root is not None:
-            place.on_root(span)
+        if runtime.on_root is not None:
+            runtime.on_root(span)
     return span
 
 
 def _next_run(where: Context) -> ActiveRun | None:
-    """The run that goes on from a record, for the first run that begins inside `resume()` or `fork()`, or, where the
-    environment says so, in this process."""
-    waiting = where.get(NEXT_RUN) or place.next_run
+    """Returns the prepared run for the first run that begins inside `resume()` or `fork()`, or, where the
+    environment asks for it, in this process; None otherwise."""
+    waiting = where.get(NEXT_RUN) or runtime.next_run
     return waiting.pop() if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
 
 
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
-    """Who decides whether the run is recorded: the program's provider, with a twin; without one, the environment."""
-    users = mirror_span.provider()
+    """Sets whether the run is recorded: as the program's tracer provider samples the mirror span, else as the
+    environment says."""
+    users = mirror_span.program_provider()
     if users is not None:
         if span.run.recorded and span.run.replay is None:
-            mirror_span.start(users, span, where)
+            mirror_span.start_mirror(users, span, where)
     elif not span.run.is_decided and not to.always and span.run.replay is None:
         # Without a provider there is still OTEL_TRACES_SAMPLER.  A run is recorded whole or not at all.
         decision = to.provider.sampler.should_sample(where, span.trace_id, span.name).decision
@@ -124,7 +129,7 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     mine[names.KIND] = kind
     mine[names.RUN_ID] = run.id
     mine[names.RUN_ATTEMPT] = run.attempt
-    if run.is_home:
+    if run.is_owner_process:
         key = f"{span.path}:{kind}"
         mine[names.CALL_KEY] = f"{key}#{run.occurrence(key)}"
         is_first = names.RUN_ROOT in mine and not run.is_decided
@@ -146,5 +151,5 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
 
 
 def _shortened(path: str) -> str:
-    digest = hashlib.sha256(path[: -_LONGEST_PATH // 2].encode("utf-8", "replace")).hexdigest()[:16]
-    return f"...{digest}{path[-_LONGEST_PATH // 2 :]}"
+    digest = hashlib.sha256(path[: -_MAX_PATH_LENGTH // 2].encode("utf-8", "replace")).hexdigest()[:16]
+    return f"...{digest}{path[-_MAX_PATH_LENGTH // 2 :]}"

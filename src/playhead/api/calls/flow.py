@@ -1,5 +1,4 @@
-"""Flows of execution: an asyncio task, or a job of a thread.  The calls of one flow follow each other; calls of two
-flows may come in any order.  That tells a resumed run a changed call from one that another branch has yet to make.
+"""Flows of execution: one per asyncio task or thread job.
 
 A flow is found by a context variable, which tasks, `asyncio.to_thread` and `propagate` copy: where the copy's owner is
 another task or thread than the flow's, a new flow has begun.
@@ -16,8 +15,8 @@ from typing import Any, Protocol
 _running_loop = asyncio._get_running_loop
 
 
-class Numbering(Protocol):
-    """A run, as far as flows need one."""
+class FlowNumbering(Protocol):
+    """The part of a run that flows need."""
 
     id: str
 
@@ -26,22 +25,22 @@ class Numbering(Protocol):
         ...
 
 
-class Flow:
-    """One flow of a run.  `name`: "" for the one that the run began in, else its number and that of the flow from which
-    it branched off: `NUMBER<PARENT`.  Of a run that goes on from a record, `reached` is the order of the last recorded
-    call that was found in it, and `since` how far its parent had come when it branched off.
+class ExecutionFlow:
+    """A flow of execution of one run. `name`: "" for the main flow, else `NUMBER<PARENT NUMBER>`. In a resumed run,
+    `reached_order` is the order of the last recorded call that was matched in this flow, and `branched_at_order` the
+    parent's `reached_order` when this flow branched off.
 
     It refers to nothing of the run: it stays in the context of a thread when the run has ended.
     """
 
-    __slots__ = ("__weakref__", "_owner", "name", "reached", "run_id", "since")
+    __slots__ = ("__weakref__", "_owner", "branched_at_order", "name", "reached_order", "run_id")
 
     def __init__(self, run_id: str, owner: Any, name: str = "", since: int = 0):
         self.run_id = run_id
         self._owner = owner if isinstance(owner, int) else weakref.ref(owner)
         self.name = name
-        self.since = since
-        self.reached = 0
+        self.branched_at_order = since
+        self.reached_order = 0
 
     def is_owned_by(self, owner: Any) -> bool:
         """Whether this task, or thread, is the flow's."""
@@ -49,49 +48,49 @@ class Flow:
         return mine == owner if isinstance(mine, int) else mine() is owner
 
 
-_FLOW: ContextVar[Flow | None] = ContextVar("playhead-flow", default=None)
+_FLOW: ContextVar[ExecutionFlow | None] = ContextVar("playhead-flow", default=None)
 
 
-def main_flow(run: Numbering) -> Flow:
+def main_flow(run: FlowNumbering) -> ExecutionFlow:
     """The flow in which a run begins."""
-    flow = Flow(run.id, _owner())
+    flow = ExecutionFlow(run.id, _owner())
     _FLOW.set(flow)
     return flow
 
 
-def current_flow(run: Numbering) -> Flow:
+def current_flow(run: FlowNumbering) -> ExecutionFlow:
     """The flow of a call that is about to be made in this run."""
     owner = _owner()
     parent = _FLOW.get()
     if parent is None or parent.run_id != run.id:
         # Other instrumentation has carried the call's surroundings here: nobody knows what else comes this way.
-        return Flow(run.id, owner, f"{run.flow_number()}<?")
+        return ExecutionFlow(run.id, owner, f"{run.flow_number()}<?")
     if parent.is_owned_by(owner):
         return parent
-    flow = Flow(run.id, owner, f"{run.flow_number()}<{parent.name.partition('<')[0]}", parent.reached)
+    flow = ExecutionFlow(run.id, owner, f"{run.flow_number()}<{parent.name.partition('<')[0]}", parent.reached_order)
     _FLOW.set(flow)
     return flow
 
 
-def flow_here() -> Flow | None:
+def flow_here() -> ExecutionFlow | None:
     """For `enter_flow` elsewhere."""
     return _FLOW.get()
 
 
-def enter_flow(flow: Flow | None) -> Token[Flow | None]:
-    """What happens here from now on has branched off from that flow; until `leave_flow`."""
+def enter_flow(flow: ExecutionFlow | None) -> Token[ExecutionFlow | None]:
+    """Makes the calls in this context part of a new flow that branches off from `flow`, until `leave_flow`."""
     here = _FLOW.get()
     is_called_inline = flow is None or (here is not None and here.run_id == flow.run_id and here.is_owned_by(_owner()))
     return _FLOW.set(here if is_called_inline else flow)
 
 
-def leave_flow(token: Token[Flow | None]) -> None:
+def leave_flow(token: Token[ExecutionFlow | None]) -> None:
     """Undoes `enter_flow`."""
     _FLOW.reset(token)
 
 
 def in_event_loop() -> bool:
-    """Whether waiting here would keep all other tasks of a loop waiting."""
+    """Whether blocking here would block an event loop with other tasks."""
     return _running_loop() is not None or _trio_task() is not None
 
 
@@ -100,8 +99,8 @@ def has_event_loop() -> bool:
     return _running_loop() is not None
 
 
-def is_alone() -> bool:
-    """Whether no other task of this loop could go on meanwhile."""
+def is_only_task() -> bool:
+    """Whether this is the only unfinished task of its event loop."""
     loop = _running_loop()
     return loop is not None and len(asyncio.all_tasks(loop)) <= 1
 

@@ -25,12 +25,12 @@ from weakref import WeakKeyDictionary
 from opentelemetry.trace import SpanContext
 
 from playhead.api.functions.own_code import is_own_code
-from playhead.api.ports import place
+from playhead.api.ports import runtime
 from playhead.api.run import ActiveRun
 
 # Traces end without telling: those that were used last are kept.  One that is not finds its run again by its id; what
 # it loses is only that a conversation's beginning is hashed again.
-_MOST_TRACES = 256
+_MAX_TRACES = 256
 _SCRIPT = object()
 
 
@@ -66,7 +66,7 @@ class _Groups:
             self.script = group
         elif isinstance(key, int):
             self.traces[key] = group
-            if len(self.traces) > _MOST_TRACES:
+            if len(self.traces) > _MAX_TRACES:
                 self.traces.popitem(last=False)
         else:
             self.tasks[key] = group
@@ -87,7 +87,7 @@ def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], Activ
     now, groups = time.monotonic(), _groups
     with groups.mutex:
         group = groups.find(key)
-        is_late = isinstance(key, asyncio.Task) and group is not None and _is_late(group, now)
+        is_late = isinstance(key, asyncio.Task) and group is not None and _is_expired(group, now)
         if group is not None and group.rewinding is rewinding and not is_late:
             group.latest_s = now
             return group.run, False
@@ -112,12 +112,12 @@ def _key(outer: SpanContext) -> Any:
     except RuntimeError:  # no loop is running
         task = None
     if task is not None:
-        return task if place.task_run_seconds > 0 else None
+        return task if runtime.task_run_seconds > 0 else None
     return _SCRIPT if _is_script(sys._getframe(1)) else None  # pyright: ignore[reportPrivateUsage]
 
 
-def _is_late(group: _Group, now: float) -> bool:
-    return now - group.latest_s > place.task_run_seconds
+def _is_expired(group: _Group, now: float) -> bool:
+    return now - group.latest_s > runtime.task_run_seconds
 
 
 def _is_script(frame: FrameType | None) -> bool:

@@ -26,12 +26,12 @@ from playhead.model.objects.interrupts import is_from_outside, let_through
 [_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
-_MOST_ERROR_TEXT = 256
-_MOST_TRACE_TEXT = 16_384
+_MAX_ERROR_TEXT = 256
+_MAX_TRACE_TEXT = 16_384
 
 
 def current_span() -> ObservedSpan | None:
-    """The innermost observed call around here that is recorded."""
+    """Returns the innermost recorded call that is current here, or None."""
     span = otel.get_value(CURRENT)
     return span if isinstance(span, ObservedSpan) else None
 
@@ -41,11 +41,11 @@ def enter(span: ObservedSpan) -> None:
     try:
         if not span.run.recorded:
             # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
-            where = trace.set_span_in_context(span.twin) if span.twin is not None else None
+            where = trace.set_span_in_context(span.mirror) if span.mirror is not None else None
             span.token = otel.attach(otel.set_value(CURRENT, UNRECORDED, where))
             return
         if span.run.replay is not None:
-            _go_on(span)
+            _announce_if_new(span)
         attach(span)
         if not (span.silent or span.announced) and is_announced(span):
             span.recorder.announce(span.fields(), span.frames)
@@ -55,32 +55,32 @@ def enter(span: ObservedSpan) -> None:
 
 
 def is_announced(span: ObservedSpan) -> bool:
-    """Whether the journal hears of the call when it begins: others, it hears of when they end."""
+    """Whether the journal gets a record when the call starts; other kinds of calls are journaled only when they end."""
     return span.kind in _ANNOUNCED or names.RUN_ROOT in span.attributes
 
 
-def _go_on(span: ObservedSpan) -> None:
-    """Of a run that goes on from a record: a call that is executed is news, unless the record has it."""
+def _announce_if_new(span: ObservedSpan) -> None:
+    """In a resumed run: announces a call that is executed, unless the record has it."""
     replay = span.run.replay
     if replay is not None and not span.can_be_answered:
-        replay.enclosing(span)
+        replay.enter_enclosing(span)
     if not (span.silent or span.announced):
-        tell_enclosing(span)
+        announce_enclosing(span)
         _count(span)
 
 
-def tell_enclosing(span: ObservedSpan) -> None:
-    """What happens inside is news: so are the calls around it, of which the record says nothing or not enough."""
-    above = span.above
+def announce_enclosing(span: ObservedSpan) -> None:
+    """Announces the calls around this one that the record does not have, or has without their current attributes."""
+    above = span.enclosing
     if above is not None:
-        tell_after_all(above)
+        announce_replayed(above)
         span.trace_id, span.parent_id, span.ids = above.trace_id, above.span_id, None
 
 
-def tell_after_all(span: ObservedSpan) -> None:
-    """The record has this call, but not what happens in it now."""
+def announce_replayed(span: ObservedSpan) -> None:
+    """Announces a call that the record has, because something new happens inside it."""
     if span.silent and span.end_ns is None:
-        tell_enclosing(span)
+        announce_enclosing(span)
         span.silent = False
         _count(span)
         if is_announced(span):
@@ -90,15 +90,15 @@ def tell_after_all(span: ObservedSpan) -> None:
 def _count(span: ObservedSpan) -> None:
     if names.CALL_ORDER not in span.attributes:
         span.attributes[names.CALL_ORDER] = span.run.next_start()
-    users = mirror_span.provider()
-    if users is not None and span.twin is None:
-        mirror_span.start(users, span, _around(span))
+    users = mirror_span.program_provider()
+    if users is not None and span.mirror is None:
+        mirror_span.start_mirror(users, span, _outer_context(span))
 
 
-def _around(span: ObservedSpan) -> Context:
-    """Where the call stands, seen from outside, whenever that is asked."""
-    if span.above is not None:
-        return trace.set_span_in_context(span.above, Context())
+def _outer_context(span: ObservedSpan) -> Context:
+    """Returns the OpenTelemetry context that was current when the call began."""
+    if span.enclosing is not None:
+        return trace.set_span_in_context(span.enclosing, Context())
     if span.parent_id is None:
         return Context()
     outer = SpanContext(span.trace_id, span.parent_id, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
@@ -113,7 +113,7 @@ def attach(span: ObservedSpan, where: Context | None = None) -> None:
 
 
 def pause(span: ObservedSpan) -> Context:
-    """Undoes `attach` for a call that will go on later, and gives what was current in it: for `attach` then."""
+    """Undoes `attach` for a call that continues later. Returns the context to pass to `attach` then."""
     where = otel.get_current()
     detach(span)
     return where
@@ -146,23 +146,23 @@ def finish(
     output_name: str | None = None,
     output: Any = None,
     items: list[Any] | None = None,
-    lost: str | None = None,
+    not_restorable: str | None = None,
 ) -> None:
-    """The call returned; `output_name` is the attribute for the ref of that, `items` what a generator gave, `lost` why
-    that can never be given back."""
+    """Ends a call that returned. `output_name` is the attribute for the ref of `output`; `items` are the values that
+    a generator yielded; `not_restorable` says why the result cannot be given back on replay."""
     try:
         if span.run.recorded and not span.silent:
             if output_name is not None:
                 set_payload(span, output_name, output)
             if names.RESPONSE_REF in span.attributes or not span.can_be_answered:
                 pass
-            elif lost is not None:
-                span.attributes[names.UNRESTORABLE] = lost
+            elif not_restorable is not None:
+                span.attributes[names.UNRESTORABLE] = not_restorable
             else:
                 _keep_faithful(span, output, output_name, items)
             is_agents = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
             if span.run.replay is not None and is_agents:  # after a call without an agent, others may come
-                span.run.replay.ended(span)
+                span.run.replay.run_ended(span)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"record the output of {span.name!r}", error)
@@ -170,8 +170,9 @@ def finish(
         _end(span)
 
 
-def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> None:
-    """The call raised, was cancelled, or was closed before its end; `lost`: why that can never be given back."""
+def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None = None) -> None:
+    """Ends a call that raised, was cancelled, or was closed early. `not_restorable` says why its outcome cannot be
+    given back on replay."""
     if isinstance(raised, GeneratorExit):
         abort(span)
         return
@@ -184,8 +185,8 @@ def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> 
             # A time limit's TimeoutError is an answer, which programs handle; what ends the program is none.
             if not isinstance(raised, Exception) and is_from_outside(raised):
                 span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
-            if lost is not None and span.can_be_answered:
-                span.attributes[names.UNRESTORABLE] = lost
+            if not_restorable is not None and span.can_be_answered:
+                span.attributes[names.UNRESTORABLE] = not_restorable
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"record the error of {span.name!r}", error)
@@ -194,7 +195,8 @@ def fail(span: ObservedSpan, raised: BaseException, lost: str | None = None) -> 
 
 
 def note_error(span: ObservedSpan, raised: BaseException) -> None:
-    """The call raised, and a framework makes a result of that: it has failed, and `finish` records what it gave."""
+    """Marks a call as failed although its framework returns a result for the error; `finish` then records that
+    result."""
     try:
         if span.run.recorded and not span.silent:
             _describe_error(span, raised)
@@ -208,15 +210,16 @@ def abort(
     output_name: str | None = None,
     output: Any = None,
     items: list[Any] | None = None,
-    lost: str | None = None,
+    not_restorable: str | None = None,
 ) -> None:
-    """A generator or stream was closed before its end: no error, and what it gave until then is its output."""
+    """Ends a generator or stream that was closed before its end: not an error; what it yielded until then is its
+    output."""
     span.attributes[names.OUTCOME] = "aborted"
-    finish(span, output_name, output, items, lost)
+    finish(span, output_name, output, items, not_restorable)
 
 
 def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:
-    """What a resumed run needs to give this result back as it was."""
+    """Records what a resumed run needs to restore this result with its types, beside its plain content."""
     recorded = span.attributes.get(output_name) if output_name is not None else None
     if recorded is None:
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
@@ -252,7 +255,7 @@ def _end(span: ObservedSpan) -> None:
         run, attributes = span.run, span.attributes
         if not run.recorded or span.silent:
             span.end_ns = span.start_ns
-        elif names.CALL_ORDER in attributes and not run.is_home:
+        elif names.CALL_ORDER in attributes and not run.is_owner_process:
             span.end_ns = span.start_ns
             return  # a forked child comes out of a call that its parent began, and that its parent ends
         else:
@@ -261,8 +264,8 @@ def _end(span: ObservedSpan) -> None:
                 attributes[names.CALL_END_ORDER] = next(run.ends)
             span.end_ns = time.time_ns()
             span.recorder.end(span.fields(), span.frames)
-        if span.twin is not None:
-            mirror_span.end(span, span.twin)
+        if span.mirror is not None:
+            mirror_span.end_mirror(span, span.mirror)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed(f"end {span.name!r}", error)
@@ -277,8 +280,8 @@ def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
         span.attributes[names.OUTCOME] = "cancelled"
         span.status = _UNSET
     else:
-        span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MOST_ERROR_TEXT]
-    stack = "".join(traceback.format_exception(raised, limit=-50))[-_MOST_TRACE_TEXT:]
+        span.status_message = span.recorder.text(_text_of(raised), span.redact)[:_MAX_ERROR_TEXT]
+    stack = "".join(traceback.format_exception(raised, limit=-50))[-_MAX_TRACE_TEXT:]
     described: dict[str, Any] = {"type": error_type, "message": _text_of(raised), "stacktrace": stack}
     ref = span.recorder.error(described, raised if span.can_be_answered else None, span.frames, span.redact)
     if ref is not None:

@@ -1,4 +1,4 @@
-"""Twins: where the program has a tracer provider of its own, each observed call has a span there as well.
+"""Mirror spans: where the program has a tracer provider of its own, each observed call also gets a span there.
 
 Same ids, same attributes; that provider's sampler decides, and its exporters see what they would expect.  It is never
 replaced, and never made.  Spans that other instrumentation starts inside a run get its id, so that a collector which
@@ -17,25 +17,25 @@ from playhead.api.calls.grouping import run_of_trace
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
-from playhead.api.ports import place
+from playhead.api.ports import runtime
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
 _KINDS = {"llm": SpanKind.CLIENT}
 
 
-def provider() -> TracerProvider | None:
-    """The program's own, if it has one."""
+def program_provider() -> TracerProvider | None:
+    """Returns the program's own tracer provider, or None."""
     # The public way reads the environment each time while there is none, which costs more than the rest of a span.
     found: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
     return found if found is not None and isinstance(found, TracerProvider) else None
 
 
-class _Follows(SpanProcessor):
+class _RunIdProcessor(SpanProcessor):
     """Writes the run's id on spans that start inside a run, and journals the span that is around a run of calls."""
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """The parent is an observed call, or a span that was started in one."""
+        """Sets the run id when the parent is an observed call or a span that was started inside one."""
         try:
             above = trace.get_current_span(parent_context)
             if isinstance(above, ObservedSpan):
@@ -48,8 +48,9 @@ class _Follows(SpanProcessor):
             return
 
     def on_end(self, span: ReadableSpan) -> None:
-        """What a run of calls without an agent is called, and when and how it ended, its outermost span says."""
-        context, parent, to = span.context, span.parent, place.recorder
+        """Journals the outermost span around calls without an agent: it names the run and says when and how it
+        ended."""
+        context, parent, to = span.context, span.parent, runtime.recorder
         if context is None or to is None or not (parent is None or parent.is_remote):
             return
         try:
@@ -68,43 +69,44 @@ class _Follows(SpanProcessor):
             swallowed("record the span around calls", error)
 
 
-_named: WeakSet[TracerProvider] = WeakSet()
+_prepared_providers: WeakSet[TracerProvider] = WeakSet()
 _mutex = fork_safe_lock()
 
 
-def _name_runs(of: TracerProvider) -> None:
+def _add_run_id_processor(of: TracerProvider) -> None:
     with _mutex:
-        if of in _named:
+        if of in _prepared_providers:
             return
-        _named.add(of)
+        _prepared_providers.add(of)
     try:
-        of.add_span_processor(_Follows())
+        of.add_span_processor(_RunIdProcessor())
     except BaseException as error:  # noqa: BLE001 - the guard: a provider of the program's own making
         let_through(error)
         swallowed("name the run on other spans", error)
 
 
-def start(of: TracerProvider, span: ObservedSpan, where: Context) -> None:
-    """Gives the span a twin, and the ids of it; a run is recorded if the twin of its root is, or always."""
-    if of not in _named:
-        _name_runs(of)
+def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None:
+    """Starts a mirror span and takes over its ids. A run is recorded if the mirror span of its root is sampled, or
+    always."""
+    if of not in _prepared_providers:
+        _add_run_id_processor(of)
     kind = _KINDS.get(span.kind, SpanKind.INTERNAL)
     tracer = of.get_tracer(names.SCOPE)
-    twin = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)
-    context = twin.get_span_context()
+    mirror = tracer.start_span(span.name, where, kind, span.attributes, start_time=span.start_ns)
+    context = mirror.get_span_context()
     if not span.run.is_decided and not span.recorder.always and span.run.replay is None:
-        span.run.recorded = twin.is_recording()
+        span.run.recorded = mirror.is_recording()
     # A provider that is switched off answers with the span above.
     if context.is_valid and context.span_id != span.parent_id:
-        span.twin, span.trace_id, span.span_id = twin, context.trace_id, context.span_id
+        span.mirror, span.trace_id, span.span_id = mirror, context.trace_id, context.span_id
 
 
-def end(span: ObservedSpan, twin: trace.Span) -> None:
-    """Ends the twin as the span ended."""
-    twin.set_attributes(span.attributes)
+def end_mirror(span: ObservedSpan, mirror: trace.Span) -> None:
+    """Ends the mirror span with the attributes, events and status of the observed span."""
+    mirror.set_attributes(span.attributes)
     for name, time_ns, attributes in span.events or ():
-        twin.add_event(name, attributes, time_ns)
+        mirror.add_event(name, attributes, time_ns)
     if span.status:
         code = StatusCode(span.status)
-        twin.set_status(Status(code, span.status_message if code is StatusCode.ERROR else None))
-    twin.end(span.end_ns)
+        mirror.set_status(Status(code, span.status_message if code is StatusCode.ERROR else None))
+    mirror.end(span.end_ns)

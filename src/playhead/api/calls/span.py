@@ -1,7 +1,7 @@
 """The span of an observed call: an OpenTelemetry span that goes to the journal instead of to an exporter.
 
 It costs a third of an SDK span, which is why it is not one.  Where the program has a tracer provider of its own, each
-observed call has an SDK span there as well (`twin`) with the same ids and attributes, so that the program's own
+observed call has an SDK span there as well (`mirror`) with the same ids and attributes, so that the program's own
 exporters see what they would expect.
 """
 
@@ -14,7 +14,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
-from playhead.api.calls.flow import Flow
+from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
@@ -22,15 +22,15 @@ from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
 # As OpenTelemetry's SDK has it: what a program adds in a loop must not grow without end.
-_MOST_EVENTS = 128
-_MOST_ATTRIBUTES = 128
+_MAX_EVENTS = 128
+_MAX_ATTRIBUTES = 128
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 P = ParamSpec("P")
 
 
-def _quiet(method: Callable[P, None]) -> Callable[P, None]:
-    """Whatever a program puts into a span by hand, it does not hear about it."""
+def _never_raises(method: Callable[P, None]) -> Callable[P, None]:
+    """Logs and swallows any error raised inside the wrapped span method."""
 
     @functools.wraps(method)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -50,9 +50,9 @@ class ObservedSpan(trace.Span):
     """
 
     __slots__ = (
-        "above",
         "announced",
         "attributes",
+        "enclosing",
         "end_ns",
         "events",
         "flow",
@@ -61,6 +61,7 @@ class ObservedSpan(trace.Span):
         "kind",
         "links",
         "live",
+        "mirror",
         "name",
         "otel_kind",
         "parent_id",
@@ -76,7 +77,6 @@ class ObservedSpan(trace.Span):
         "status_message",
         "token",
         "trace_id",
-        "twin",
     )
 
     def __init__(
@@ -109,9 +109,9 @@ class ObservedSpan(trace.Span):
         self.frames.new = {}
         self.ids: tuple[int, str, str, str | None] | None = None
         self.redact: Redact | None = None
-        self.twin: trace.Span | None = None
+        self.mirror: trace.Span | None = None
         self.token: Any = None
-        self.above: ObservedSpan | None = None
+        self.enclosing: ObservedSpan | None = None
         # Of a run that goes on from a record: whether the record has this call already, and its announcement; and
         # whether the record no longer speaks for what happens inside.
         self.silent = False
@@ -119,7 +119,7 @@ class ObservedSpan(trace.Span):
         self.live = False
         self.recorded: Any = None
         """The record's call that this one is, as far as the record has an end of it."""
-        self.flow: Flow | None = None
+        self.flow: ExecutionFlow | None = None
 
     @property
     def can_be_answered(self) -> bool:
@@ -127,7 +127,7 @@ class ObservedSpan(trace.Span):
         return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.attributes
 
     def fields(self) -> list[Any]:
-        """As the journal takes it."""
+        """Returns the span's fields in the order that the journal stores them."""
         ids = self.ids
         if ids is None or ids[0] != self.span_id:  # a twin, or a record, may give it others
             self.ids = ids = self._written_ids()
@@ -146,7 +146,7 @@ class ObservedSpan(trace.Span):
 
     def _written_ids(self) -> tuple[int, str, str, str | None]:
         """The span's id, and trace, span and parent as hex: those of the call around it are written out already."""
-        span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.above
+        span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.enclosing
         if above is not None and above.ids is not None and above.ids[0] == parent and above.trace_id == self.trace_id:
             return (self.span_id, above.ids[1], span_id, above.ids[2])
         return (self.span_id, f"{self.trace_id:032x}", span_id, f"{parent:016x}" if parent else None)
@@ -155,64 +155,64 @@ class ObservedSpan(trace.Span):
 
     def get_span_context(self) -> SpanContext:
         """For other instrumentation, whose spans become children of this one."""
-        if self.twin is not None:
-            return self.twin.get_span_context()
+        if self.mirror is not None:
+            return self.mirror.get_span_context()
         return SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
 
     def is_recording(self) -> bool:
-        """Until it has ended."""
+        """True until the span has ended."""
         return self.end_ns is None
 
-    @_quiet
+    @_never_raises
     def set_attribute(self, key: str, value: AttributeValue) -> None:
-        """Payloads do not belong here: use an observed function's arguments and result."""
-        if self.end_ns is None and (key in self.attributes or len(self.attributes) < _MOST_ATTRIBUTES):
+        """Sets an attribute. Do not put payloads here: use the observed function's arguments and result."""
+        if self.end_ns is None and (key in self.attributes or len(self.attributes) < _MAX_ATTRIBUTES):
             self.attributes[key] = value
 
-    @_quiet
+    @_never_raises
     def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
         """Each as by `set_attribute`."""
         for key, value in attributes.items():
             self.set_attribute(key, value)
 
-    @_quiet
+    @_never_raises
     def add_event(self, name: str, attributes: Attributes = None, timestamp: int | None = None) -> None:
-        """Something that happened within the call."""
+        """Adds a span event."""
         if self.end_ns is not None:
             return
         self.events = self.events or []
-        if len(self.events) < _MOST_EVENTS:
+        if len(self.events) < _MAX_EVENTS:
             self.events.append([name, timestamp or time.time_ns(), dict(attributes or {})])
 
-    @_quiet
+    @_never_raises
     def add_link(self, context: SpanContext, attributes: Attributes = None) -> None:
-        """A span elsewhere that this one has to do with."""
+        """Adds a link to another span."""
         if self.end_ns is not None:
             return
         self.links = self.links or []
-        if len(self.links) < _MOST_EVENTS:
-            if self.twin is not None:
-                self.twin.add_link(context, attributes)
+        if len(self.links) < _MAX_EVENTS:
+            if self.mirror is not None:
+                self.mirror.add_link(context, attributes)
             ids = {"trace_id": f"{context.trace_id:032x}", "span_id": f"{context.span_id:016x}"}
             self.links.append({**ids, "attributes": dict(attributes or {})})
 
     def update_name(self, name: str) -> None:
-        """Renames the span, not the place in the run that its name has already given it."""
+        """Renames the span; its call path, which was derived from the old name, stays."""
         if self.end_ns is None:
             self.name = name
-            if self.twin is not None:
-                self.twin.update_name(name)
+            if self.mirror is not None:
+                self.mirror.update_name(name)
 
-    @_quiet
+    @_never_raises
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
-        """An error set by hand; an exception that leaves the call sets it by itself."""
+        """Sets the status by hand; an exception that leaves the call sets it automatically."""
         if self.end_ns is not None:
             return
         code = status if isinstance(status, StatusCode) else status.status_code
         said = description if isinstance(status, StatusCode) else status.description
         self.status, self.status_message = code.value, self.recorder.text(said or "", self.redact)
 
-    @_quiet
+    @_never_raises
     def record_exception(
         self,
         exception: BaseException,

@@ -16,12 +16,12 @@ _CONTEXT = "_playhead_context"
 
 
 class _Hook:
-    """Whether the import hook is registered."""
+    """Remembers whether the import hook is registered."""
 
     registered = False
 
 
-def follow() -> None:
+def carry_run_into_background_tasks() -> None:
     """Wraps the class of background tasks when it is imported, or now if it was.  A second time changes nothing."""
     if not _Hook.registered:
         _Hook.registered = True
@@ -52,10 +52,10 @@ def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
 def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     where = cast("dict[str, Any]", getattr(instance, "__dict__", {})).get(_CONTEXT)
     made = wrapped(*args, **kwargs)
-    return made if where is None else _within(where, made)
+    return made if where is None else _run_in_context(where, made)
 
 
-async def _within(where: Any, made: Any) -> Any:
+async def _run_in_context(where: Any, made: Any) -> Any:
     token = otel.attach(where)
     try:
         return await made

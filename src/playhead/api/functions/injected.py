@@ -1,4 +1,5 @@
-"""What frameworks hand to a function beside what its caller gives: contexts, states, stores, dependencies, headers.
+"""Parameters that a framework fills in (contexts, states, stores, dependencies, headers), as opposed to the caller's
+arguments.
 
 Those of agent frameworks are no arguments of the tool: they hold ids, times and the whole history, which differ in
 every attempt and belong to the model's calls.  They are neither recorded nor compared; the id of the model's tool call
@@ -14,7 +15,7 @@ from typing import Any, cast
 from playhead.api.guard import swallowed
 from playhead.model.objects.infrastructure import name_of_type
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.masking import Keyed
+from playhead.model.objects.masking import KeyedValue
 
 # Names of the frameworks' classes; only those of these packages are meant.
 _PACKAGES = frozenset({"agents", "langchain", "langchain_core", "langgraph", "pydantic_ai"})
@@ -37,8 +38,8 @@ _WEB_PACKAGES = frozenset({"fastapi", "fast_depends", "faststream", "taskiq_depe
 _DEPENDENCIES = frozenset({"Depends", "Dependant", "Security"})
 _FROM_REQUEST = frozenset({"Header", "Cookie"})
 # In the text of an annotation that is worth to be read.
-_PROMISING = (*_CLASSES, "Injected", *_DEPENDENCIES, *_FROM_REQUEST)
-_SHOWN = (bool, int, float, type(None))
+_NAMES_WORTH_READING = (*_CLASSES, "Injected", *_DEPENDENCIES, *_FROM_REQUEST)
+_PLAIN_TYPES = (bool, int, float, type(None))
 
 
 def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
@@ -53,8 +54,9 @@ def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset()
 
 
-def separated(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict[str, Any], str | None]:
-    """The arguments that the model gave, and the id of its tool call if what was injected says it."""
+def without_injected(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict[str, Any], str | None]:
+    """Returns the caller's arguments without the injected ones, and the id of the model's tool call if an injected
+    argument has it."""
     own: dict[str, Any] = {}
     call_id: str | None = None
     for name, value in arguments.items():
@@ -65,7 +67,7 @@ def separated(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict
     return own, call_id
 
 
-def from_request(function: Callable[..., Any]) -> dict[str, str | None]:
+def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
     """Parameters that a web framework fills in: a header's name, `cookie`, or None for a dependency."""
     try:
         found: dict[str, str | None] = {}
@@ -86,14 +88,15 @@ def from_request(function: Callable[..., Any]) -> dict[str, str | None]:
         return {}
 
 
-def shown(arguments: dict[str, Any], filled_in: dict[str, str | None]) -> dict[str, Any]:
-    """The arguments with dependencies as their types, and headers and cookies under the names that may be masked."""
+def describe_filled_in(arguments: dict[str, Any], filled_in: dict[str, str | None]) -> dict[str, Any]:
+    """Returns the arguments with dependencies replaced by their type names, and headers and cookies under names that
+    can be masked."""
     changed: dict[str, Any] = {}
     for name in filled_in.keys() & arguments.keys():
         value, key = arguments[name], filled_in[name]
         if key is not None:
-            changed[name] = Keyed(key, value)
-        elif not issubclass(type(value), _SHOWN):
+            changed[name] = KeyedValue(key, value)
+        elif not issubclass(type(value), _PLAIN_TYPES):
             changed[name] = {"$type": name_of_type(cast(Any, type(value)))}
     return {**arguments, **changed} if changed else arguments
 
@@ -103,10 +106,10 @@ def _package(kind: Any) -> str:
 
 
 def _read(annotation: Any, function: Any) -> Any:
-    """What an annotation that is text stands for; None when that is not known here (yet)."""
+    """Evaluates an annotation that is a string; None when its names are not defined (yet)."""
     if not isinstance(annotation, str):
         return annotation
-    if not any(name in annotation for name in _PROMISING):
+    if not any(name in annotation for name in _NAMES_WORTH_READING):
         return None
     try:
         return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - as `typing.get_type_hints` does
@@ -118,12 +121,12 @@ def _read(annotation: Any, function: Any) -> Any:
 def _is_injected(annotation: Any) -> bool:
     origin = typing.get_origin(annotation)
     around = (annotation, origin, *getattr(annotation, "__metadata__", ()))
-    return any(map(_is_frameworks, around)) or (
+    return any(map(_is_framework_object, around)) or (
         origin is not None and any(map(_is_injected, typing.get_args(annotation)))
     )
 
 
-def _is_frameworks(value: Any) -> bool:
+def _is_framework_object(value: Any) -> bool:
     kind: Any = value if isinstance(value, type) else cast(Any, type(value))
     names: Mapping[str, str] = {above.__name__: above.__module__ for above in kind.__mro__}
     return any(names[name].partition(".")[0] in _PACKAGES for name in _CLASSES & names.keys())

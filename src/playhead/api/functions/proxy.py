@@ -1,4 +1,6 @@
-"""A function, observed: a proxy that is the function in every respect, and what it says about each call."""
+"""Wraps a function so that each call is recorded; the wrapper behaves like the function (name, signature, pickling,
+copying).
+"""
 
 import copy
 import functools
@@ -13,7 +15,12 @@ import wrapt
 
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions import wrappers
-from playhead.api.functions.injected import from_request, injected_parameters, separated, shown
+from playhead.api.functions.injected import (
+    describe_filled_in,
+    injected_parameters,
+    request_parameters,
+    without_injected,
+)
 from playhead.api.guard import warn_once
 from playhead.model import names
 
@@ -49,16 +56,16 @@ def _proxy(function: Any, how: "Observation") -> Any:
     call_kind = _kind_of(function)
     output = how.output_name(how.kind or "step") if how.capture_output else None
     injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
-    filled_in = from_request(function)
+    filled_in = request_parameters(function)
 
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         def start() -> ObservedSpan | None:
             arguments = _bind(parameters, instance, args, kwargs)
             if filled_in:
-                arguments = shown(arguments, filled_in)
+                arguments = describe_filled_in(arguments, filled_in)
             if not injected:
                 return how.begin(name, arguments, attributes)
-            arguments, call_id = separated(arguments, injected)
+            arguments, call_id = without_injected(arguments, injected)
             more = {names.TOOL_CALL_ID: call_id} if call_id is not None else {}
             return how.begin(name, arguments, {**attributes, **more})
 
@@ -69,13 +76,13 @@ def _proxy(function: Any, how: "Observation") -> Any:
             return wrappers.call(span, output, wrapped, args, kwargs)
         # Made here, where wrong arguments are an error at once; it begins when it is first stepped.
         made = wrapped(*args, **kwargs)
-        return wrappers.named(_OBSERVE[call_kind](start, output, made), made)
+        return wrappers.with_name_of(_OBSERVE[call_kind](start, output, made), made)
 
     return ObservedFunction(function, wrapper)
 
 
 def _is_function(given: Any) -> bool:
-    """What is not, is left as it is, with one warning."""
+    """Whether the object can be observed; warns once when it cannot."""
     is_class, its_type = inspect.isclass(given), cast("type[Any]", type(given))
     is_field = hasattr(its_type, "__set__")
     if not is_class and not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
@@ -94,8 +101,8 @@ _OBSERVE: dict[int, Callable[..., Any]] = {
 }
 
 
-def _find(module: str, qualname: str) -> Any:
-    """What has this name: how a pickled static method is found in another process."""
+def _by_qualified_name(module: str, qualname: str) -> Any:
+    """Returns the object with this qualified name. Used to unpickle static methods."""
     return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
 
 
@@ -107,7 +114,7 @@ class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMiss
         method = cast(Any, self).__wrapped__
         if isinstance(method, types.MethodType):
             return getattr, (method.__self__, method.__name__)
-        return _find, (method.__module__, method.__qualname__)
+        return _by_qualified_name, (method.__module__, method.__qualname__)
 
     def __copy__(self) -> Self:
         """Methods are not copied."""
@@ -140,7 +147,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
 
 
 def _innermost(function: Any) -> Any:
-    """What was written with `def`, beneath methods, partials and other decorators: its name and code are the call's."""
+    """Returns the function behind methods, partials and other decorators; its name and code describe the call."""
     while True:
         if isinstance(function, functools.partial | functools.partialmethod):
             function = function.func
@@ -154,7 +161,8 @@ def _innermost(function: Any) -> Any:
 
 
 def _kind_of(function: Any) -> int:
-    """By what the outermost layer gives: a decorator beneath may have made a plain function of a coroutine."""
+    """Returns how the outermost callable has to be wrapped: plain function, coroutine, generator or asynchronous
+    generator."""
     if isinstance(function, classmethod | staticmethod):
         function = cast(Any, function).__func__
     if inspect.isasyncgenfunction(function):
@@ -194,7 +202,8 @@ def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwa
 
 
 def _fingerprint(function: Any) -> str | None:
-    """Changes when the function's own code does; the same in every process that runs the same Python."""
+    """Returns a hash of the function's code, the same in every process with the same Python version; None when there
+    is no code."""
     code = getattr(function, "__code__", None)
     if code is None:
         return None

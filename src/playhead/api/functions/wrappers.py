@@ -14,21 +14,21 @@ from opentelemetry.context import Context
 
 from playhead.api.calls.lifecycle import abort, attach, enter, fail, finish, pause
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import Answer, answered, answered_async
+from playhead.api.replaying import ReplayAnswer, recorded_answer, recorded_answer_async
 from playhead.model.objects.interrupts import let_through
 
 Begin = Callable[[], ObservedSpan | None]
 
 # What a generator gave is kept until it ends; without a bound an endless one would be a leak.
-_MOST_ITEMS = 10_000
-_MOST_BYTES = 64 * 2**20
+_MAX_ITEMS = 10_000
+_MAX_BYTES = 64 * 2**20
 
 
 def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A plain function.  If it returns a coroutine (a function that is asynchronous in disguise), that is observed."""
-    answer = answered(span)
+    answer = recorded_answer(span)
     if answer is not None:
-        return _given(span, output, answer)
+        return _replayed(span, output, answer)
     try:
         enter(span)
         result = function(*args, **kwargs)
@@ -36,24 +36,24 @@ def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], a
         fail(span, error)
         raise
     if type(result) is types.CoroutineType:
-        return named(_await_later(span, output, pause(span), result), result)  # pyright: ignore[reportUnknownArgumentType]
+        return with_name_of(_await_later(span, output, pause(span), result), result)  # pyright: ignore[reportUnknownArgumentType]
     finish(span, output, result)
     return result
 
 
-def _given(span: ObservedSpan, output: str | None, answer: Answer) -> Any:
-    """What a record, or a person, answers instead of the function; a person's answer is told as this run's own."""
-    if answer.told:
+def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> Any:
+    """Returns the recorded or edited outcome in place of the function's; an edited one is recorded in this run."""
+    if answer.is_new:
         enter(span)
         if answer.error is not None:
             fail(span, answer.error)
         else:
             finish(span, output, answer.value if answer.items is None else answer.items)
-    return answer.give()
+    return answer.unwrap()
 
 
-def named(ours: Any, name: Any) -> Any:
-    """Our coroutine or generator under the name of what it stands for: for `repr`, tasks, and Python's warnings."""
+def with_name_of(ours: Any, name: Any) -> Any:
+    """Gives our coroutine or generator the name of the wrapped one, for `repr`, tasks and Python's warnings."""
     ours.__name__, ours.__qualname__ = name.__name__, name.__qualname__
     return ours
 
@@ -85,19 +85,19 @@ async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted")
     if span is None:
         return await coroutine
     try:
-        answer = await answered_async(span)
+        answer = await recorded_answer_async(span)
     except BaseException:
         coroutine.close()
         raise
     if answer is not None:
         coroutine.close()
-        return _given(span, output, answer)
+        return _replayed(span, output, answer)
     enter(span)
     return await _awaited(span, output, coroutine)
 
 
 class _Unstarted:
-    """A coroutine inside one that has not begun.  If that is never awaited, Python says so of it, and not of both."""
+    """Holds a coroutine that has not been started, so that Python warns about one un-awaited coroutine and not two."""
 
     __slots__ = ("coroutine",)
 
@@ -114,14 +114,14 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     span = begin()
     if span is None:
         return (yield from steps)
-    answer = answered(span)
+    answer = recorded_answer(span)
     if answer is not None:
         steps.close()
         yield from _items(span, output, answer)
         if answer.ending is not None:
             raise answer.ending
         return None
-    watch = _Watch(span, output)
+    watch = _GeneratorRecording(span, output)
     raised: BaseException | None = None
     sent: Any = None
     try:
@@ -147,7 +147,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
 async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
     """An asynchronous generator; one that is dropped without being closed ends its span when it is collected."""
     span = begin()
-    answer = await answered_async(span) if span is not None else None
+    answer = await recorded_answer_async(span) if span is not None else None
     if span is not None and answer is not None:
         await steps.aclose()
         for item in _items(span, output, answer):
@@ -155,7 +155,7 @@ async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[
         if answer.ending is not None:
             raise answer.ending
         return
-    watch = _Watch(span, output)
+    watch = _GeneratorRecording(span, output)
     leaving = False
     try:
         if span is not None:
@@ -179,9 +179,9 @@ async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[
         raise
 
 
-def _items(span: ObservedSpan, output: str | None, answer: Answer) -> list[Any]:
+def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> list[Any]:
     """What a generator gave, as recorded; of a person's answer, each item of a list, or the one value."""
-    value = _given(span, output, answer)
+    value = _replayed(span, output, answer)
     if answer.items is not None:
         return answer.items
     return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
@@ -197,8 +197,8 @@ def _first_step(steps: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
         sys.set_asyncgen_hooks(*hooks)
 
 
-class _Watch:
-    """What a generator gave, bounded, and the end of its span, which comes once.
+class _GeneratorRecording:
+    """Collects the items of a generator, up to a limit, and ends its span once.
 
     Lives in the generator's frame: when that is collected without having been closed, so is this.
     """
@@ -212,7 +212,7 @@ class _Watch:
         wanted = span is not None and span.run.recorded and span.recorder.content and output is not None
         self.items: list[Any] | None = [] if wanted else None
         self.more = 0
-        self.room = _MOST_BYTES
+        self.room = _MAX_BYTES
 
     def pause(self, item: Any) -> Context | None:
         """The generator gave this; until `resume`, the consumer's context stands."""
@@ -221,14 +221,14 @@ class _Watch:
             return None
         if self.items is not None:
             self.room -= _bytes_of(item)
-            if len(self.items) < _MOST_ITEMS and self.room > 0:
+            if len(self.items) < _MAX_ITEMS and self.room > 0:
                 self.items.append(item)
             else:
                 self.more += 1
         return pause(self.span)
 
     def pop(self) -> Any:
-        """What was given, once: a suspended generator does not hold what it gave away."""
+        """Returns the paused item once, so that a suspended generator does not keep it alive."""
         item, self.item = self.item, None
         return item
 
@@ -243,7 +243,7 @@ class _Watch:
             lost = "it gave more than is recorded" if self.more else None
             if returned is not None:
                 lost = "it also returned a value, and a record of what a generator gave has no place for that"
-            (abort if aborted else finish)(span, output, self._given(), self.items, lost)
+            (abort if aborted else finish)(span, output, self._output(), self.items, lost)
 
     def fail(self, raised: BaseException) -> None:
         if isinstance(raised, GeneratorExit):
@@ -255,7 +255,7 @@ class _Watch:
     def __del__(self) -> None:
         self.end(aborted=True)
 
-    def _given(self) -> Any:
+    def _output(self) -> Any:
         """Texts joined, everything else as a list."""
         items = self.items
         if self.more:

@@ -13,14 +13,14 @@ import wrapt
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.api.guard import swallowed
-from playhead.api.replaying import Restore
+from playhead.api.replaying import ResponseRestorer
 from playhead.api.run import ActiveRun
-from playhead.capture.model_call import ModelCall, ModelRequest, ModelResponse, RecordedAnswers
+from playhead.capture.model_call import ModelRequest, ModelResponse, ObservedModelCall, ResponseReplayer
 from playhead.capture.openai import responses_outcome, responses_reading
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai.replay import restore
-from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, Watch, observed_stream
+from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.model.objects.interrupts import let_through
 
 SUPPORTS = "openai >= 1.60"
@@ -151,22 +151,22 @@ def _observing(api: _Api) -> Callable[..., Any]:
     def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _Switch.on:
             return wrapped(*args, **kwargs)
-        kwargs = _listed(api, kwargs)
-        call = ModelCall.start(
+        kwargs = _with_lists(api, kwargs)
+        call = ObservedModelCall.start(
             lambda: api.read_request(instance, kwargs, wrapped.__name__),
             lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=False),
         )
         if call is None:
             return wrapped(*args, **kwargs)
         if call.answer is not None:
-            return call.give(call.answer)
+            return call.unwrap(call.answer)
         kwargs = call.edited or kwargs
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
             call.fail(error)
             raise
-        return _pass_on(api, call, result, kwargs)
+        return _finish_or_record_stream(api, call, result, kwargs)
 
     return call
 
@@ -175,15 +175,15 @@ def _observing_async(api: _Api) -> Callable[..., Any]:
     async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _Switch.on:
             return await wrapped(*args, **kwargs)
-        kwargs = _listed(api, kwargs)
-        call = ModelCall.start(
+        kwargs = _with_lists(api, kwargs)
+        call = ObservedModelCall.start(
             lambda: api.read_request(instance, kwargs, wrapped.__name__),
             lambda run: _recorded(api, run, wrapped.__name__, instance, kwargs, is_async=True),
         )
         if call is None:
             return await wrapped(*args, **kwargs)
         if call.answer is not None:
-            given = call.give(call.answer)
+            given = call.unwrap(call.answer)
             return await given if isawaitable(given) else given
         kwargs = call.edited or kwargs
         try:
@@ -191,14 +191,14 @@ def _observing_async(api: _Api) -> Callable[..., Any]:
         except BaseException as error:
             call.fail(error)
             raise
-        return _pass_on(api, call, result, kwargs)
+        return _finish_or_record_stream(api, call, result, kwargs)
 
     return call
 
 
 def _recorded(
     api: _Api, run: ActiveRun, method: str, instance: Any, kwargs: _Arguments, *, is_async: bool
-) -> RecordedAnswers:
+) -> ResponseReplayer:
     """For a run that goes on from a record: what to make of a recorded answer to this call."""
 
     def response(raw: Any, ending: BaseException | None) -> Any:
@@ -211,20 +211,22 @@ def _recorded(
     def asking(messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
         return api.with_edit(kwargs, messages, system)
 
-    return RecordedAnswers(Restore(response, changed), lambda raw: api.read_recorded(raw, run, kwargs), asking)
+    return ResponseReplayer(
+        ResponseRestorer(response, changed), lambda raw: api.read_recorded(raw, run, kwargs), asking
+    )
 
 
-def _pass_on(api: _Api, call: ModelCall, result: Any, kwargs: _Arguments) -> Any:
+def _finish_or_record_stream(api: _Api, call: ObservedModelCall, result: Any, kwargs: _Arguments) -> Any:
     """Ends the call, or leaves that to the stream that it returns."""
     try:
         raw, run = _raw_mode(kwargs), call.span.run
         if kwargs.get("stream"):
-            watch = Watch(call, lambda seen: api.assemble(seen, run, kwargs))
+            watch = StreamRecording(call, lambda seen: api.assemble(seen, run, kwargs))
             if raw is None:
                 return observed_stream(result, watch)
             return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)
         if raw == "stream":  # the caller reads the body; reading it here would take it away
-            watch = Watch(call, lambda seen: api.read_response(seen[0], run, kwargs) if seen else None)
+            watch = StreamRecording(call, lambda seen: api.read_response(seen[0], run, kwargs) if seen else None)
             return ObservedOpenResponse(result, watch, streamed=False)
         response = result if raw is None else result.parse()
         call.end(lambda: api.read_response(response, run, kwargs))
@@ -235,7 +237,7 @@ def _pass_on(api: _Api, call: ModelCall, result: Any, kwargs: _Arguments) -> Any
     return result
 
 
-def _listed(api: _Api, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _with_lists(api: _Api, kwargs: dict[str, Any]) -> dict[str, Any]:
     """A one-shot iterator may be read once, and the client has to: turn it into a list for both."""
     messages, tools = api.lists
     if type(kwargs.get(messages)) is list and type(kwargs.get(tools, [])) is list:

@@ -1,4 +1,4 @@
-"""Another message in the place of the recorded one: what `openai` would have answered, had the model said that."""
+"""Builds the Chat Completion that would have contained a given message, from the recorded one."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,7 +6,7 @@ from typing import Any, cast
 # What an answer is that nobody has given: a call that was in doubt has no recorded one to change.
 _UNKNOWN = {"id": "chatcmpl-playhead", "created": 0}
 # Says something about the recorded answer only.
-_OF_THE_RECORDED = {"choices", "usage", "stream"}
+_RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
 
 
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
     said = {"content": message} if isinstance(message, str) else message
     native: dict[str, Any] = {"role": "assistant", "content": None, **said}
     ending = "tool_calls" if native.get("tool_calls") else "stop"
-    about = _about(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
+    about = _recorded_metadata(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
     about = {**_UNKNOWN, "model": model, **about}
     if not streamed:
         choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
@@ -28,8 +28,8 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
     return {"stream": [{**about, "choices": [piece]} for piece in pieces]}
 
 
-def _about(recorded: Any) -> dict[str, Any]:
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if known.get("stream"):
         known = cast("dict[str, Any]", known["stream"][0])
-    return {key: value for key, value in known.items() if key not in _OF_THE_RECORDED}
+    return {key: value for key, value in known.items() if key not in _RECORDED_KEYS_REPLACED}

@@ -1,4 +1,4 @@
-"""A recorded answer of `openai` → the object that the live call gave.
+"""Restores a recorded `openai` response as the object that the live call returned.
 
 The recorded answer takes the server's place: the client's own method runs, on a copy of the client whose requests are
 answered from the record.  So parsing, streaming and raw responses are the library's, whatever its version, and nothing
@@ -40,21 +40,25 @@ def restore(
     streamed = kwargs.get("stream") is True
     form = _form(client)
     _check(raw, form, streamed=streamed)
-    if not streamed and method == "create" and (made := _made(raw, form, kwargs, client, headers)) is not None:
-        return _ready(made) if is_async else made
+    if (
+        not streamed
+        and method == "create"
+        and (made := _built_directly(raw, form, kwargs, client, headers)) is not None
+    ):
+        return _as_awaitable(made) if is_async else made
     if streamed:
         events = _async_events if is_async else _events
         headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
-        answer = _Answer(lambda: events(raw["stream"], form, ending), headers, is_async=is_async)
+        answer = _RecordedHttpAnswer(lambda: events(raw["stream"], form, ending), headers, is_async=is_async)
     else:
         headers = {"content-type": "application/json", **headers}
-        answer = _Answer(lambda: canonical_json(raw), headers, is_async=is_async)
+        answer = _RecordedHttpAnswer(lambda: canonical_json(raw), headers, is_async=is_async)
     call = partial(_method(client, method), _answered_by(answer, client), **kwargs)
-    return _awaited(call, answer) if is_async else _called(call, answer)
+    return _await_and_check(call, answer) if is_async else _call_and_check(call, answer)
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _ResponseForm:
     """What answers of one of the client's APIs look like: the key that all have, their class, and how a stream of them
     is written."""
 
@@ -65,17 +69,22 @@ class _Form:
     last_event: bytes
 
 
-_CHAT = _Form("choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n")
-_RESPONSES = _Form("output", "openai.types.responses", "Response", names_events=True, last_event=b"")
+_CHAT = _ResponseForm(
+    "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n"
+)
+_RESPONSES = _ResponseForm("output", "openai.types.responses", "Response", names_events=True, last_event=b"")
 
 
-def _form(resource: Any) -> _Form:
+def _form(resource: Any) -> _ResponseForm:
     modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
     return _RESPONSES if any(name.startswith("openai.resources.responses") for name in modules_of) else _CHAT
 
 
-def _made(raw: Any, form: _Form, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]) -> Any:
-    """What the client makes of a plain answer, made as it does, without going all of its way for it; None: go it."""
+def _built_directly(
+    raw: Any, form: _ResponseForm, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]
+) -> Any:
+    """Builds the client's object for an unstreamed response directly, without a request; None when the client has to
+    do it."""
     client = resource._client
     is_own = type(client).__module__.partition(".")[0] == "openai"  # a subclass may do anything with an answer
     if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
@@ -89,7 +98,7 @@ def _made(raw: Any, form: _Form, kwargs: Mapping[str, Any], resource: Any, heade
         return None
 
 
-def _check(raw: Any, form: _Form, *, streamed: bool) -> None:
+def _check(raw: Any, form: _ResponseForm, *, streamed: bool) -> None:
     recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
@@ -99,7 +108,7 @@ def _check(raw: Any, form: _Form, *, streamed: bool) -> None:
         raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
 
 
-def _called(call: Callable[[], Any], answer: "_Answer") -> Any:
+def _call_and_check(call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
     try:
         result = call()
     except Exception as error:
@@ -108,7 +117,7 @@ def _called(call: Callable[[], Any], answer: "_Answer") -> Any:
     return result
 
 
-async def _awaited(call: Callable[[], Any], answer: "_Answer") -> Any:
+async def _await_and_check(call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
     try:
         result = await call()
     except Exception as error:
@@ -132,10 +141,10 @@ def _method(resource: Any, name: str) -> Callable[..., Any]:
     return method
 
 
-def _answered_by(answer: "_Answer", resource: Any) -> Any:
+def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
     """The same resource of a client that gets this answer to whatever it asks."""
     client = copy.copy(resource._client)
-    client._client = _Line(client._client, answer)
+    client._client = _ReplayedHttpClient(client._client, answer)
     # These fetch or check credentials, which may be gone, and would ask for them over the network.
     client._prepare_options = answer.unchanged
     client._prepare_request = answer.unchanged
@@ -145,7 +154,7 @@ def _answered_by(answer: "_Answer", resource: Any) -> Any:
     return type(resource)(client)
 
 
-class _Answer:
+class _RecordedHttpAnswer:
     """What the server said, and whether the client has taken it."""
 
     def __init__(self, content: Callable[[], Any], headers: Mapping[str, str], *, is_async: bool):
@@ -161,11 +170,11 @@ class _Answer:
         library: Any = modules[type(request).__module__.partition(".")[0]]
         response = library.Response(200, headers=self._headers, content=self._content(), request=request)
         response.elapsed = timedelta(0)
-        return _ready(response) if self._is_async else response
+        return _as_awaitable(response) if self._is_async else response
 
     def unchanged(self, value: Any) -> Any:
         """In the place of a hook of the client's that may change what it is given."""
-        return _ready(value) if self._is_async else value
+        return _as_awaitable(value) if self._is_async else value
 
     def check(self) -> None:
         """Raises CannotRestore when the result came from somewhere else."""
@@ -173,10 +182,10 @@ class _Answer:
             raise CannotRestore("this client does not send its requests in a way that can be answered from the record")
 
 
-class _Line(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """The user's HTTP client, which makes requests as ever, and sends none."""
+class _ReplayedHttpClient(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """HTTP client that answers every request from the record and sends nothing."""
 
-    def __init__(self, http: Any, answer: _Answer):
+    def __init__(self, http: Any, answer: _RecordedHttpAnswer):
         super().__init__(http)  # pyright: ignore[reportUnknownMemberType]
         self._self_answer = answer
 
@@ -184,11 +193,11 @@ class _Line(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
         return self._self_answer.send(request, **options)
 
 
-async def _ready(value: Any) -> Any:
+async def _as_awaitable(value: Any) -> Any:
     return value
 
 
-def _events(chunks: Sequence[Any], form: _Form, ending: BaseException | None) -> Iterator[bytes]:
+def _events(chunks: Sequence[Any], form: _ResponseForm, ending: BaseException | None) -> Iterator[bytes]:
     for chunk in chunks:
         name = cast(Mapping[str, Any], chunk).get("type") if form.names_events and isinstance(chunk, Mapping) else None
         yield (f"event: {name}\n".encode() if name else b"") + b"data: " + canonical_json(chunk) + b"\n\n"
@@ -197,6 +206,8 @@ def _events(chunks: Sequence[Any], form: _Form, ending: BaseException | None) ->
     yield form.last_event
 
 
-async def _async_events(chunks: Sequence[Any], form: _Form, ending: BaseException | None) -> AsyncIterator[bytes]:
+async def _async_events(
+    chunks: Sequence[Any], form: _ResponseForm, ending: BaseException | None
+) -> AsyncIterator[bytes]:
     for event in _events(chunks, form, ending):
         yield event

@@ -10,16 +10,16 @@ from typing import Any
 from playhead.api.run import ActiveRun
 
 # A run that asks without end must not become a leak; the oldest are forgotten first.
-_MOST_REMEMBERED = 4096
+_MAX_REMEMBERED = 4096
 
 
-def before(run: ActiveRun | None, asked: Mapping[str, Any]) -> list[Any]:
+def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
     """The items that stand before those of a request."""
-    conversation = asked.get("conversation")
+    conversation = request.get("conversation")
     if isinstance(conversation, dict | str):
         return [_elsewhere("conversation", conversation)]
     found: list[Sequence[Any]] = []
-    at = asked.get("previous_response_id")
+    at = request.get("previous_response_id")
     while isinstance(at, str):
         known = run.responses.get(at) if run is not None else None
         if known is None:
@@ -30,16 +30,16 @@ def before(run: ActiveRun | None, asked: Mapping[str, Any]) -> list[Any]:
     return [item for items in reversed(found) for item in items]
 
 
-def remember(run: ActiveRun, asked: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
     """From here on, the response can be the one before another."""
-    name, previous = response.get("id"), asked.get("previous_response_id")
+    name, previous = response.get("id"), request.get("previous_response_id")
     if not isinstance(name, str):
         return
     # Of a conversation's responses each stands after all that was said in it, of which only a part is known.
-    head = before(run, asked) if isinstance(asked.get("conversation"), dict | str) else []
+    head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
     items = [*head, *sent, *(response.get("output") or ())]
     run.responses[name] = (previous if isinstance(previous, str) and not head else None, items)
-    while len(run.responses) > _MOST_REMEMBERED:
+    while len(run.responses) > _MAX_REMEMBERED:
         run.responses.pop(next(iter(run.responses)), None)
 
 

@@ -1,4 +1,4 @@
-"""Another answer in the place of the recorded one: what Responses would have answered, had the model said that."""
+"""Builds the Responses answer that would have contained a given output, from the recorded one."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,13 +15,13 @@ _UNKNOWN: dict[str, Any] = {
     "tools": [],
 }
 # Says something about the recorded answer only.
-_OF_THE_RECORDED = {"output", "usage", "stream", "incomplete_details", "error", "status"}
+_RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "error", "status"}
 
 
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
     """The recorded response with this output: a text, a message or another item in OpenAI's form, or
     `{"output": [...]}`."""
-    response = {**_UNKNOWN, "model": model, **_about(recorded)}
+    response = {**_UNKNOWN, "model": model, **_recorded_metadata(recorded)}
     response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
     response["output"] = [_item(item, at) for at, item in enumerate(_items(message))]
     return {"stream": events_of(response)} if streamed else response
@@ -42,8 +42,8 @@ def _item(said: Any, at: int) -> Any:
     return {"id": f"msg_playhead_{at}", "type": "message", "role": "assistant", "status": "completed", **item}
 
 
-def _about(recorded: Any) -> dict[str, Any]:
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
     if isinstance(known.get("stream"), list):
         known = whole_response(known["stream"])
-    return {key: value for key, value in known.items() if key not in _OF_THE_RECORDED}
+    return {key: value for key, value in known.items() if key not in _RECORDED_KEYS_REPLACED}

@@ -17,7 +17,7 @@ from playhead.capture.openai.chat_reading import (
     usage_of,
 )
 from playhead.capture.openai.responses_events import whole_response
-from playhead.capture.openai.responses_history import before, remember
+from playhead.capture.openai.responses_history import previous_items, remember
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
 from playhead.model.message import Message
@@ -52,7 +52,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     if not isinstance(instructions, str | None) and type(instructions).__name__ not in LEFT_OUT:
         settings["instructions"] = instructions
     above = current_span()
-    earlier = before(above.run if above is not None else None, kwargs)
+    earlier = previous_items(above.run if above is not None else None, kwargs)
     return ModelRequest(
         provider=provider_of(client),
         operation="chat",

@@ -13,10 +13,10 @@ from playhead.capture.frameworks import (
     Begin,
     Framework,
     agent,
-    call_later,
+    call_async,
     is_inside_run,
     is_observed,
-    quietly,
+    none_on_error,
     tool,
     wrap,
 )
@@ -62,7 +62,7 @@ patch, unpatch = _agents.patch, _agents.unpatch
 
 
 class _OnInvokeTool:
-    """In the place of a tool's attribute: the function in it is the one that was put there, observed when called."""
+    """Descriptor on the tool class. Reading it returns the user's function wrapped so that calls are recorded."""
 
     _NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
 
@@ -71,18 +71,18 @@ class _OnInvokeTool:
         if self._NAME not in held:
             raise AttributeError(self._NAME)
         function: Any = held[self._NAME]
-        ours: _Observed | None = held.get(self._OURS)
+        ours: _ObservedTool | None = held.get(self._OURS)
         # The framework asks whether it is still the same; a copy of a tool has that of the tool.
         if ours is None or not ours.stands_for(function, instance):
-            ours = held[self._OURS] = _Observed(function, instance)
+            ours = held[self._OURS] = _ObservedTool(function, instance)
         return ours
 
     def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self._NAME] = cast(Any, value).__wrapped__ if type(value) is _Observed else value
+        vars(instance)[self._NAME] = cast(Any, value).__wrapped__ if type(value) is _ObservedTool else value
 
 
-class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """What a tool does when it is called."""
+class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """A tool's function, wrapped so that each call is recorded."""
 
     def __init__(self, function: Callable[..., Any], of: Any):
         super().__init__(function)  # pyright: ignore[reportUnknownMemberType]
@@ -96,10 +96,10 @@ class _Observed(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument
     def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
         begin = _tool(self._self_of, context, arguments)
         made = self._self_function(context, arguments, *more, **options)
-        return made if begin is None else call_later(begin, names.TOOL_RESULT_REF, made)
+        return made if begin is None else call_async(begin, names.TOOL_RESULT_REF, made)
 
 
-@quietly
+@none_on_error
 def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
     if not _agents.on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
         return None
@@ -114,7 +114,7 @@ async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any
     return told
 
 
-@quietly
+@none_on_error
 def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
     """The tool's call has failed, though it returns a text; a function under `@observe` has said so already."""
     span = current_span()
@@ -133,7 +133,7 @@ def _read(arguments: str) -> dict[str, Any]:
     return cast("dict[str, Any]", given) if isinstance(given, dict) else {"input": given}
 
 
-@quietly
+@none_on_error
 def _agent(args: Any, kwargs: Any) -> tuple[Begin, Any] | None:
     """What begins the agent, and the agent itself."""
     if not _agents.on:
@@ -145,7 +145,7 @@ def _agent(args: Any, kwargs: Any) -> tuple[Begin, Any] | None:
     return agent(str(getattr(starting, "name", "agent")), asked), starting
 
 
-@quietly
+@none_on_error
 def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 

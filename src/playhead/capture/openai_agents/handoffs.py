@@ -13,7 +13,7 @@ from opentelemetry import context as otel
 from playhead.api.calls.lifecycle import detach, enter, fail, finish, inside
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
-from playhead.api.scope import say_of
+from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import agent
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -41,7 +41,7 @@ class AgentRun:
             otel.detach(token)
 
     def span_of(self, acting: Any) -> ObservedSpan | None:
-        """The span of the agent whose turn it is; None: that of the run.  Never raises."""
+        """Returns the span of the acting agent; None when it is the run's own span. Never raises."""
         try:
             if acting is not self._acting:
                 self._hand_over(acting)
@@ -54,7 +54,7 @@ class AgentRun:
     def _hand_over(self, to: Any) -> None:
         self._acting, name = to, str(getattr(to, "name", "agent"))
         if self._has_acted:  # else a run that was interrupted goes on with the agent that it had come to
-            say_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
+            log_event_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
         before, self._taken_over = self._taken_over, None
         if before is not None:
             finish(before)

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import Collector
+from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
 from playhead.errors import JournalUnusable, NotAuthorized, PlayheadError, SettingInvalid
 from playhead.settings import sdk as settings
@@ -25,14 +25,14 @@ Line = dict[str, str]
 def doctor(ctx: typer.Context, json: Json = False) -> None:
     """Say which settings are in force, where each comes from, whether the journal can be written to, and whether the
     collector takes records and answers questions."""
-    tables = {"client": _asking(), "SDK": settings.in_force(), "collector": _theirs()}
+    tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
     lines = [_line(of, each) for of, table in tables.items() for each in table]
     journal, unusable = _journal()
     sending = _sending()
     lines += [journal, _refused_records(), sending]
     known = {line["setting"] for line in lines} | {*_OTHERS, *_of_commands(ctx)}
     unknown = list(unknown_variables(os.environ, known))
-    problem = _reach(ctx.ensure_object(Collector), lines)
+    problem = _reach(ctx.ensure_object(CollectorAddress), lines)
     if isinstance(problem, NotAuthorized) and sending["value"] == _TAKEN:
         problem = None  # a program's key need not be one for questions
     if json:
@@ -64,7 +64,7 @@ def _of_commands(ctx: typer.Context) -> Iterable[str]:
             yield from [option.envvar] if isinstance(option.envvar, str) else option.envvar or ()
 
 
-def _reach(collector: Collector, lines: list[Line]) -> PlayheadError | None:
+def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | None:
     """Asks for one run, and notes how that went."""
     url, took, problem = "", time.perf_counter(), None
     try:
@@ -81,7 +81,7 @@ def _reach(collector: Collector, lines: list[Line]) -> PlayheadError | None:
     return problem
 
 
-def _not_understood(collector: Collector) -> list[Line]:
+def _not_understood(collector: CollectorAddress) -> list[Line]:
     """A line for each instrumentation scope that the collector took without understanding its content."""
     try:
         with collector.ask() as client:
@@ -111,14 +111,14 @@ def _sending() -> Line:
     """Whether the collector that programs send to takes records with their key: it is sent none."""
     from playhead.export.backoff import Unavailable  # noqa: PLC0415
     from playhead.export.counters import ShipCounters  # noqa: PLC0415 - `--help` does without an HTTP library
-    from playhead.export.http import Endpoint, Refused  # noqa: PLC0415
+    from playhead.export.http import CollectorEndpoint, RequestRejected  # noqa: PLC0415
 
     in_force = settings.load()
-    endpoint = Endpoint(in_force, ShipCounters())
+    endpoint = CollectorEndpoint(in_force, ShipCounters())
     said = _TAKEN
     try:
         endpoint.post("/v1/traces", b"", "application/x-protobuf")
-    except (Unavailable, Refused) as error:
+    except (Unavailable, RequestRejected) as error:
         said = f"no: {error}"
     finally:
         endpoint.close()
@@ -141,13 +141,13 @@ def _line(of: str, each: Any) -> Line:
     }  # fmt: skip
 
 
-def _asking() -> Any:
+def _client_settings() -> Any:
     from playhead.client.exchange import in_force  # noqa: PLC0415 - `--help` does without an HTTP library
 
     return in_force(os.environ)
 
 
-def _theirs() -> Any:
+def _collector_settings() -> Any:
     try:
         return importlib.import_module("playhead_collector.settings").in_force()
     except ImportError:

@@ -1,18 +1,18 @@
 """[client]: compressions of contexts, and what they dropped"""
 
-from playhead.client.operation import Listing, Question, asked, listed, run_path
+from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
 
 
 class CompressionOperations:
     """Compressions of contexts, and what they dropped"""
 
-    @listed
-    def compressions(self, run: str, *, limit: int | None = None) -> Listing[Compression]:
+    @paged_client_method
+    def compressions(self, run: str, *, limit: int | None = None) -> PagedRequest[Compression]:
         """Where contexts lost messages, declared or not."""
-        return Listing(run_path(run, "compressions"), {}, limit)
+        return PagedRequest(run_path(run, "compressions"), {}, limit)
 
-    @asked
-    def compression(self, run: str, at: int | str) -> Question[CompressionAudit]:
+    @client_method
+    def compression(self, run: str, at: int | str) -> ApiRequest[CompressionAudit]:
         """What became of every message, which facts were lost, and which of these were needed later."""
-        return Question(run_path(run, "compressions", str(at)))
+        return ApiRequest(run_path(run, "compressions", str(at)))

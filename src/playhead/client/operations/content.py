@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import httpx
 
-from playhead.client.operation import Question, asked
+from playhead.client.operation import ApiRequest, client_method
 from playhead.model.canonical import Content
 from playhead.wire import answers as a
 
@@ -13,20 +13,20 @@ from playhead.wire import answers as a
 class ContentOperations:
     """The content that refs name."""
 
-    @asked
-    def content(self, ref: str) -> Question[Content]:
+    @client_method
+    def content(self, ref: str) -> ApiRequest[Content]:
         """The bytes that a ref names, with their media type; `playhead.model.canonical.value_of` reads them."""
-        return Question("content/" + quote(ref, safe=":"), read=_content)
+        return ApiRequest("content/" + quote(ref, safe=":"), read=_content)
 
-    @asked
-    def contents(self, refs: Sequence[str]) -> Question[dict[str, a.ContentValue]]:
+    @client_method
+    def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, a.ContentValue]]:
         """Many contents at once, up to 1,000; those that are not stored are left out."""
-        return Question("content/batch", body={"refs": list(refs)})
+        return ApiRequest("content/batch", body={"refs": list(refs)})
 
-    @asked
-    def thread(self, ref: str) -> Question[a.ThreadMessages]:
+    @client_method
+    def thread(self, ref: str) -> ApiRequest[a.ThreadMessages]:
         """A thread as the list of messages that it stands for."""
-        return Question("content/" + quote(ref, safe=":"), {"as": "messages"})
+        return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
 
 
 def _content(response: httpx.Response) -> Content:

@@ -1,18 +1,18 @@
 """[client]: decisions of the agent"""
 
-from playhead.client.operation import Listing, Question, asked, listed, run_path
+from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
 
 
 class DecisionsOperations:
     """Decisions of the agent"""
 
-    @listed
-    def decisions(self, run: str, *, limit: int | None = None) -> Listing[Decision]:
+    @paged_client_method
+    def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
         """Where the agent chose: tools, their arguments, answers, handoffs, approvals, branches, to stop."""
-        return Listing(run_path(run, "decisions"), {}, limit)
+        return PagedRequest(run_path(run, "decisions"), {}, limit)
 
-    @asked
-    def decision(self, run: str, at: int | str) -> Question[DecisionDetail]:
+    @client_method
+    def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
         """A decision with its context, what else was open, what was chosen elsewhere in the same context, and why."""
-        return Question(run_path(run, "decisions", str(at)))
+        return ApiRequest(run_path(run, "decisions", str(at)))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from playhead.client.operation import Listing, Question, asked, listed, run_path
+from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire import answers as a
 
 
 class RunsOperations:
     """Which runs there are, and what was recorded in one."""
 
-    @listed
+    @paged_client_method
     def runs(
         self,
         *,
@@ -28,7 +28,7 @@ class RunsOperations:
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
-    ) -> Listing[a.RunSummary]:
+    ) -> PagedRequest[a.RunSummary]:
         """Runs, newest first, at most `limit`; all conditions must hold.  `id` is a part of their id."""
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
         words |= {
@@ -39,14 +39,14 @@ class RunsOperations:
             "since": _time(since),
             "until": _time(until),
         }
-        return Listing("runs", words, limit)
+        return PagedRequest("runs", words, limit)
 
-    @asked
-    def run(self, run: str) -> Question[a.RunDetail]:
+    @client_method
+    def run(self, run: str) -> ApiRequest[a.RunDetail]:
         """One run in a few words.  Here and wherever a run is named: its id, a part that no other has, or `last`."""
-        return Question(run_path(run))
+        return ApiRequest(run_path(run))
 
-    @listed
+    @paged_client_method
     def events(
         self,
         run: str,
@@ -57,7 +57,7 @@ class RunsOperations:
         since: str | datetime | None = None,
         preview: int = 0,
         limit: int | None = None,
-    ) -> Listing[a.RecordedEvent]:
+    ) -> PagedRequest[a.RecordedEvent]:
         """What happened behind seq `after`, in order.
 
         `preview`: so many characters (up to 10,000) of each value that an event names, in `previews`.
@@ -69,14 +69,14 @@ class RunsOperations:
             "priority": priority,
             "since": _time(since),
         }
-        return Listing(run_path(run, "events"), params, limit)
+        return PagedRequest(run_path(run, "events"), params, limit)
 
-    @asked
-    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> Question[a.StateAt]:
+    @client_method
+    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[a.StateAt]:
         """The state right after an event, named by seq or id; default: the last."""
-        return Question(run_path(run, "state"), {"at": at, "hydrate": hydrate})
+        return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
 
-    @asked
+    @client_method
     def context(
         self,
         run: str,
@@ -84,34 +84,34 @@ class RunsOperations:
         at: int | str | None = None,
         form: Literal["parts", "openai"] = "parts",
         exact: bool = False,
-    ) -> Question[a.ContextAt]:
+    ) -> ApiRequest[a.ContextAt]:
         """Exactly what the model saw at the call that this event belongs to; default: the last call.
 
         `exact`: also `request`, the body as it went over the wire.  Raises NotFound where the record does not say it.
         """
-        return Question(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
+        return ApiRequest(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
 
-    @listed
+    @paged_client_method
     def messages(
         self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
-    ) -> Listing[a.HistoryEntry]:
+    ) -> PagedRequest[a.HistoryEntry]:
         """The whole conversation in order, up to an event: each message once, and whether it was still in context."""
-        return Listing(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
+        return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
 
-    @listed
-    def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> Listing[a.LlmCall]:
+    @paged_client_method
+    def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.LlmCall]:
         """Model calls in the order in which they began."""
-        return Listing(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
+        return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
 
-    @listed
-    def tool_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> Listing[a.ToolCall]:
+    @paged_client_method
+    def tool_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.ToolCall]:
         """Tool calls in the order in which they began."""
-        return Listing(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
+        return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
 
-    @listed
-    def spans(self, run: str, *, limit: int | None = None) -> Listing[a.TraceSpan]:
+    @paged_client_method
+    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[a.TraceSpan]:
         """The tree of spans: each after its parent."""
-        return Listing(run_path(run, "spans"), {}, limit)
+        return PagedRequest(run_path(run, "spans"), {}, limit)
 
 
 def _time(moment: str | datetime | None) -> str | None:

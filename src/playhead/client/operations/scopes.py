@@ -1,13 +1,13 @@
 """[client]: instrumentation scopes whose content was not understood"""
 
-from playhead.client.operation import Question, asked
+from playhead.client.operation import ApiRequest, client_method
 from playhead.wire.answers.scopes import Scopes
 
 
 class ScopesOperations:
     """Instrumentation scopes whose content was not understood"""
 
-    @asked
-    def scopes(self) -> Question[Scopes]:
+    @client_method
+    def scopes(self) -> ApiRequest[Scopes]:
         """Instrumentation scopes whose content was taken without being understood, since the collector started."""
-        return Question("scopes")
+        return ApiRequest("scopes")

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from playhead.export.cursor import is_delivered
 from playhead.export.expiry.ended_runs import EndedRuns
-from playhead.export.expiry.runs_seen import RunsSeen, runs_in, together
+from playhead.export.expiry.runs_seen import RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.lane import LaneReader, adopt, names_in
 
-_MOST_BYTES = 64 * 2**20
+_MAX_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _LaneRuns:
     path: Path
     what: RunsSeen
 
@@ -48,7 +48,7 @@ class Expiry:
         self._after: str | None = None
         self._ended = EndedRuns(journal_dir)
 
-    def look(self, own: Path, most_lanes: int = 200) -> int:
+    def run_once(self, own: Path, most_lanes: int = 200) -> int:
         """Looks at some lanes; returns how many were deleted.  Raises OSError when the journal cannot be read."""
         # By name: to ask of thousands whether they are lanes takes a hundred times as long as to list them.
         names = self._part([name for name in names_in(self._journal_dir) if name != own.name], most_lanes)
@@ -76,9 +76,9 @@ class Expiry:
             return changed + self._keep_seconds <= self._wall() and is_delivered(path)
         return False
 
-    def _read(self, paths: list[Path]) -> list[_Seen]:
-        seen: list[_Seen] = []
-        left = _MOST_BYTES
+    def _read(self, paths: list[Path]) -> list[_LaneRuns]:
+        seen: list[_LaneRuns] = []
+        left = _MAX_BYTES
         for path in paths:
             reader = LaneReader(path)
             with suppress(OSError):
@@ -87,7 +87,9 @@ class Expiry:
                 if seen and size > left:
                     break
                 left -= size
-                seen.append(_Seen(path, together([runs_in(reader.segment_path(n).read_bytes()) for n in numbers])))
+                seen.append(
+                    _LaneRuns(path, merge_runs_seen([runs_in(reader.segment_path(n).read_bytes()) for n in numbers]))
+                )
         return seen
 
     def _delete(self, path: Path) -> bool:

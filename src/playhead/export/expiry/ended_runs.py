@@ -13,7 +13,7 @@ from playhead.journal.files import open_private
 
 _FILE = "ended-runs"
 # 1 MiB: 30,000 runs, more than are resumed or forked in an hour.
-_MOST_BYTES = 2**20
+_MAX_BYTES = 2**20
 
 
 class EndedRuns:
@@ -41,13 +41,13 @@ class EndedRuns:
             size = os.fstat(fd).st_size
         finally:
             os.close(fd)
-        if size > _MOST_BYTES:
+        if size > _MAX_BYTES:
             self._cut()
 
     def _cut(self) -> None:
         """Leaves the newest half.  What another process notes meanwhile may be lost: it is seen again in its lane, or
         that lane's runs stay until the journal needs the space."""
-        kept = self._path.read_bytes()[-_MOST_BYTES // 2 :].partition(b"\n")[2]
+        kept = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
         new = self._path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):
             new.unlink()

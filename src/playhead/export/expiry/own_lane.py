@@ -17,9 +17,9 @@ from playhead.export.expiry.runs_seen import RunsSeen, runs_in
 from playhead.journal.lane import LaneReader
 
 # A tenth of a second of the shipping thread's time.
-_MOST_BYTES = 64 * 2**20
+_MAX_BYTES = 64 * 2**20
 # A run's background tasks record behind its end, and the segment with the end may be gone.
-_MOST_ENDED = 10_000
+_MAX_ENDED = 10_000
 
 
 class OwnExpiry:
@@ -50,7 +50,7 @@ class OwnExpiry:
         self._ended: dict[bytes, None] = {}
         self._notes = EndedRuns(lane.parent)
 
-    def look(self) -> int:
+    def run_once(self) -> int:
         """Returns how many segments were deleted.  Raises OSError."""
         if not 0 <= self._wall() - self._began < self._keep_seconds:
             number = self._begin_segment()
@@ -86,7 +86,7 @@ class OwnExpiry:
 
     def _read(self, numbers: list[int]) -> dict[int, RunsSeen]:
         seen: dict[int, RunsSeen] = {}
-        left = _MOST_BYTES
+        left = _MAX_BYTES
         for number in numbers:
             if number not in self._seen:
                 left -= self._reader.segment_bytes(number)
@@ -106,7 +106,7 @@ class OwnExpiry:
         seen = self._seen.pop(number, None)
         if seen is not None:
             self._ended.update(dict.fromkeys(seen.ended))
-            for run in list(self._ended)[: max(0, len(self._ended) - _MOST_ENDED)]:
+            for run in list(self._ended)[: max(0, len(self._ended) - _MAX_ENDED)]:
                 del self._ended[run]
         while len(self._fresh) > 1 and self._fresh[1] <= number:
             del self._fresh[0]

@@ -29,7 +29,7 @@ def runs_in(data: bytes) -> RunsSeen:
     return RunsSeen(runs, frozenset(ended))
 
 
-def together(seen: list[RunsSeen]) -> RunsSeen:
+def merge_runs_seen(seen: list[RunsSeen]) -> RunsSeen:
     """Those of several segments."""
     runs = frozenset[bytes]().union(*(each.runs for each in seen))
     return RunsSeen(runs, frozenset[bytes]().union(*(each.ended for each in seen)))

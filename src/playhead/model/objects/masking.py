@@ -33,8 +33,8 @@ DEFAULT_KEYS = (
     "connection_string",
     "dsn",
 )
-_LONGEST_KEY = 128
-_MOST_KNOWN = 10_000
+_MAX_KEY_LENGTH = 128
+_MAX_KNOWN = 10_000
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 # A value as it stands in a `repr`: quoted (the end may be cut off), or up to what ends it; with an HTTP scheme before.
@@ -65,12 +65,12 @@ class Mask:
             return False
         if value is None or type(value) is bool or _is_empty(value):
             return False
-        key = str.__str__(key)[-_LONGEST_KEY:]
+        key = str.__str__(key)[-_MAX_KEY_LENGTH:]
         hidden = self._known.get(key)
         if hidden is None:
             plain = _plain(key)
             hidden = any(plain == word or plain.endswith(f"_{word}") for word in self._words)
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_KNOWN:
                 self._known[key] = hidden
         return hidden and not (type(value) in (int, float) and key.lower().endswith("token"))
 
@@ -84,7 +84,7 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyedValue:
     """A value that came from under this key of somebody else's object, e.g. a header: masked as it would be there."""
 
     key: str

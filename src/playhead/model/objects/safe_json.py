@@ -31,7 +31,7 @@ import orjson
 
 from playhead.model.objects.infrastructure import is_connection, is_machinery
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.masking import Keyed, Mask, masked
+from playhead.model.objects.masking import KeyedValue, Mask, masked
 from playhead.model.objects.plain_forms import described, field_names, items_of, plain_object, type_name
 
 _MAX_DEPTH = 254  # orjson's own limit: what it can write, this path can
@@ -62,12 +62,12 @@ class _Container:
     mask: Mask | None = None
 
 
-def careful_json(value: Any, mask: Mask | None = None) -> bytes:
+def safe_json(value: Any, mask: Mask | None = None) -> bytes:
     """Canonical JSON bytes of anything; never raises (except MemoryError and the like).
 
     `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists alone.
     """
-    return _Encoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
+    return _SafeEncoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
 
 
 def has_non_finite(value: Any) -> bool:
@@ -81,7 +81,7 @@ def has_non_finite(value: Any) -> bool:
     return isinstance(value, enum.Enum) and has_non_finite(value.value)
 
 
-class _Encoding:
+class _SafeEncoding:
     """One value being written, with the mask for what is made of objects in it."""
 
     __slots__ = ("_mask", "_repeated", "_seen")
@@ -155,7 +155,7 @@ class _Encoding:
         if kind is dict:
             found = cast(dict[Any, Any], value)
             return {"$type": "connection"} if is_connection(found) else found
-        if kind is Keyed:
+        if kind is KeyedValue:
             return masked(value.value) if self._mask and self._mask.hides(value.key, value.value) else value.value
         if kind not in _OWN and is_machinery(kind):
             return {"$type": type_name(value)}

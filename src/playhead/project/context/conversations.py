@@ -38,7 +38,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What a call's input added."""
+    """Messages that a call's input added, and the cut it shows, if any."""
 
     new: list[ThreadNode] = field(default_factory=list[ThreadNode])
     cut: Cut | None = None
@@ -54,7 +54,7 @@ class _Declared:
 
 
 def _not_put_out(fresh: list[ThreadNode], unsent: Sequence[ThreadNode]) -> list[ThreadNode]:
-    """Those that are not an output that was sent back, in whatever place."""
+    """Returns the messages that are not outputs which were sent back, in whatever order."""
     change = compare([node.message for node in unsent], [node.message for node in fresh], 0)
     return [fresh[place] for place in change.came]
 
@@ -76,7 +76,8 @@ class Conversations:
         self._declared: list[_Declared] = []
 
     def enter(self, span_id: str, actor: str | None, thread: ContentRef | None, tokens: int | None) -> Entered:
-        """A call begins with this thread as its input.  A thread that is not stored yet adds nothing for now."""
+        """A call starts with this thread as its input. Returns what it added; nothing while the thread is not stored
+        yet."""
         walked = self._walk(thread)
         if walked is None:
             return Entered()
@@ -89,7 +90,7 @@ class Conversations:
         return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
 
     def leave(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
-        """A call ends; returns its output messages."""
+        """A call ends. Returns its output messages."""
         nodes = self._whole(output)
         self._said += [node.message for node in nodes]
         lineage = self._open.pop(span_id, None)
@@ -104,7 +105,8 @@ class Conversations:
     def declare(
         self, actor: str | None, before: ContentRef | None, after: ContentRef | None, summary: ContentRef | None
     ) -> Cut | None:
-        """Somebody says that one thread took another's place.  None when either is not (wholly) here."""
+        """A program declares that `after` replaced `before`. Returns the cut; None when either thread is not
+        completely stored."""
         olds, news = ([node.message for node in self._whole(thread)] for thread in (before, after))
         if not olds or not news or after is None:
             return None

@@ -1,4 +1,4 @@
-"""store → [project]: what a cut is: a summary, a window that slides, masked results, an edit; or no compression.
+"""Classifies a cut: summary, sliding window, masked tool results, edit, ... or no compression.
 
 | what is seen | verdict |
 |---|---|
@@ -50,7 +50,8 @@ _WORTH = 4
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A compression.  `summarised` is what `summary` stands for; `dropped` went without one."""
+    """A compression. `summary` replaces the messages in `summarised`; those in `dropped` were removed without
+    replacement."""
 
     strategy: str
     summary: ContentRef | None
@@ -162,7 +163,7 @@ def _best(change: Change, places: Iterable[int], said: Sequence[ContentRef], kno
 
 
 def _spokesman(change: Change, places: Sequence[int], known: Known) -> int:
-    """Of several messages in the place of more, the one to name: an agent's `understood` is not it."""
+    """Returns the position of the message to name as the summary when several new messages replace more old ones."""
     return next((place for place in places if known.role(change.after[place]) != "assistant"), places[0])
 
 

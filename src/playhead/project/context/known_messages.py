@@ -1,4 +1,4 @@
-"""store → [project]: what is known of messages beside their refs.  Pure: who reads more of them is told which.
+"""Roles and (for a few) texts of messages, for the projector. Pure: it notes which messages have to be read.
 
 Roles are there for all that are stored.  Words are read for a few only, after a first projection has said for which
 it would make a difference.

@@ -1,4 +1,4 @@
-"""store → [project]: a line of consecutive model calls of one agent, and how a new input compares to it.  Pure."""
+"""A conversation of one agent (consecutive model calls), and how a new input compares to it. Pure."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from playhead.project.context.list_change import Change, compare
 
 @dataclass(slots=True, eq=False)
 class Lineage:
-    """`path`: the last call's input and, once it has ended, its output; `asked`: how many of these were its input.
+    """One agent's conversation. `path`: the last call's input and, once it has ended, its output; `input_length`: how
+    many of these were its input.
 
     `heard`: how many answers all calls had given when it began.
     """
@@ -31,7 +32,7 @@ _NOTHING = Change((), (), {}, 0)
 
 @dataclass(slots=True)
 class Survey:
-    """How a new input compares to a lineage: nodes shared, and what becomes of the messages after those."""
+    """How a new input compares to a conversation: depth of the shared prefix, and the difference after it."""
 
     lineage: Lineage
     shared: int

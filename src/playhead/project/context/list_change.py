@@ -14,7 +14,7 @@ from playhead.model.ref import ContentRef
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What went and what came between two messages that stayed, as places in the two lists.
+    """Messages removed and added between two kept messages, as positions in the two lists.
 
     `last`: no message that stayed follows, so what came may just as well have been added.
     """
@@ -25,7 +25,7 @@ class Gap:
 
 
 class Change:
-    """Two lists and their difference.
+    """Two message lists and their difference.
 
     `stayed` has each place in `before` and the place in `after` of what stayed, `went` and `came` the places of all
     other messages.  Of equal messages those that went are the first, and those that came the last: what a context loses
@@ -42,7 +42,7 @@ class Change:
 
     @cached_property
     def gaps(self) -> list[Gap]:
-        """Everything that went or came, by the neighbours that stayed and kept their order."""
+        """The removed and added messages, grouped between kept messages that are in order."""
         found: list[Gap] = []
         went, came = self.went, self.came
         low = first_went = first_came = 0
@@ -60,7 +60,7 @@ class Change:
 
 
 def compare(before: Sequence[ContentRef], after: Sequence[ContentRef], prefix: int | None = None) -> Change:
-    """What became of `before`.  `prefix`: how many messages both are known to begin with."""
+    """Returns the difference. `prefix`: number of leading messages known to be equal."""
     if prefix is None:
         prefix = 0
         while prefix < min(len(before), len(after)) and before[prefix] == after[prefix]:

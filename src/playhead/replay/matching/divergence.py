@@ -1,4 +1,4 @@
-"""The difference between a call and the recorded call that stands in its place, for a person.  Pure but for reading."""
+"""Describes the difference between a call and the recorded call that it was compared with, for a person."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_text, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.matching.recorded_calls import RecordedCall, asked_system, asked_thread, question_of
+from playhead.replay.matching.recorded_calls import RecordedCall, program_system, program_thread, request_refs_of
 from playhead.replay.record import Record
 
 _WORDS = {
@@ -24,13 +24,13 @@ _VERBS = {
     "renamed": "is in the record under another path",
     "not_called_again": "was not called again",
 }
-_MOST_LINES = 40
-_MOST_WIDTH = 300
+_MAX_LINES = 40
+_MAX_WIDTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that differs: what it is, as a unified diff of its lines."""
+class FieldDiff:
+    """One difference: what differs, as a unified diff of its lines."""
 
     what: str
     lines: tuple[str, ...]
@@ -38,18 +38,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """A call that is not as recorded.  `str()` is the report."""
+    """A call that differs from the record. `str()` gives the report."""
 
     how: str
-    place: str
+    call_path: str
     recorded_order: int
-    changes: tuple[Change, ...]
+    changes: tuple[FieldDiff, ...]
     code_changed: bool
     notes: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
         verb = _VERBS.get(self.how, "is not in the record here")
-        lines = [f"{self.place} {verb} (recorded call {self.recorded_order})"]
+        lines = [f"{self.call_path} {verb} (recorded call {self.recorded_order})"]
         for change in self.changes:
             lines += [f"  {change.what} changed:", *(f"    {line}" for line in change.lines)]
         if self.code_changed:
@@ -57,7 +57,7 @@ class Divergence:
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
-def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Divergence:
+def describe_divergence(how: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Divergence:
     """Compares the call (`attributes` of its span) with the recorded one; `record` has the contents of both."""
     place = str(attributes.get(names.CALL_KEY, ""))
     code, then = attributes.get(names.CODE), expected.span.attributes.get(names.CODE)
@@ -65,10 +65,10 @@ def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, re
         code_changed = code is not None and code != then
         return Divergence(how, place, expected.order, (), code_changed, _renamed(place, expected))
     if how == "inserted":
-        notes = [f"the record goes on with {expected.place}"]
+        notes = [f"the record goes on with {expected.call_path}"]
         if not expected.can_answer:
-            notes = [f"{expected.place} had completed without such a call"]
-        elif question_of(attributes) == expected.question and attributes.get(names.KIND) == expected.kind:
+            notes = [f"{expected.call_path} had completed without such a call"]
+        elif request_refs_of(attributes) == expected.request_refs and attributes.get(names.KIND) == expected.kind:
             notes.append(f"with the same arguments: was {expected.name} renamed?")
         return Divergence(how, place, expected.order, (), False, tuple(notes))
     changes = [change for name in _WORDS if (change := _value_change(name, attributes, expected, record))]
@@ -80,7 +80,7 @@ def diverged(how: str, attributes: Mapping[str, Any], expected: RecordedCall, re
 
 def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
     """What has become of the path: told, and as the option with which to resume."""
-    old, new = (at.rpartition(":")[0].split("/") for at in (expected.place, key))
+    old, new = (at.rpartition(":")[0].split("/") for at in (expected.call_path, key))
     while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
         old.pop()
         new.pop()
@@ -92,37 +92,37 @@ def _renamed(key: str, expected: RecordedCall) -> tuple[str, ...]:
     else:
         what = f"it looks as if {was} was renamed to {is_now}"
     option = f"if so, resume with renamed={{{was!r}: {is_now!r}}}, or playhead resume --renamed {was}={is_now}"
-    return f"the record has {expected.place} with the same arguments: {what}", option
+    return f"the record has {expected.call_path} with the same arguments: {what}", option
 
 
-def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Change | None:
+def _value_change(name: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> FieldDiff | None:
     new, old = (
-        asked_system(each) if name == names.SYSTEM_INSTRUCTIONS_REF else each.get(name)
+        program_system(each) if name == names.SYSTEM_INSTRUCTIONS_REF else each.get(name)
         for each in (attributes, expected.span.attributes)
     )
     if new == old:
         return None
-    return Change(_WORDS[name], _diff(_text(old, record), _text(new, record)))
+    return FieldDiff(_WORDS[name], _diff(_text(old, record), _text(new, record)))
 
 
-def _thread_change(attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> list[Change]:
-    new, old = asked_thread(attributes), asked_thread(expected.span.attributes)
+def _thread_change(attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> list[FieldDiff]:
+    new, old = program_thread(attributes), program_thread(expected.span.attributes)
     if new is None or old is None or new == old:
         return []
     before, after = record.messages(ContentRef(old)), record.messages(ContentRef(new))
     if before is None or after is None:
-        return [Change("messages", ("the recorded messages are not at hand to compare",))]
-    changes: list[Change] = []
+        return [FieldDiff("messages", ("the recorded messages are not at hand to compare",))]
+    changes: list[FieldDiff] = []
     matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
     for tag, a1, a2, b1, b2 in matcher.get_opcodes():
         if tag != "equal":
             was = "\n".join(_message(ref, record) for ref in before[a1:a2])
             is_now = "\n".join(_message(ref, record) for ref in after[b1:b2])
-            changes.append(Change(_places(a1, a2, b1, b2), _diff(was, is_now)))
+            changes.append(FieldDiff(_position_range(a1, a2, b1, b2), _diff(was, is_now)))
     return changes
 
 
-def _places(a1: int, a2: int, b1: int, b2: int) -> str:
+def _position_range(a1: int, a2: int, b1: int, b2: int) -> str:
     first, last = (a1, a2) if a2 > a1 else (b1, b2)
     return f"message {first + 1}" if last - first == 1 else f"messages {first + 1} to {last}"
 
@@ -173,6 +173,6 @@ def _lines(path: str, value: Any) -> Sequence[str]:
 
 def _diff(before: str, after: str) -> tuple[str, ...]:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
-    shown = [line[:_MOST_WIDTH] for line in lines if not line.startswith(("---", "+++", "@@"))]
-    more = len(shown) - _MOST_LINES
-    return (*shown[:_MOST_LINES], f"... and {more} more lines") if more > 0 else tuple(shown)
+    shown = [line[:_MAX_WIDTH] for line in lines if not line.startswith(("---", "+++", "@@"))]
+    more = len(shown) - _MAX_LINES
+    return (*shown[:_MAX_LINES], f"... and {more} more lines") if more > 0 else tuple(shown)

@@ -1,4 +1,4 @@
-"""Which recorded call an enclosing one is: one that is not answered, but runs again since other calls are inside it."""
+"""Matches enclosing calls (executed again because other calls run inside them) to recorded calls."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from itertools import chain
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.model import names
-from playhead.replay.matching.recorded_calls import Question, RecordedCall, place_of, question_of
+from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of
 
-PlacesOf = Callable[[str], list[str]]
+PathsOf = Callable[[str], list[str]]
 
 
-class Enclosing:
+class EnclosingCalls:
     """Finds each recorded call once.  Safe for threads.
 
     A call with the same arguments is the one, in whatever order branches come.  Arguments may look otherwise in each
@@ -20,10 +20,10 @@ class Enclosing:
     each other.  The root of a run is its root, whatever it is called now.
     """
 
-    def __init__(self, calls: list[RecordedCall], places_of: PlacesOf, *, same_run: bool):
-        """`places_of`: where the record may have a call that stands here."""
+    def __init__(self, calls: list[RecordedCall], paths_of: PathsOf, *, same_run: bool):
+        """`paths_of`: where the record may have a call that stands here."""
         self._mutex = fork_safe_lock()
-        self._places_of = places_of
+        self._places_of = paths_of
         self._root: RecordedCall | None = None
         self._waiting: dict[tuple[object, ...], deque[RecordedCall]] = {}
         self._taken: set[str] = set()
@@ -34,20 +34,20 @@ class Enclosing:
             if same_run and names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS:
                 self._root = call  # the last one: before a fork's own stands its parent's
                 continue
-            for at in _keys(call.place, call.question, call.flow):
+            for at in _keys(call.call_path, call.request_refs, call.flow):
                 self._waiting.setdefault(at, deque()).append(call)
         self._times = {at: len(calls) for at, calls in self._waiting.items()}
 
-    def take(self, span: ObservedSpan) -> RecordedCall | None:
-        """The recorded call, if there is one that no other call is."""
+    def match(self, span: ObservedSpan) -> RecordedCall | None:
+        """Returns the matching recorded call that is not matched yet, or None."""
         with self._mutex:
             is_root = names.RUN_ROOT in span.attributes and span.kind not in names.CALL_KINDS
             if is_root and self._root is not None:
                 root, self._root = self._root, None
                 return root
-            places, question = self._places_of(place_of(span.attributes)), question_of(span.attributes)
+            call_paths, request_refs = self._places_of(call_path_of(span.attributes)), request_refs_of(span.attributes)
             flow = span.flow.name if span.flow is not None else None
-            keys = [_keys(place, question, flow) for place in places]
+            keys = [_keys(call_path, request_refs, flow) for call_path in call_paths]
             for at in chain.from_iterable(zip(*keys, strict=True)):
                 call = self._next(self._waiting.get(at))
                 if call is not None:
@@ -56,7 +56,7 @@ class Enclosing:
 
     def is_unlike_others(self, call: RecordedCall) -> bool:
         """Whether no other recorded call at its place has its arguments."""
-        return self._times.get((call.place, call.question)) == 1
+        return self._times.get((call.call_path, call.request_refs)) == 1
 
     def _next(self, waiting: "deque[RecordedCall] | None") -> RecordedCall | None:
         while waiting:
@@ -67,6 +67,6 @@ class Enclosing:
         return None
 
 
-def _keys(place: str, question: Question, flow: str | None) -> tuple[tuple[object, ...], ...]:
+def _keys(call_path: str, request_refs: RequestRefs, flow: str | None) -> tuple[tuple[object, ...], ...]:
     """By what a call is looked for, best first."""
-    return (place, question, flow), (place, question), (place, flow, "any question")
+    return (call_path, request_refs, flow), (call_path, request_refs), (call_path, flow, "any question")

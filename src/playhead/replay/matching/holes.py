@@ -1,4 +1,4 @@
-"""Which calls of a dead process its record has nothing of.  Pure.
+"""Finds the order numbers of calls that a crash left no record of.
 
 A call that is not announced (a step) is written down when it ends: one that was open when the process died has left
 its number, a hole in the count, and no more.  The attempt that goes on does it again under a number of its own, and
@@ -12,7 +12,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.replay.record import Record
 
 
-def holes(record: Record, first: int) -> list[int]:
+def missing_orders(record: Record, first: int) -> list[int]:
     """Numbers from `first` on of which nothing is left, as first, last, first, last, ...
 
     A journal has all that was ever written.  Of a record that the collector has, more may be on its way: there only

@@ -1,17 +1,20 @@
-"""Which recorded call a running one is, and whether the record still speaks for it."""
+"""Identity of running calls in terms of the record: keys, adopted ids, and whether an enclosing call has left the
+record.
+"""
 
 from collections.abc import Iterable
 
-from playhead.api.calls.flow import Flow
+from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model.span import LogEvent
-from playhead.replay.matching.recorded_calls import Question, RecordedCall, place_of, question_of
+from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of
 
 
-def adopt(span: ObservedSpan, call: RecordedCall) -> None:
-    """The call goes on as the recorded one: its end ends that."""
+def adopt_identity(span: ObservedSpan, call: RecordedCall) -> None:
+    """Gives the running call the ids, start and order of the recorded call, so that its end completes the recorded
+    one."""
     span.trace_id = int(call.span.trace_id, 16)
     span.span_id = int(call.span.span_id, 16)
     span.parent_id = int(call.span.parent_id, 16) if call.span.parent_id else None
@@ -21,13 +24,13 @@ def adopt(span: ObservedSpan, call: RecordedCall) -> None:
     span.announced = True
 
 
-def is_live(span: ObservedSpan) -> bool:
-    """Whether a call around it has parted from the record."""
-    above: ObservedSpan | None = span.above
+def is_inside_live_call(span: ObservedSpan) -> bool:
+    """Whether an enclosing call has diverged from the record, so that this call runs live."""
+    above: ObservedSpan | None = span.enclosing
     while above is not None:
         if above.live:
             return True
-        above = above.above
+        above = above.enclosing
     return False
 
 
@@ -39,21 +42,21 @@ class CallKeys:
         self._mutex = fork_safe_lock()
         self._numbers: dict[str, int] = {}
         for key in recorded:
-            place, _, number = key.rpartition("#")
-            self._numbers[place] = max(self._numbers.get(place, 0), int(number) if number.isdecimal() else 0)
+            call_path, _, number = key.rpartition("#")
+            self._numbers[call_path] = max(self._numbers.get(call_path, 0), int(number) if number.isdecimal() else 0)
 
-    def new(self, place: str) -> str:
-        """A key that no call of the record has: others may have come in another order this time."""
+    def new(self, call_path: str) -> str:
+        """Returns a key for this call path that no recorded call has."""
         with self._mutex:
-            number = self._numbers[place] = self._numbers.get(place, 0) + 1
-        return f"{place}#{number}"
+            number = self._numbers[call_path] = self._numbers.get(call_path, 0) + 1
+        return f"{call_path}#{number}"
 
 
-def asked(span: ObservedSpan) -> tuple[str, Question, Flow | None]:
-    """Where the call stands, what it asks, and in which flow: what it is looked up by."""
-    return place_of(span.attributes), question_of(span.attributes), span.flow
+def lookup_key(span: ObservedSpan) -> tuple[str, RequestRefs, ExecutionFlow | None]:
+    """Returns what a call is looked up by: its call path, the refs of its request, and its flow."""
+    return call_path_of(span.attributes), request_refs_of(span.attributes), span.flow
 
 
-def is_shared(entry: LogEvent, upto: int) -> bool:
+def is_shared_with_parent(entry: LogEvent, upto: int) -> bool:
     """Whether a fork that parts at this order shares the log event with its parent."""
     return 0 < int(entry.attributes.get(names.CALL_ORDER, 0)) < upto

@@ -27,15 +27,15 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal
 
-from playhead.api.calls.flow import Flow
+from playhead.api.calls.flow import ExecutionFlow
 from playhead.api.forks import fork_safe_lock
-from playhead.api.replay_wait import Patience
+from playhead.api.replay_wait import BranchWait
 from playhead.model import names
-from playhead.replay.matching.recorded_calls import Question, RecordedCall
+from playhead.replay.matching.recorded_calls import RecordedCall, RequestRefs
 
-How = Literal["changed", "inserted", "renamed"]
+DivergenceKind = Literal["changed", "inserted", "renamed"]
 _FOREVER = 2**62
-_LOOK_AGAIN_SECONDS = 0.02
+_POLL_SECONDS = 0.02
 
 
 class Certainty(IntEnum):
@@ -47,15 +47,15 @@ class Certainty(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """This recorded call is the one."""
+class MatchedCall:
+    """The recorded call that matches."""
 
     call: RecordedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
-    """The record says nothing about this call: it ended before."""
+class BeyondRecord:
+    """The record ended before this call; it is new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Diverged:
     """The record goes on otherwise.  `changed`: `expected` stands at this place, with another question; `renamed`: it
     is the same call under another path; `inserted`: the record has no such call, and `expected` is what it has."""
 
-    how: How
+    how: DivergenceKind
     expected: RecordedCall
     certainty: Certainty = Certainty.CERTAIN
 
 
-Match = Found | Beyond | Diverged
+Match = MatchedCall | BeyondRecord | Diverged
 
 
 @dataclass(slots=True)
@@ -80,13 +80,13 @@ class _RecordedFlow:
     last: int
     calls: list[RecordedCall] = field(default_factory=list[RecordedCall])
 
-    def meets(self, other: "_RecordedFlow") -> bool:
+    def overlaps(self, other: "_RecordedFlow") -> bool:
         """Whether one of its calls was under way while the other flow was."""
         return any(call.order <= other.last and _end(call) >= other.first for call in self.calls)
 
 
 class Matcher:
-    """Answers each recorded call once.  Safe for threads."""
+    """Matches running calls to recorded calls, each recorded call once. Safe for threads."""
 
     def __init__(self, calls: Iterable[RecordedCall], renamed: Mapping[str, str] | None = None):
         """`calls`: those that can be answered, in the order in which they started.  `renamed`: paths of enclosing
@@ -98,7 +98,7 @@ class Matcher:
         self._renamed = sorted((renamed or {}).items(), key=lambda pair: len(pair[1]), reverse=True)
         self._left: dict[str, RecordedCall] = {}
         self._given_up: dict[str, RecordedCall] = {}
-        self._by_question: dict[tuple[str, Question], dict[str, deque[RecordedCall]]] = {}
+        self._by_question: dict[tuple[str, RequestRefs], dict[str, deque[RecordedCall]]] = {}
         self._flows: dict[str, _RecordedFlow] = {}
         self._flow_of_number: dict[str, str] = {}
         self._reached: dict[str, int] = {}
@@ -106,7 +106,7 @@ class Matcher:
         self._surely: set[str] = set()
         for call in calls:
             self._left[call.span.span_id] = call
-            flows = self._by_question.setdefault((call.place, call.question), {})
+            flows = self._by_question.setdefault((call.call_path, call.request_refs), {})
             flows.setdefault(call.flow, deque()).append(call)
             flow = self._flows.get(call.flow)
             if flow is None:
@@ -114,76 +114,85 @@ class Matcher:
                 self._flow_of_number[_number_of(call.flow)] = call.flow
             flow.calls.append(call)
             flow.last = max(flow.last, _end(call))
-        self._askers = {question: len(flows) for question, flows in self._by_question.items()}
+        self._askers = {request_refs: len(flows) for request_refs, flows in self._by_question.items()}
         self._loose = {call.span.span_id for flow in self._flows.values() for call in _overlapping(flow.calls)}
 
-    def match(self, place: str, question: Question, flow: Flow | None = None, *, patience_seconds: float = 0) -> Match:
+    def match(
+        self,
+        call_path: str,
+        request_refs: RequestRefs,
+        flow: ExecutionFlow | None = None,
+        *,
+        branch_wait_seconds: float = 0,
+    ) -> Match:
         """The verdict on a call that is about to be made in this flow; what is found is found once.
 
         One that is not certain waits for other branches to come for what is left of the record, until none of them
         has done anything for so long: see `api.patience`."""
-        flow = flow or Flow("", 0)
-        if not place or not any(question):
+        flow = flow or ExecutionFlow("", 0)
+        if not call_path or not any(request_refs):
             # It is made in a forked child, whose calls are recorded without their place; or nothing of the arguments
             # was recorded: nothing can be checked, so nothing is answered.
-            return Beyond()
-        places = self.recorded_places(place)
+            return BeyondRecord()
+        call_paths = self.recorded_paths(call_path)
         with self._changed:
-            verdict = self._match(places, question, flow)
+            verdict = self._match(call_paths, request_refs, flow)
             if not _is_unsure(verdict):  # as nearly always
                 return verdict
             progress = self.progress
-            patience = Patience(patience_seconds, progress)
+            branch_wait = BranchWait(branch_wait_seconds, progress)
             while True:
                 while progress == self.progress:
-                    if not patience.lasts(self.progress):
+                    if not branch_wait.goes_on(self.progress):
                         return verdict
-                    self._changed.wait(_LOOK_AGAIN_SECONDS)
+                    self._changed.wait(_POLL_SECONDS)
                 progress = self.progress
-                verdict = self._match(places, question, flow)
+                verdict = self._match(call_paths, request_refs, flow)
                 if not _is_unsure(verdict):
                     return verdict
 
-    def stir(self) -> None:
-        """A branch has done something."""
+    def note_progress(self) -> None:
+        """Notes that a branch has done something, so that waiting calls are decided again."""
         with self._changed:
-            self._stirred()
+            self._progress_made()
 
-    def is_undecided(self, place: str, question: Question, flow: Flow | None) -> bool:
+    def is_undecided(self, call_path: str, request_refs: RequestRefs, flow: ExecutionFlow | None) -> bool:
         """Whether the verdict is not certain, as long as other branches may come."""
-        if not place or not any(question):
+        if not call_path or not any(request_refs):
             return False
-        places = self.recorded_places(place)
+        call_paths = self.recorded_paths(call_path)
         with self._changed:
-            if any(any(self._by_question.get((each, question), {}).values()) for each in places):
+            if any(any(self._by_question.get((each, request_refs), {}).values()) for each in call_paths):
                 return False
-            return _is_unsure(self._not_found(places, question, flow or Flow("", 0)))
+            return _is_unsure(self._not_found(call_paths, request_refs, flow or ExecutionFlow("", 0)))
 
-    def _match(self, places: list[str], question: Question, flow: Flow) -> Match:
-        for place in places:
-            call = self._take(place, question, flow)
+    def _match(self, call_paths: list[str], request_refs: RequestRefs, flow: ExecutionFlow) -> Match:
+        for call_path in call_paths:
+            call = self._take(call_path, request_refs, flow)
             if call is not None:
-                self._stirred()
-                return Found(call)
-        return self._not_found(places, question, flow)
+                self._progress_made()
+                return MatchedCall(call)
+        return self._not_found(call_paths, request_refs, flow)
 
-    def unchecked(self, place: str, flow: Flow | None = None) -> RecordedCall | None:
-        """The recorded call in the place of one of which no arguments are recorded, in either run."""
-        nothing = next((question for at, question in self._by_question if at == place and not any(question)), None)
+    def match_by_path(self, call_path: str, flow: ExecutionFlow | None = None) -> RecordedCall | None:
+        """Returns the recorded call at this path when neither run recorded any arguments."""
+        nothing = next(
+            (request_refs for at, request_refs in self._by_question if at == call_path and not any(request_refs)), None
+        )
         with self._changed:
-            return None if nothing is None else self._take(place, nothing, flow or Flow("", 0))
+            return None if nothing is None else self._take(call_path, nothing, flow or ExecutionFlow("", 0))
 
-    def left(self) -> list[RecordedCall]:
-        """Calls of the record that were not made again."""
+    def unmatched(self) -> list[RecordedCall]:
+        """Recorded calls that were not made again."""
         with self._changed:
             return sorted([*self._left.values(), *self._given_up.values()], key=lambda call: call.order)
 
-    def missed(self) -> list[RecordedCall]:
-        """Those of them that were expected: not in what runs live since it diverged."""
+    def unmatched_expected(self) -> list[RecordedCall]:
+        """Recorded calls that were not made again although expected, i.e. not in a part that runs live."""
         with self._changed:
             return list(self._left.values())
 
-    def claim(self, flow: Flow, call: RecordedCall, *, surely: bool) -> None:
+    def claim(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
         """The flow goes on as the one that made this recorded call, which encloses others."""
         with self._changed:
             if call.flow in self._flows and flow.name not in self._flows and call.flow not in self._claimed:
@@ -192,72 +201,71 @@ class Matcher:
                 if surely:
                     self._surely.add(call.flow)
 
-    def cover(self, calls: Iterable[RecordedCall], flow: Flow | None) -> None:
-        """These were made inside a call that was answered as a whole: nobody will ask for them."""
+    def mark_covered(self, calls: Iterable[RecordedCall], flow: ExecutionFlow | None) -> None:
+        """Marks calls that were made inside a call which was answered as a whole: they are not expected."""
         with self._changed:
             for call in calls:
                 if self._left.pop(call.span.span_id, None) is not None:
-                    self._by_question[call.place, call.question][call.flow].remove(call)
+                    self._by_question[call.call_path, call.request_refs][call.flow].remove(call)
                     self._reach(call, flow)
-            self._stirred()
+            self._progress_made()
 
-    def give_up(self, path: str | None, flow: Flow | None, expected: RecordedCall) -> None:
-        """From here on the program goes its own way below this path (None: at all), in this flow: no such call is
-        expected."""
+    def stop_expecting(self, path: str | None, flow: ExecutionFlow | None, expected: RecordedCall) -> None:
+        """Stops expecting recorded calls below this path (None: all) in this flow, because the program has diverged."""
         own = {flow.name if flow is not None else "", expected.flow}
-        recorded = {place.rpartition(":")[0] for place in self.recorded_places(f"{path}:")}
+        recorded = {call_path.rpartition(":")[0] for call_path in self.recorded_paths(f"{path}:")}
         recorded |= {expected.branch}
         with self._changed:
             for call in list(self._left.values()):
-                at = f"{call.place.rpartition(':')[0]}/"
+                at = f"{call.call_path.rpartition(':')[0]}/"
                 below = path is None or any(at.startswith(f"{each}/") for each in recorded)
                 if below and (call.flow in own or any(self._is_below(call.flow, each) for each in own)):
                     self._given_up[call.span.span_id] = self._left.pop(call.span.span_id)
-            self._stirred()
+            self._progress_made()
 
-    def completed(self, place: str, kind: str, question: Question) -> RecordedCall | None:
+    def take_completed(self, call_path: str, kind: str, request_refs: RequestRefs) -> RecordedCall | None:
         """A settled call that nobody has come for, with this name and question: at this place, else elsewhere.  It is
         taken."""
-        if not any(question):
+        if not any(request_refs):
             return None
-        places, name = self.recorded_places(place), place.rpartition(":")[0].rpartition("/")[2]
+        call_paths, name = self.recorded_paths(call_path), call_path.rpartition(":")[0].rpartition("/")[2]
         with self._changed:
             same = [
                 call
                 for call in (*self._given_up.values(), *self._left.values())
-                if call.kind == kind and call.name == name and call.question == question and call.is_settled
+                if call.kind == kind and call.name == name and call.request_refs == request_refs and call.is_settled
             ]
             if not same:
                 return None
-            call = next((call for call in same if call.place in places), same[0])
+            call = next((call for call in same if call.call_path in call_paths), same[0])
             self._left.pop(call.span.span_id, None)
             self._given_up.pop(call.span.span_id, None)
-            waiting = self._by_question[call.place, call.question].get(call.flow)
+            waiting = self._by_question[call.call_path, call.request_refs].get(call.flow)
             if waiting is not None and call in waiting:
                 waiting.remove(call)
-            self._stirred()
+            self._progress_made()
             return call
 
-    def recorded_places(self, place: str) -> list[str]:
+    def recorded_paths(self, call_path: str) -> list[str]:
         """Where the record may have it."""
         if not self._renamed:
-            return [place]
-        path, colon, kind = place.rpartition(":")
+            return [call_path]
+        path, colon, kind = call_path.rpartition(":")
         found: list[str] = []
         for old, new in self._renamed:
             if path == new or path.startswith(f"{new}/"):
                 found.append(f"{old}{path[len(new) :]}{colon}{kind}")
-        return [*dict.fromkeys([*found, place])]
+        return [*dict.fromkeys([*found, call_path])]
 
-    def _stirred(self) -> None:
+    def _progress_made(self) -> None:
         self.progress += 1
         self._changed.notify_all()
 
     # --- found --------------------------------------------------------------------------------------------------------
 
-    def _take(self, place: str, question: Question, flow: Flow) -> RecordedCall | None:
+    def _take(self, call_path: str, request_refs: RequestRefs, flow: ExecutionFlow) -> RecordedCall | None:
         """The first call with this question: of this flow, else of one that nobody else goes on with."""
-        flows = self._by_question.get((place, question), {})
+        flows = self._by_question.get((call_path, request_refs), {})
         which = flow.name
         if not flows.get(which):
             free = [name for name, calls in flows.items() if calls]
@@ -271,39 +279,39 @@ class Matcher:
             flow.name = call.flow
         if call.flow == flow.name:
             self._claimed.add(call.flow)
-            if self._askers[place, question] == 1:
+            if self._askers[call_path, request_refs] == 1:
                 self._surely.add(call.flow)
         self._reach(call, flow)
         return call
 
-    def _reach(self, call: RecordedCall, flow: Flow | None) -> None:
+    def _reach(self, call: RecordedCall, flow: ExecutionFlow | None) -> None:
         order, reached = call.order, self._reached
         if order > reached.get(call.flow, 0):
             reached[call.flow] = order
         if flow is not None:
             if order > reached.get(flow.name, 0):
                 reached[flow.name] = order
-            flow.reached = max(flow.reached, order)
+            flow.reached_order = max(flow.reached_order, order)
 
     # --- not found ----------------------------------------------------------------------------------------------------
 
-    def _not_found(self, places: list[str], question: Question, flow: Flow) -> Match:
-        reached = self._reached.get(flow.name, flow.since)
+    def _not_found(self, call_paths: list[str], request_refs: RequestRefs, flow: ExecutionFlow) -> Match:
+        reached = self._reached.get(flow.name, flow.branched_at_order)
         # What was passed by (a removed step, an attempt that others have overtaken) is not what comes next.
         ahead = [call for call in self._left.values() if call.order > reached]
         own = [call for call in ahead if call.flow == flow.name and call.span.span_id not in self._loose]
         if own:
             if not flow.name:
-                return _diverged(places, question, own, Certainty.CERTAIN)
+                return _diverged(call_paths, request_refs, own, Certainty.CERTAIN)
             likely = flow.name in self._surely
-            return _diverged(places, question, own, Certainty.LIKELY if likely else Certainty.POSSIBLE)
+            return _diverged(call_paths, request_refs, own, Certainty.LIKELY if likely else Certainty.POSSIBLE)
         graded = [(certainty, call) for call in ahead if (certainty := self._elsewhere(call, flow)) is not None]
         if not graded:
-            return Beyond()
+            return BeyondRecord()
         highest = max(certainty for certainty, _ in graded)
-        return _diverged(places, question, [call for _, call in graded], highest)
+        return _diverged(call_paths, request_refs, [call for _, call in graded], highest)
 
-    def _elsewhere(self, call: RecordedCall, flow: Flow) -> Certainty | None:
+    def _elsewhere(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty | None:
         """How sure a call that is left in another flow makes it that the program has changed; None: not at all."""
         if not call.is_settled:
             return None
@@ -316,20 +324,20 @@ class Matcher:
             return self._before_unknown(call, flow)
         if mine is None:  # nothing of the run's own flow was recorded
             return Certainty.LIKELY
-        if mine.meets(theirs) or (not self._is_below(call.flow, flow.name) and theirs.meets(mine)):
+        if mine.overlaps(theirs) or (not self._is_below(call.flow, flow.name) and theirs.overlaps(mine)):
             return None
         if self._is_below(call.flow, flow.name) or self._is_below(flow.name, call.flow):
             return Certainty.LIKELY
         return Certainty.POSSIBLE
 
-    def _before_unknown(self, call: RecordedCall, flow: Flow) -> Certainty:
+    def _before_unknown(self, call: RecordedCall, flow: ExecutionFlow) -> Certainty:
         """Of a flow that the record may have under another number, or not at all."""
         parent = self._flow_of_number.get(_parent_number(flow.name))
         if parent is None or call.flow != parent:
             return Certainty.POSSIBLE
         recorded = self._flows[parent]
         branches = [each for each in self._flows.values() if each.parent == _number_of(parent)]
-        beside = any(recorded.meets(branch) for branch in branches if branch is not recorded)
+        beside = any(recorded.overlaps(branch) for branch in branches if branch is not recorded)
         return Certainty.POSSIBLE if beside else Certainty.LIKELY
 
     def _is_below(self, flow: str, other: str) -> bool:
@@ -349,12 +357,14 @@ def _is_unsure(verdict: Match) -> bool:
     return isinstance(verdict, Diverged) and verdict.certainty is not Certainty.CERTAIN
 
 
-def _diverged(places: list[str], question: Question, left: list[RecordedCall], certainty: Certainty) -> Diverged:
-    here = next((call for call in left if call.place in places), None)
+def _diverged(
+    call_paths: list[str], request_refs: RequestRefs, left: list[RecordedCall], certainty: Certainty
+) -> Diverged:
+    here = next((call for call in left if call.call_path in call_paths), None)
     if here is not None:
         return Diverged("changed", here, certainty)
-    kind, name = places[-1].rpartition(":")[2], places[-1].rpartition(":")[0].rpartition("/")[2]
-    same = [call for call in left if (call.kind, call.name, call.question) == (kind, name, question)]
+    kind, name = call_paths[-1].rpartition(":")[2], call_paths[-1].rpartition(":")[0].rpartition("/")[2]
+    same = [call for call in left if (call.kind, call.name, call.request_refs) == (kind, name, request_refs)]
     return Diverged("renamed", same[0], certainty) if same else Diverged("inserted", left[0], certainty)
 
 
@@ -372,7 +382,7 @@ def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
             continue
         open_ = [other for other in open_ if _end(other) >= call.order]
         for other in open_:
-            if not call.place.startswith(f"{other.place.rpartition(':')[0]}/"):
+            if not call.call_path.startswith(f"{other.call_path.rpartition(':')[0]}/"):
                 found |= {other.span.span_id: other, call.span.span_id: call}
         open_.append(call)
     return list(found.values())

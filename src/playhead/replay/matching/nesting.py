@@ -28,7 +28,7 @@ class Nesting:
 
         The program has changed then: what had come to its end makes another call.
         """
-        above = span.above
+        above = span.enclosing
         while above is not None:
             call = above.recorded
             flow = above.flow.name if above.flow is not None else None
@@ -36,7 +36,7 @@ class Nesting:
             if call is not None and call.flow == flow and call.outcome is Outcome.COMPLETED and self._had_ended(call):
                 is_left = names.OUTCOME in call.span.attributes  # a generator, which may be read further this time
                 return None if is_left or self._outlived(call) else call
-            above = above.above
+            above = above.enclosing
         return None
 
     def _had_ended(self, call: RecordedCall) -> bool:

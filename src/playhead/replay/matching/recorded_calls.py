@@ -12,18 +12,18 @@ from playhead.model.span import STATUS_ERROR, Span
 
 # What makes two calls the same question, for each kind, besides messages and prompt: refs, so that comparing them
 # compares everything.
-_QUESTION = (
+_REQUEST_REFS = (
     names.TOOL_DEFINITIONS_REF,
     names.REQUEST_REF,
     names.TOOL_ARGUMENTS_REF,
     names.INPUT_REF,
 )
 
-Question = tuple[str | None, ...]
+RequestRefs = tuple[str | None, ...]
 
 
 class Outcome(Enum):
-    """What is known of a call."""
+    """How a recorded call ended, as far as is known."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -32,12 +32,12 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call of a record.  `place` is its path of observed names and its kind; `order` its start in the run."""
+    """One recorded call. `call_path` is its path of observed names and its kind; `order` its start order in the run."""
 
-    place: str
+    call_path: str
     kind: str
     name: str
-    question: Question
+    request_refs: RequestRefs
     outcome: Outcome
     order: int
     ended: tuple[int, int] | None
@@ -47,7 +47,7 @@ class RecordedCall:
 
     @property
     def key(self) -> str:
-        """Its place, and which call with that place it is."""
+        """The call path, and the occurrence number of the call at that path."""
         return str(self.span.attributes.get(names.CALL_KEY, ""))
 
     @property
@@ -57,13 +57,13 @@ class RecordedCall:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known what came of it."""
+        """Whether the outcome of the call is known."""
         return self.outcome is not Outcome.IN_DOUBT
 
     @property
     def branch(self) -> str:
         """The path of the enclosing calls."""
-        return self.place.rpartition(":")[0].rpartition("/")[0]
+        return self.call_path.rpartition(":")[0].rpartition("/")[0]
 
     @property
     def can_answer(self) -> bool:
@@ -76,23 +76,23 @@ class RecordedCall:
         return ContentRef(value) if isinstance(value, str) else None
 
 
-def question_of(attributes: Mapping[str, Any]) -> Question:
-    """What was asked, as refs.  All None: nothing of it was recorded, so nothing can be checked."""
-    return asked_thread(attributes), asked_system(attributes), *map(attributes.get, _QUESTION)
+def request_refs_of(attributes: Mapping[str, Any]) -> RequestRefs:
+    """Returns the refs of everything the call was asked. All None: nothing was recorded, so nothing can be compared."""
+    return program_thread(attributes), program_system(attributes), *map(attributes.get, _REQUEST_REFS)
 
 
-def asked_thread(attributes: Mapping[str, Any]) -> str | None:
-    """The messages that the program asked with, whatever an edit has made of them for the model."""
+def program_thread(attributes: Mapping[str, Any]) -> str | None:
+    """Returns the thread that the program sent, before any edit."""
     return attributes.get(names.ASKED_MESSAGES_REF) or attributes.get(names.INPUT_MESSAGES_REF)
 
 
-def asked_system(attributes: Mapping[str, Any]) -> str | None:
-    """The same of a system prompt that stands apart from the messages."""
+def program_system(attributes: Mapping[str, Any]) -> str | None:
+    """Returns the separate system prompt that the program sent, before any edit."""
     edited = names.EDIT_REF in attributes
     return attributes.get(names.ASKED_SYSTEM_REF if edited else names.SYSTEM_INSTRUCTIONS_REF)
 
 
-def place_of(attributes: Mapping[str, Any]) -> str:
+def call_path_of(attributes: Mapping[str, Any]) -> str:
     """Path and kind, without the occurrence."""
     return str(attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
 
@@ -125,7 +125,7 @@ def _latest(calls: list[RecordedCall]) -> list[RecordedCall]:
 
 
 def _identity(call: RecordedCall) -> tuple[object, ...]:
-    return call.span.attributes.get(names.RUN_ID), call.key, call.question
+    return call.span.attributes.get(names.RUN_ID), call.key, call.request_refs
 
 
 def _attempt(call: RecordedCall) -> int:
@@ -134,12 +134,12 @@ def _attempt(call: RecordedCall) -> int:
 
 def _call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
     attributes = span.attributes
-    place = place_of(attributes)
+    call_path = call_path_of(attributes)
     return RecordedCall(
-        place=place,
+        call_path=call_path,
         kind=str(attributes.get(names.KIND, "step")),
-        name=place.rpartition(":")[0].rpartition("/")[2],
-        question=question_of(attributes),
+        name=call_path.rpartition(":")[0].rpartition("/")[2],
+        request_refs=request_refs_of(attributes),
         outcome=_outcome(span, by_id),
         order=int(attributes[names.CALL_ORDER]),
         ended=_ended(attributes) if span.end_ns is not None else None,

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead_collector.analysis.compression.facts import KINDS, Stock, facts_in, label_words
+from playhead_collector.analysis.compression.facts import KINDS, FactIndex, facts_in, label_words
 
 
 def found(text: str) -> list[tuple[str, str]]:
     return [(fact.kind, fact.text) for fact in facts_in(text)]
 
 
-def stock(*texts: str) -> Stock:
-    stock = Stock()
+def stock(*texts: str) -> FactIndex:
+    stock = FactIndex()
     for text in texts:
         stock.add(text)
     return stock

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.model.message import Message, message_contents, text_message
-from playhead_collector.analysis.provenance.value_search import Origin, trace
+from playhead_collector.analysis.provenance.value_search import Origin, trace_values
 from playhead_collector.analysis.texts.passages import ContextIndex, passages_of
 from playhead_collector.analysis.texts.words import dates_in, numbers_in, words_in
-from playhead_collector.analysis.transcript.arguments import Asked, definitions_of, scalars
+from playhead_collector.analysis.transcript.arguments import TracedCall, definitions_of, scalars
 
 TOOLS = [
     {
@@ -49,8 +49,8 @@ def index_of(messages: list[Message]) -> tuple[ContextIndex, dict[Any, int]]:
 
 def traced(arguments: Any, *messages: Message, system: str = SYSTEM, name: str = "book") -> dict[str, Origin]:
     index, visible = index_of([text_message("system", system), *messages])
-    asked = Asked(name, arguments, visible, definitions_of(TOOLS).get(name))
-    return {origin.path: origin for origin in trace(index, asked)}
+    asked = TracedCall(name, arguments, visible, definitions_of(TOOLS).get(name))
+    return {origin.path: origin for origin in trace_values(index, asked)}
 
 
 def user(text: str) -> Message:
@@ -158,7 +158,7 @@ def test_what_a_call_did_not_see_is_no_source():
     messages = [user("first"), user("the id is AB12CD")]
     index, visible = index_of(messages)
     before = {ref: place for ref, place in visible.items() if place == 0}
-    (origin,) = trace(index, Asked("t", {"id": "AB12CD"}, before))
+    (origin,) = trace_values(index, TracedCall("t", {"id": "AB12CD"}, before))
     assert origin.source == "invented"
 
 
@@ -173,7 +173,7 @@ json_values = st.recursive(
 @given(json_values, st.text(max_size=200), st.text(max_size=200))
 def test_every_value_has_one_origin_and_every_place_is_what_stands_there(arguments: Any, said: str, found: str):
     index, visible = index_of([user(said), result(found)])
-    origins = trace(index, Asked("book", arguments, visible, definitions_of(TOOLS)["book"]))
+    origins = trace_values(index, TracedCall("book", arguments, visible, definitions_of(TOOLS)["book"]))
     assert [(o.path, repr(o.value)) for o in origins] == [(path, repr(value)) for path, value in scalars(arguments)]
     for origin in origins:
         assert 0 <= origin.confidence <= 1
@@ -205,7 +205,7 @@ def test_a_thousand_messages_are_read_once():
     index, visible = index_of(messages)
     began = time.perf_counter()
     for n in range(0, 1000, 10):
-        (origin,) = trace(index, Asked("t", {"id": f"user_{n}_{n * 7}"}, visible))
+        (origin,) = trace_values(index, TracedCall("t", {"id": f"user_{n}_{n * 7}"}, visible))
         assert origin.source == "user"
     assert (time.perf_counter() - began) / 100 < 0.02  # rescanning 600 kB for each would take longer
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from playhead.api.functions.injected import injected_parameters, separated
+from playhead.api.functions.injected import injected_parameters, without_injected
 
 
 def class_of(module: str, name: str, *bases: Any) -> Any:
@@ -61,6 +61,6 @@ def test_annotations_that_cannot_be_read_are_survived(caplog: pytest.LogCaptureF
 
 def test_the_id_of_the_models_call_is_taken_from_what_was_injected():
     context = types.SimpleNamespace(tool_call_id="c1")
-    assert separated({"ctx": context, "order": "A1"}, frozenset({"ctx"})) == ({"order": "A1"}, "c1")
-    assert separated({"id": "c2", "order": "A1"}, frozenset({"id"})) == ({"order": "A1"}, "c2")
-    assert separated({"config": {}, "order": "A1"}, frozenset({"config"})) == ({"order": "A1"}, None)
+    assert without_injected({"ctx": context, "order": "A1"}, frozenset({"ctx"})) == ({"order": "A1"}, "c1")
+    assert without_injected({"id": "c2", "order": "A1"}, frozenset({"id"})) == ({"order": "A1"}, "c2")
+    assert without_injected({"config": {}, "order": "A1"}, frozenset({"config"})) == ({"order": "A1"}, None)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from playhead.wire.answers.analysis.causes import CausalGraph
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 
@@ -18,7 +18,7 @@ Direction = Annotated[
 class CausesRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def causes(self, request: Request, run: p.RunId, seq: p.AtEvent, direction: Direction = "both") -> Response:
@@ -26,6 +26,6 @@ class CausesRoutes:
         return await self._asking.answer(request, "causes", run, at=seq, direction=direction)
 
 
-def add_routes(api: APIRouter, asking: Asking) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     get(api, "why", "/runs/{run}/causes/{seq}", CausesRoutes(asking).causes, CausalGraph)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from playhead.wire.answers.analysis.compare import Comparison
 from playhead_collector.read.paging import read_seq
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 
@@ -14,7 +14,7 @@ from playhead_collector.serve.routes.registering import get
 class CompareRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def compare(
@@ -32,6 +32,6 @@ class CompareRoutes:
         return await self._asking.answer(request, "compare", a, b, limit=limit, after=read_seq(cursor))
 
 
-def add_routes(api: APIRouter, asking: Asking) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     get(api, "runs", "/runs/{a}/compare/{b}", CompareRoutes(asking).compare, Comparison)

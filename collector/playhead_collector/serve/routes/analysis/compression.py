@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from playhead.wire import answers as a
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
 from playhead_collector.read.paging import read_seq
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 
@@ -15,7 +15,7 @@ from playhead_collector.serve.routes.registering import get
 class CompressionRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def compressions(
@@ -34,7 +34,7 @@ class CompressionRoutes:
         return await self._asking.answer(request, "compression", run, at=seq)
 
 
-def add_routes(api: APIRouter, asking: Asking) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = CompressionRoutes(asking)
     get(api, "moments", "/runs/{run}/compressions", routes.compressions, a.Page[Compression])

@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from playhead.wire import answers as a
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
 from playhead_collector.read.paging import read_seq
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 
@@ -13,7 +13,7 @@ from playhead_collector.serve.routes.registering import get
 class DecisionsRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def decisions(
@@ -31,7 +31,7 @@ class DecisionsRoutes:
         return await self._asking.answer(request, "decision", run, at=seq)
 
 
-def add_routes(api: APIRouter, asking: Asking) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = DecisionsRoutes(asking)
     get(api, "why", "/runs/{run}/decisions", routes.decisions, a.Page[Decision])

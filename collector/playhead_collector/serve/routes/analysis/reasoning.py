@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from playhead.wire import answers as a
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import (
-    Brief,
     Explainer,
+    ExplanationBrief,
     keep_explanation,
     known_explanation,
     no_model,
@@ -21,12 +21,12 @@ from playhead_collector.analysis.reasoning.explanation import (
 from playhead_collector.errors import CollectorError, Refused
 from playhead_collector.read.content import parse_ref
 from playhead_collector.read.record import RunRecord
-from playhead_collector.serve.analysis_pool import Asking
+from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import Responses, get, refusals
 from playhead_collector.serve.schemas import schema
-from playhead_collector.workers.questions import Question
+from playhead_collector.workers.questions import AnalysisQuestion
 
 STREAM = "text/event-stream"
 _EXPLAINED: Responses = {
@@ -46,7 +46,7 @@ Again = Annotated[bool, Body(description="Ask the model also when it was asked b
 class ReasoningRoutes:
     """Handlers; their docstrings are what OpenAPI says about them."""
 
-    def __init__(self, asking: Asking, configured: Configured) -> None:
+    def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
         self._asking, self._configured = asking, configured
 
     async def reasoning(
@@ -90,17 +90,22 @@ class ReasoningRoutes:
         text = (first or "") + "".join([piece async for piece in pieces])
         return json_answer(await self._keep(record, brief, explainer, text))
 
-    async def _brief(self, request: Request, record: RunRecord, at: str | None) -> Brief:
-        body = await self._asking.answered(request, Question("brief", (record.run,), {"at": at}))
+    async def _brief(self, request: Request, record: RunRecord, at: str | None) -> ExplanationBrief:
+        body = await self._asking.answered(request, AnalysisQuestion("brief", (record.run,), {"at": at}))
         value: dict[str, Any] = json.loads(body)
         value["refs"] = [parse_ref(ref) for ref in value["refs"]]
-        return Brief(**value)
+        return ExplanationBrief(**value)
 
-    async def _keep(self, record: RunRecord, brief: Brief, explainer: Explainer, text: str) -> Any:
+    async def _keep(self, record: RunRecord, brief: ExplanationBrief, explainer: Explainer, text: str) -> Any:
         return await keep_explanation(record, brief, explainer.model, text, self._configured.clock)
 
     async def _told(
-        self, record: RunRecord, brief: Brief, explainer: Explainer, first: str | None, pieces: AsyncGenerator[str]
+        self,
+        record: RunRecord,
+        brief: ExplanationBrief,
+        explainer: Explainer,
+        first: str | None,
+        pieces: AsyncGenerator[str],
     ) -> AsyncIterator[bytes]:
         said = [first] if first else []
         yield b"".join(_event("text", {"text": piece}) for piece in said)
@@ -123,7 +128,7 @@ def _event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value, default=str) + b"\n\n"
 
 
-def add_routes(api: APIRouter, asking: Asking, configured: Configured) -> None:
+def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:
     """Registers the operations of this file."""
     routes = ReasoningRoutes(asking, configured)
     get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, a.Reasoning)

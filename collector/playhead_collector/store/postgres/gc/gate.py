@@ -1,4 +1,4 @@
-"""store: the gate between those who store and those who delete."""
+"""Transaction gate between writers and garbage collection."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ from playhead_collector.store.postgres.statements import Conn
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """What a transaction that stores has to know: the project, whether a sweep of it is under way, and which of the
-    runs that it brings were deleted."""
+    """What a writing transaction needs: the project, whether a sweep is running, and which of its runs were deleted."""
 
     project: int
     sweeping: bool = False
@@ -24,7 +23,7 @@ class Entered:
 
 
 async def enter(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> Entered:
-    """The first thing in every transaction that stores.  Waits for a deletion or a step of a sweep to end."""
+    """Starts a writing transaction. Call it first; waits for a running deletion or sweep step."""
     found = await sql.row(conn, "enter", project=project, runs=list(runs))
     return Entered(project, found["sweeping"], frozenset(found["gone"])) if found else Entered(project)
 
