@@ -255,11 +255,12 @@ class Runner:
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
         done = [_Computed(work) for work in works]
         await self._compute(done)
-        unread = [each for each in done if each.work.result is not None and each.work.result.unread]
-        for each in unread:
-            # What cuts in the context are is told better by what a few messages say.
-            await each.work.read(each.work.result.unread if each.work.result else ())
-        await self._compute(unread)
+        # What cuts in the context are is told better by what a few messages say; and then, other messages may be asked.
+        while unread := [(each, result.unread) for each in done if (result := each.work.result) and result.unread]:
+            for each, refs in unread:
+                each.work.asked.update(refs)
+                await each.work.read(refs)
+            await self._compute([each for each, _ in unread])
         return done
 
     async def _compute(self, some: Sequence[_Computed]) -> None:

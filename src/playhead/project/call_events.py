@@ -8,12 +8,12 @@
 | every other kind | step_started | step_completed |
 
 A root that is an llm or tool call gives both; any other root is told by the run's own events.  A later attempt that
-does not say where it begins (`logs_of`) begins with its root.
+does not say where it begins (`log_events`) begins with its root.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playhead.model import event as ev
@@ -39,7 +39,7 @@ from playhead.project.attributes import (
     whole,
 )
 from playhead.project.context.compression_events import declared, inferred
-from playhead.project.context.conversations import Conversations
+from playhead.project.context.conversations import Conversations, Entered
 from playhead.project.context.known_messages import Known
 from playhead.project.forking import Shared, take_over
 from playhead.project.log_events import attempts_in, log_event, log_kind
@@ -47,8 +47,16 @@ from playhead.project.order import END, START, Moment
 from playhead.project.span_tree import Place, Tree
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What was written when a call began, and what its input added."""
+
+    events: list[ev.RunEvent]
+    entered: Entered
+
+
 class EventWriter:
-    """Writes a run's events in order; seq is the place in `events`."""
+    """Writes a run's events in order, each with the next seq."""
 
     def __init__(
         self,
@@ -65,30 +73,56 @@ class EventWriter:
         self._run = run
         self._tree = tree
         self._known = known
-        self._conversations = Conversations(nodes, known)
+        self.conversations = Conversations(nodes, known)
+        self._next = self._shared.upto + 1
+        # What was written at the start of calls that have not ended.
+        self.begun: dict[str, Begun] = {}
         # How many log records of a span have had the same name and time.
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Outputs that calls inside a model call brought (two instrumentations of one call), by the outer call's span.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
-        take_over(self._conversations, self._shared.events)
+        take_over(self.conversations, self._shared.events)
 
     def write(self, moment: Moment) -> None:
-        """Adds what happened at this moment."""
+        """Adds what happened at this moment.  Raises Unread, having changed nothing."""
         place = moment.place
         if moment.log is not None:
             self._say(moment.log, place)
         elif place is not None and moment.what == START:
             self._start(place)
         elif place is not None and moment.what == END:
+            self.begun.pop(place.span.span_id, None)
             self._end(place)
+
+    def take(self) -> list[ev.RunEvent]:
+        """The events since the last time."""
+        taken, self.events = self.events, []
+        self._next += len(taken)
+        return taken
+
+    def again(self, place: Place) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
+        """A call that had begun has ended, and says more than it did: events of its start that are others now, each
+        as (as it was, as it is)."""
+        begun = self.begun[place.span.span_id]
+        kept, after = self.events, self._next
+        self.events, self._next = [], begun.events[0].seq if begun.events else after
+        if place.root and place is self._tree.roots[0]:
+            self.events.append(self._run_started(place))
+        elif place.kind == "llm":
+            self._asked(place, begun.entered)
+        elif not place.root:
+            self._start(place)
+        again, self.events, self._next = self.events, kept, after
+        return [(old, new) for old, new in zip(begun.events, again, strict=False) if old != new]
 
     # --- starts ----------------------------------------------------------------------------------------------------
 
     def _start(self, place: Place) -> None:
+        before, entered = len(self.events), Entered()
         if place.root:
             self._begin_run(place)
         if place.kind == "llm":
-            self._call_model(place)
+            entered = self._call_model(place)
         elif place.kind == "tool":
             attributes = place.span.attributes
             self.events.append(
@@ -108,22 +142,26 @@ class EventWriter:
                     input=ref(place.span.attributes, names.INPUT_REF),
                 )
             )
+        if place.span.end_ns is None:
+            self.begun[place.span.span_id] = Begun(self.events[before:], entered)
+
+    def _run_started(self, place: Place) -> ev.RunEvent:
+        attributes = place.span.attributes
+        return ev.RunStarted(
+            **self._at_start(place, "run_started"),
+            name=text(attributes, names.RUN_NAME) or agent_name(place.span, place.kind) or place.span.name,
+            attempt=self._first_attempt(place),
+            session=text(attributes, names.CONVERSATION),
+            user=text(attributes, names.USER),
+            tags=texts(attributes, names.RUN_TAGS),
+            input=ref(attributes, names.INPUT_REF),
+            metadata=ref(attributes, names.RUN_METADATA_REF),
+        )
 
     def _begin_run(self, place: Place) -> None:
         attributes = place.span.attributes
         if place is self._tree.roots[0]:
-            self.events.append(
-                ev.RunStarted(
-                    **self._at_start(place, "run_started"),
-                    name=text(attributes, names.RUN_NAME) or agent_name(place.span, place.kind) or place.span.name,
-                    attempt=self._first_attempt(place),
-                    session=text(attributes, names.CONVERSATION),
-                    user=text(attributes, names.USER),
-                    tags=texts(attributes, names.RUN_TAGS),
-                    input=ref(attributes, names.INPUT_REF),
-                    metadata=ref(attributes, names.RUN_METADATA_REF),
-                )
-            )
+            self.events.append(self._run_started(place))
         if place.attempt > 0 and place.attempt not in self._resumed:
             self._resume(self._at_start(place, "run_resumed"), place.attempt)
         parent = text(attributes, names.FORK_OF)
@@ -137,22 +175,28 @@ class EventWriter:
 
     def _resume(self, head: dict[str, Any], attempt: int) -> None:
         """What the record has is not told again: all that follows is what went live."""
-        self._conversations.interrupt()
+        self.conversations.interrupt()
         self.events.append(ev.RunResumed(**head, attempt=attempt, from_seq=head["seq"] - 1))
 
     def _part(self, place: Place, parent: str) -> None:
         at = self._shared.upto + 1 if self._shared.upto else whole(place.span.attributes, names.FORK_AT)
         self.events.append(ev.RunForked(**self._at_start(place, "run_forked"), parent_run=parent, at=at))
-        self._conversations.interrupt()
+        self.conversations.interrupt()
         for end in self._shared.ends:
             if isinstance(end, ev.LlmCompleted | ev.LlmFailed):
-                self._conversations.leave(end.span or "", end.thread)
+                self.conversations.leave(end.span or "", end.thread)
             self.events.append(replace(end, run=self._run, seq=self._next_seq(), late=False))
 
-    def _call_model(self, place: Place) -> None:
-        span, attributes = place.span, place.span.attributes
+    def _call_model(self, place: Place) -> Entered:
+        attributes = place.span.attributes
         thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
-        entered = self._conversations.enter(span.span_id, place.actor, thread, tokens)
+        entered = self.conversations.enter(place.span.span_id, place.actor, thread, tokens)
+        self._asked(place, entered)
+        return entered
+
+    def _asked(self, place: Place, entered: Entered) -> None:
+        attributes = place.span.attributes
+        thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
         if entered.cut is not None:
             self.events.append(inferred(self._at_start(place, "context_compressed"), entered.cut, thread, tokens))
         for node in entered.new:
@@ -166,7 +210,7 @@ class EventWriter:
                 provider=text(attributes, names.PROVIDER) or text(attributes, names.SYSTEM),
                 operation=text(attributes, names.OPERATION),
                 stream=attributes.get(names.REQUEST_STREAM) is True,
-                messages=self._conversations.length(thread),
+                messages=self.conversations.length(thread),
                 thread=thread,
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),
@@ -217,7 +261,7 @@ class EventWriter:
     def _add_output(self, place: Place, thread: ContentRef | None) -> None:
         """Output messages; also the part of one that came before a call failed or was closed."""
         inner = self._inner_outputs.pop(place.span.span_id, None)
-        for node in self._conversations.leave(place.span.span_id, thread):
+        for node in self.conversations.leave(place.span.span_id, thread):
             if place.call is not None:
                 self._inner_outputs.setdefault(place.call.span.span_id, Counter())[node.message] += 1
             if inner is not None and inner[node.message] > 0:
@@ -279,7 +323,7 @@ class EventWriter:
         if log.name == names.RESUMED:
             self._resume(head, attempt_of(log.attributes))
         elif log.name == names.COMPRESSED:
-            self.events.append(declared(head, log, actor, self._conversations))
+            self.events.append(declared(head, log, actor, self.conversations))
         else:
             self.events.append(log_event(log, head))
 
@@ -298,4 +342,4 @@ class EventWriter:
         return {"id": event_id, "run": self._run, "seq": seq, "time_ns": time_ns, "span": span, "actor": actor}
 
     def _next_seq(self) -> int:
-        return self._shared.upto + len(self.events) + 1
+        return self._next + len(self.events)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from playhead.model.event import RunEvent
 from playhead.model.message import Message
@@ -12,12 +13,15 @@ from playhead.model.thread import ThreadNode
 from playhead.project.run_row import RunRow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Projection:
     """What the projector makes of a run: all its events in seq order, its summary, and states to start folds from.
 
     `unread`: messages that would make a difference, if somebody read them and projected again.  `settled`: projecting
     a run that has ended again would change nothing, unless something arrives.
+
+    `appended`: events and snapshots are those behind the stored ones, of which only `altered` are others now.
+    `progress`: what the projector needs to go on, a `Progress`; whoever called it may keep it, for as long as it likes.
     """
 
     events: Sequence[RunEvent]
@@ -25,6 +29,9 @@ class Projection:
     snapshots: Sequence[RunState] = ()
     unread: Collection[ContentRef] = ()
     settled: bool = False
+    appended: bool = False
+    altered: Sequence[RunEvent] = ()
+    progress: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +67,5 @@ class RunInput:
     """Of a fork, when that run is here."""
     shared: int | None = None
     """`RunRow.shared` as it was projected last."""
+    asked: set[ContentRef] = field(default_factory=set[ContentRef])
+    """Messages that were looked for, whether they are stored or not."""

@@ -40,6 +40,7 @@ def _merge_nested(places: Iterable[Place]) -> None:
     within: dict[str, list[Place]] = {}
     for place in reversed([place for place in places if place.kind == "llm"]):
         inner = within.pop(place.span.span_id, [])
+        place.around = bool(inner)
         if inner:
             _merge(place, inner)
         if place.call is not None:
@@ -48,13 +49,13 @@ def _merge_nested(places: Iterable[Place]) -> None:
 
 
 def _merge(outer: Place, inner: Sequence[Place]) -> None:
-    if not any(name in outer.span.attributes for name in _TELLS):
+    if not says_something(outer):
         outer.kind = "step"
         return
-    if _is_ours(outer) and all(map(_is_ours, inner)):
+    if is_ours(outer) and all(map(is_ours, inner)):
         return  # our own never tell of one call twice, and what they tell while it happens is not taken back
     same = [place for place in inner if _is_same(outer, place)]
-    if len(same) == 1 and _is_ours(outer) and not _is_ours(same[0]):
+    if len(same) == 1 and is_ours(outer) and not is_ours(same[0]):
         same[0].kind = None
     elif same or _is_sum(outer, inner):
         outer.kind = "step"
@@ -67,13 +68,19 @@ def _merge_beside(calls: Iterable[Place]) -> None:
         if response is not None:
             by_id.setdefault(response, []).append(place)
     for alike in by_id.values():
-        for kept in filter(_is_ours, alike):
+        for kept in filter(is_ours, alike):
             for other in alike:
-                if not _is_ours(other) and other.kind == "llm" and _overlap(kept, other):
+                if not is_ours(other) and other.kind == "llm" and _overlap(kept, other):
                     other.kind = None
 
 
-def _is_ours(place: Place) -> bool:
+def says_something(place: Place) -> bool:
+    """Whether a span says what a model was asked, or answered."""
+    return any(name in place.span.attributes for name in _TELLS)
+
+
+def is_ours(place: Place) -> bool:
+    """Whether our own instrumentation tells of it."""
     return place.span.scope == names.SCOPE
 
 

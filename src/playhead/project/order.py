@@ -5,7 +5,7 @@ its order needs no clock.  Whatever has no numbers (other processes, other instr
 before its parent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -31,8 +31,8 @@ class Moment:
     log: LogEvent | None = None
 
 
-_Key = tuple[Any, ...]
-_Keyed = list[tuple[_Key, Moment]]
+Key = tuple[Any, ...]
+_Keyed = list[tuple[Key, Moment]]
 
 
 def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
@@ -51,7 +51,7 @@ def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
             loose.append(moment)
         else:
             attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
-            counted.append(((attempt, order, 0, 0, log.time_ns, log.span_id or "", n), moment))
+            counted.append(log_moment(log, place, attempt, n))
     counted.sort(key=itemgetter(0))
     if not loose:
         return [moment for _, moment in counted]
@@ -71,14 +71,43 @@ def spans_missing(tree: Tree, logs: Iterable[LogEvent], first: int = 1) -> int:
     logs = list(logs)
     counted = {place.order for place in tree.places}
     counted.update(order_of(log.attributes) for log in logs)
-    orders = {order for order in counted if order is not None and order >= first}
-    last = max(orders, default=first - 1)
     replaced = [span for log in logs if log.name == names.RESUMED for span in replaced_by(log)]
+    return holes({order for order in counted if order is not None}, replaced, first)
+
+
+def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int = 1) -> int:
+    """How many numbers from `first` on are missing, but for those that were `replaced`, each as (first, last)."""
+    orders = {order for order in counted if order >= first} if first > 1 else counted
+    last = max(orders, default=first - 1)
     missing = last - (first - 1) - len(orders)
     if missing <= 0 or not replaced:
         return max(0, missing)
-    holes = (order for order in range(first, last) if order not in orders)
-    return sum(not any(low <= hole <= high for low, high in replaced) for hole in holes)
+    missed = (order for order in range(first, last) if order not in orders)
+    return sum(not any(low <= hole <= high for low, high in replaced) for hole in missed)
+
+
+def log_moment(log: LogEvent, place: Place | None, attempt: int, n: int) -> tuple[Key, Moment]:
+    """A log event that has a number, with its key in the order; `n`: its place among others that are alike."""
+    key = (attempt, order_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
+    return key, Moment(LOG, log.time_ns, place, log)
+
+
+def counted_moments(place: Place, attempt: int) -> _Keyed:
+    """Start and end of a call that has numbers, with their keys in the order."""
+    counted: _Keyed = []
+    _count(place, attempt, counted, [])
+    return counted
+
+
+def last_key(tree: Tree, logs: Sequence[LogEvent]) -> Key | None:
+    """The key of what happened last, in a run that has numbers for all."""
+    goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
+    keys = [key for place in tree.places for key, _ in counted_moments(place, 0 if goes_on else place.attempt)]
+    for log in logs:
+        place = tree.get(log.span_id)
+        attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
+        keys.append(log_moment(log, place, attempt, 0)[0])
+    return max(keys, default=None)
 
 
 def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
@@ -119,7 +148,7 @@ def _by_time(tree: Tree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
     return sorted(((_time_key(moment, latest, n), moment) for n, moment in enumerate(loose)), key=itemgetter(0))
 
 
-def _time_key(moment: Moment, latest: dict[str, int], n: int) -> _Key:
+def _time_key(moment: Moment, latest: dict[str, int], n: int) -> Key:
     place = moment.place
     if place is None:
         return (moment.time_ns, _BEGINS, 0, "", n)

@@ -4,8 +4,10 @@ Pure and deterministic: the same spans and log events give the same events with 
 they arrived and however often.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from playhead.model.event import RunEvent
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import Known
@@ -13,9 +15,10 @@ from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
 from playhead.project.model_calls import count_once
 from playhead.project.order import logs_once, moments, spans_missing
+from playhead.project.progress import Told, keep
 from playhead.project.sealing import is_resumed, keep_places
 from playhead.project.span_tree import Tree
-from playhead.project.summary import row_of, states
+from playhead.project.summary import row_of, states, tallied
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class ProjectSettings:
     seal_after_ns: int = 30_000_000_000
     # Two of the store's pages of events: a state at any seq is read from one page on average, and folded in 3 ms.
     snapshot_every: int = 512
+    # Whether to give what is needed to go on with a run.
+    keep: bool = False
 
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
@@ -35,18 +40,31 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):
         writer.write(moment)
-    events = writer.events
+    events: Sequence[RunEvent] = writer.take()
     sealed = work.sealed is not None and not is_resumed(work.sealed, events)
     if work.sealed is not None and sealed:
         events = keep_places(work.sealed, events)
     start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
     state, snapshots = states(events, settings.snapshot_every, start)
     quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
-    # A fork's seqs rest on those of its parent, and are as settled as these.
-    settled = fork_root(work.spans) is None or (work.parent is not None and work.parent.sealed and shared is not None)
-    sealed = sealed or (quiet and settled and state.status != RUNNING)
-    missing = spans_missing(tree, logs, first_order(work.spans))
-    row = row_of(work.run, tree, events, state, spans_missing=missing, sealed=sealed, shared=shared)
     fork = fork_root(work.spans) is not None
-    whole = not (fork or known.unread or known.missing) and work.sealed is None
-    return Projection(events, row, snapshots, known.unread, whole and state.status != RUNNING)
+    # A fork's seqs rest on those of its parent, and are as settled as these.
+    settled = not fork or (work.parent is not None and work.parent.sealed and shared is not None)
+    sealed = sealed or (quiet and settled and state.status != RUNNING)
+    tally = tallied(events, shared)
+    row = row_of(
+        work.run,
+        tally,
+        state,
+        earliest_ns=min((place.span.start_ns for place in tree.places), default=None),
+        spans_missing=spans_missing(tree, logs, first_order(work.spans)),
+        sealed=sealed,
+        shared=shared,
+    )
+    unread = known.unread - work.asked
+    plain = not (fork or unread or work.sealed)
+    done = plain and state.status != RUNNING and not (known.unread or known.missing)
+    result = Projection(events, row, snapshots, unread, settled=done)
+    if settings.keep and plain and state.status == RUNNING:
+        result.progress = keep(work.run, Told(tree, logs, writer, known, state, tally))
+    return result

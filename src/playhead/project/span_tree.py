@@ -20,9 +20,10 @@ class Place:
     """A span with its position in the tree and what follows from it.
 
     `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
-    `run_began_ns` (None: with this one, too).  `kind` is None when the
-    span gives no events of its own.  `call` is the nearest model call around it.  `begun_ns` is when it began by its
-    own clock, but not before its parent; `order.py` sets it when clocks are what it has to go by.
+    `run_began_ns` (None: with this one, too).  `kind` is None when the span gives no events of its own; `own` is the
+    kind that it has by itself.  `around`: there are model calls inside.  `call` is the nearest model call around it.
+    `begun_ns` is when it began by its own clock, but not before its parent; `order.py` sets it when clocks are what it
+    has to go by.
     """
 
     span: Span
@@ -38,6 +39,8 @@ class Place:
     order: int | None = None
     encloses: bool = False
     begun_ns: int = 0
+    own: str | None = None
+    around: bool = False
 
     @property
     def step_name(self) -> str:
@@ -58,6 +61,26 @@ class Tree:
             if place.depth == _VISITING:
                 self._climb(place)
         self._name_steps()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is of a run of ours, all of whose calls have numbers and give events: what is still to come can
+        change nothing but what is behind the last of these."""
+        return all(
+            place.order is not None and place.own is not None and names.RUN_ID in place.span.attributes
+            for place in self.places
+        ) and not any(root.own in names.CALL_KINDS for root in self.roots)
+
+    def join(self, span: Span) -> Place:
+        """A call that is new; it has no place in the tree before `settle`."""
+        place = self._all[span.span_id] = _place_of(span)
+        return place
+
+    def settle(self, new: Iterable[Place]) -> None:
+        """Gives new calls their places below those that are there."""
+        for place in new:
+            if place.depth == _VISITING:
+                self._climb(place)
 
     def get(self, span_id: str | None) -> Place | None:
         """The span's place."""
@@ -172,7 +195,8 @@ def _last(calls: Sequence[Place]) -> Place | None:
 
 
 def _place_of(span: Span) -> Place:
-    return Place(span, kind_of(span), attempt=attempt_of(span.attributes), order=order_of(span.attributes))
+    kind = kind_of(span)
+    return Place(span, kind, attempt=attempt_of(span.attributes), order=order_of(span.attributes), own=kind)
 
 
 def _each_once(spans: Iterable[Span]) -> list[Span]:

@@ -2,16 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
 
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.project.forking import Shared
 from playhead.project.run_row import ModelUsage, RunRow
-from playhead.project.span_tree import Tree
-
-E = TypeVar("E", bound=ev.Event)
-_ByType = dict[type[ev.Event], list[ev.RunEvent]]
 
 
 def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
@@ -25,60 +20,134 @@ def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = N
     return state, snapshots
 
 
+class Tally:
+    """What a run's events add up to, beside their state."""
+
+    def __init__(self) -> None:
+        self.begin: ev.RunStarted | None = None
+        self.fork: ev.RunForked | None = None
+        self.first_ns = 0
+        self.ended_ns: int | None = None
+        self.last = 0
+        self.context_peak: int | None = None
+        self._agents: dict[str | None, None] = {}
+        self._asked: dict[str | None, None] = {}
+        self._answered: dict[str | None, None] = {}
+        self._tools: dict[str | None, None] = {}
+        self._open: dict[str | None, str | None] = {}
+        self._usage: dict[tuple[str | None, str | None], ModelUsage] = {}
+
+    def add(self, events: Iterable[ev.RunEvent], *, own: bool = True) -> None:
+        """More of them, in order.  Not its `own`: those that a fork shares with its parent."""
+        for event in events:
+            self._agents[event.actor] = None
+            match event:
+                case ev.LlmCalled():
+                    self._asked[event.model] = None
+                    self._open[event.span] = event.model
+                case ev.LlmCompleted():
+                    self._answer(event)
+                case ev.ToolCalled():
+                    self._tools[event.name] = None
+                case _ if own:
+                    self._note(event)
+                case _:
+                    pass
+            if own:
+                self.first_ns = self.first_ns or event.time_ns
+                self.last = event.seq
+
+    def _note(self, event: ev.RunEvent) -> None:
+        match event:
+            case ev.RunStarted():
+                self.begin = self.begin or event
+            case ev.RunForked():
+                self.fork = self.fork or event
+            case ev.RunCompleted() | ev.RunFailed():
+                self.ended_ns = max(self.ended_ns or 0, event.time_ns)
+            case _:
+                pass
+
+    def _answer(self, event: ev.LlmCompleted) -> None:
+        usage, asked = event.usage, self._open.pop(event.span, None)
+        self._answered[event.model] = None
+        if usage.input_tokens is not None:
+            self.context_peak = max(self.context_peak or 0, usage.input_tokens)
+            if usage.output_tokens is not None:
+                names = event.model, asked
+                self._usage[names] = _added(self._usage.get(names) or ModelUsage(*names, 0, 0), usage)
+
+    @property
+    def usage(self) -> tuple[ModelUsage, ...]:
+        """What each model was used for, by calls that reported input and output tokens; in the order of first use."""
+        return tuple(self._usage.values())
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Who acted, in the order in which they came up, as all names."""
+        return _names(self._agents)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models that were asked for; where no call says, those that answered."""
+        return _names(self._asked) or _names(self._answered)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Tools that were called."""
+        return _names(self._tools)
+
+
+def tallied(events: Iterable[ev.RunEvent], shared: Shared | None) -> Tally:
+    """A run's own events, behind those that it shares with its parent."""
+    tally = Tally()
+    tally.add(shared.events if shared else (), own=False)
+    tally.add(events)
+    return tally
+
+
 def row_of(
     run: str,
-    tree: Tree,
-    events: Sequence[ev.RunEvent],
+    tally: Tally,
     state: RunState,
     *,
+    earliest_ns: int | None,
     spans_missing: int,
     sealed: bool,
     shared: Shared | None = None,
 ) -> RunRow:
-    """The run as lists show it: times are its own, and what it used includes what it shares with its parent."""
-    own = _own(tree, events, state)
-    events = [*shared.events, *events] if shared else events
-    of = _by_type(events)
-    answers = _all(of, ev.LlmCompleted)
-    sizes = [event.usage.input_tokens for event in answers if event.usage.input_tokens is not None]
-    models = _distinct(event.model for event in _all(of, ev.LlmCalled))
+    """The run as lists show it: times are its own, and what it used includes what it shares with its parent.
+
+    `earliest_ns`: when its first span began."""
+    begin, fork = tally.begin, tally.fork
     return RunRow(
         run=run,
         name=state.name,
         status=state.status,
+        started_ns=begin.time_ns if begin else tally.first_ns if earliest_ns is None else earliest_ns,
+        ended_ns=None if state.status == RUNNING else tally.ended_ns,
         attempt=state.attempt,
-        agents=_distinct(event.actor for event in events),
-        models=models or _distinct(event.model for event in answers),
-        tools=_distinct(event.name for event in _all(of, ev.ToolCalled)),
+        session=begin.session if begin else None,
+        user=begin.user if begin else None,
+        tags=begin.tags if begin else (),
+        agents=tally.agents,
+        models=tally.models,
+        tools=tally.tools,
+        events=tally.last,
         llm_calls=state.llm_calls,
         tool_calls=state.tool_calls,
         errors=len(state.errors),
         input_tokens=state.input_tokens,
         output_tokens=state.output_tokens,
-        context_peak=max(sizes, default=None),
+        context_peak=tally.context_peak,
         compressions=len(state.compressions),
-        usage=usage_by_model(events),
+        usage=tally.usage,
         spans_missing=spans_missing,
         sealed=sealed,
+        fork_of=fork.parent_run if fork else None,
+        fork_at=fork.at if fork else None,
         shared=shared.upto if shared else None,
-        **own,
     )
-
-
-def usage_by_model(events: Iterable[ev.RunEvent]) -> tuple[ModelUsage, ...]:
-    """What each model was used for, by calls that reported input and output tokens; in the order of first use."""
-    asked: dict[str | None, str | None] = {}
-    sums: dict[tuple[str | None, str | None], ModelUsage] = {}
-    for event in events:
-        match event:
-            case ev.LlmCalled():
-                asked[event.span] = event.model
-            case ev.LlmCompleted(usage=usage) if usage.input_tokens is not None and usage.output_tokens is not None:
-                names = event.model, asked.get(event.span)
-                sums[names] = _added(sums.get(names) or ModelUsage(*names, 0, 0), usage)
-            case _:
-                pass
-    return tuple(sums.values())
 
 
 def _added(so_far: ModelUsage, usage: ev.TokenUsage) -> ModelUsage:
@@ -86,42 +155,5 @@ def _added(so_far: ModelUsage, usage: ev.TokenUsage) -> ModelUsage:
     return replace(so_far, **{name: getattr(so_far, name) + (getattr(usage, name) or 0) for name in numbers})
 
 
-def _own(tree: Tree, events: Sequence[ev.RunEvent], state: RunState) -> dict[str, Any]:
-    """What a fork does not share with its parent."""
-    of = _by_type(events)
-    begin, fork = _first(of, ev.RunStarted), _first(of, ev.RunForked)
-    ends = [event.time_ns for event in (*_all(of, ev.RunCompleted), *_all(of, ev.RunFailed))]
-    return {
-        "started_ns": begin.time_ns if begin else _earliest_ns(tree, events),
-        "ended_ns": max(ends) if ends and state.status != RUNNING else None,
-        "session": begin.session if begin else None,
-        "user": begin.user if begin else None,
-        "tags": begin.tags if begin else (),
-        "events": events[-1].seq if events else 0,
-        "fork_of": fork.parent_run if fork else None,
-        "fork_at": fork.at if fork else None,
-    }
-
-
-def _by_type(events: Iterable[ev.RunEvent]) -> _ByType:
-    of: _ByType = {}
-    for event in events:
-        of.setdefault(type(event), []).append(event)
-    return of
-
-
-def _all(of: _ByType, kind: type[E]) -> list[E]:
-    return cast(list[E], of.get(kind, []))
-
-
-def _first(of: _ByType, kind: type[E]) -> E | None:
-    return next(iter(_all(of, kind)), None)
-
-
-def _distinct(names: Iterable[str | None]) -> tuple[str, ...]:
-    """In the order in which they came up."""
-    return tuple(name for name in dict.fromkeys(names) if name)
-
-
-def _earliest_ns(tree: Tree, events: Sequence[ev.RunEvent]) -> int:
-    return min((place.span.start_ns for place in tree.places), default=events[0].time_ns if events else 0)
+def _names(found: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(name for name in found if name)

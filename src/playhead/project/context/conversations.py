@@ -72,6 +72,8 @@ class Conversations:
         self._of_actor: dict[str | None, dict[int, Lineage]] = {}
         self._last: dict[str | None, Lineage] = {}  # of each agent, those used last at the end
         self._open: dict[str, Lineage] = {}
+        self.interrupted: set[str] = set()
+        """Calls that were open when the process died, or were never told of as ended."""
         self._said: list[ContentRef] = []
         self._declared: list[_Declared] = []
 
@@ -124,8 +126,20 @@ class Conversations:
 
     def interrupt(self) -> None:
         """The process died: calls that are open will not end, but for those that the next attempt goes on with."""
+        self.interrupted |= self._open.keys()
         for lineage in self._open.values():
             lineage.open = False
+
+    def counted(self, span_id: str, tokens: int | None) -> None:
+        """What the input of a call took is known now."""
+        lineage = self._open.get(span_id)
+        if lineage is not None:
+            lineage.tokens = tokens
+
+    def keep_nodes(self) -> dict[ContentRef, ThreadNode]:
+        """The nodes that threads are looked up in, from now on in a dictionary of its own."""
+        self._nodes = own = dict(self._nodes)
+        return own
 
     # --- the three ways a call can begin ---------------------------------------------------------------------------
 
@@ -173,6 +187,7 @@ class Conversations:
         if not change.went:
             return None
         verdict = judge(change, survey.asked, self._said[lineage.heard :], self._about, same=same)
+        self._about.check()
         if verdict is None or self._was_declared(survey):
             return None
         return Cut(lineage.path[lineage.asked - 1].ref, survey.kept(), verdict, lineage.tokens)

@@ -11,17 +11,28 @@ from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 
 
+class Unread(Exception):
+    """Nothing was changed yet: read what is `unread`, and do the same again."""
+
+
 @dataclass(slots=True)
 class Known:
     """What is known of messages; `unread`: those that somebody would like to have read.
 
-    `missing`: messages and threads that somebody asked about and that are not stored.
+    `missing`: messages and threads that somebody asked about and that are not stored.  `strict`: who has asked for
+    what was not read does not go on without it.
     """
 
     roles: Mapping[ContentRef, str]
     messages: Mapping[ContentRef, Message]
     unread: set[ContentRef] = field(default_factory=set[ContentRef])
     missing: set[ContentRef] = field(default_factory=set[ContentRef])
+    strict: bool = False
+
+    def check(self) -> None:
+        """To be called before what follows from messages changes anything.  Raises Unread."""
+        if self.strict and self.unread - self.missing:
+            raise Unread
 
     def role(self, ref: ContentRef, default: str = "") -> str:
         """`default` for a message that is not stored."""
@@ -37,6 +48,11 @@ class Known:
         if found is None:
             self.unread.add(ref)
         return found
+
+    def tried(self) -> None:
+        """What is unread was looked for: what is not there now is not stored."""
+        self.missing |= {ref for ref in self.unread if ref not in self.messages}
+        self.unread.clear()
 
     def text(self, ref: ContentRef) -> str:
         """What it says; empty when it was not read yet."""

@@ -1,0 +1,341 @@
+"""[project]: what a projection keeps of a run, so that one that goes on is not projected from its beginning.
+
+What arrives is either behind all that was told, and is told next; or it is not, and the run is projected from nothing
+(`go_on` says so).  Both give the same events.  Kept are runs that count their calls, as our SDK's do; a run of somebody
+else's spans, a fork and a run that has ended are projected from nothing.  Of calls that are over, little is kept.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.model.state import RUNNING, RunState
+from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, replaced_by, whole
+from playhead.project.call_events import EventWriter
+from playhead.project.context.known_messages import Known, Unread
+from playhead.project.inputs import Projection, RunInput
+from playhead.project.model_calls import is_ours, says_something
+from playhead.project.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
+from playhead.project.span_tree import Place, Tree
+from playhead.project.summary import Tally, row_of, states
+
+# What is kept of a call, a node of a thread and a message, in bytes, measured with tracemalloc; roughly.
+_PER_CALL, _PER_NODE = 1_200, 1_100
+# A run that waits for more than this is projected from nothing each time.
+_MOST_MISSING = 10_000
+
+
+class _StartOver(Exception):
+    """What arrived is not behind all that was told, or changes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a projection from nothing made of a run, to go on from."""
+
+    tree: Tree
+    logs: Sequence[LogEvent]
+    writer: EventWriter
+    known: Known
+    state: RunState
+    tally: Tally
+
+
+def keep(run: str, told: Told) -> "Progress | None":
+    """What to go on from; None for a run that has to be projected from nothing each time."""
+    ours = all(is_ours(place) for place in told.tree.places if place.own == "llm")
+    counted = told.tree.is_counted and all(_is_counted(place.span) for place in told.tree.places)
+    known = all(order_of(log.attributes) is not None for log in told.logs)
+    return Progress(run, told) if told.tree.places and ours and counted and known else None
+
+
+class Progress:
+    """Where the projection of a run stands.  To be thrown away at will, and when an error comes out of it."""
+
+    def __init__(self, run: str, told: Told) -> None:
+        self._run = run
+        self._tree, self._writer, self._known = told.tree, told.writer, told.known
+        self._state, self._tally, self._last = told.state, told.tally, last_key(told.tree, told.logs)
+        self._keep_threads(told)
+        self._replaced = [each for log in told.logs if log.name == names.RESUMED for each in replaced_by(log)]
+        self._versions = {place.span.span_id: _version(place.span) for place in told.tree.places}
+        self._logs = {_log_key(log) for log in told.logs}
+        self._goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in told.logs)
+        self._orders = {place.order for place in told.tree.places if place.order} | {
+            order for log in told.logs if (order := order_of(log.attributes))
+        }
+        self._last_order = max(self._orders, default=0)
+        self._earliest_ns = min((place.span.start_ns for place in told.tree.places), default=None)
+        # Spans that others name and that are not here.
+        self._absent = {place.span.parent_id for place in told.tree.places if place.parent is None}
+        self._absent |= {log.span_id for log in told.logs if told.tree.get(log.span_id) is None}
+        self._waiting: deque[Moment] = deque()
+        for place in told.tree.places:
+            _forget(place)
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it takes, roughly."""
+        return _PER_CALL * len(self._versions) + _PER_NODE * len(self._nodes)
+
+    @property
+    def missing(self) -> set[ContentRef]:
+        """Content whose arrival would change what was told."""
+        return self._known.missing
+
+    def go_on(self, work: RunInput, every: int) -> Projection | None:
+        """What the news come to; None: start over, and throw this away.
+
+        When the answer names what is `unread`, nothing of it counts yet: read that, and call this again with the same
+        work.
+        """
+        try:
+            if not self._waiting:
+                self._learn(work)
+                self._waiting.extend(moment for _, moment in self._in_order(self._take(work)))
+            else:
+                self._known.tried()
+            return self._write(every)
+        except _StartOver:
+            return None
+
+    # --- what arrived -----------------------------------------------------------------------------------------------
+
+    def _learn(self, work: RunInput) -> None:
+        missing = self._known.missing
+        if len(missing) > _MOST_MISSING or any(ref in work.nodes or ref in work.roles for ref in missing):
+            raise _StartOver
+        self._nodes.update(work.nodes)
+        self._roles.update(work.roles)
+        self._known.messages = work.messages
+
+    def _take(self, work: RunInput) -> list[tuple[Key, Moment]]:
+        """All that began and ended, with its place in the run's order."""
+        found: list[tuple[Key, Moment]] = []
+        new: list[Place] = []
+        for span in work.spans:
+            known = self._versions.get(span.span_id)
+            if known is None:
+                new.append(self._tree.join(span))
+                self._versions[span.span_id] = _version(span)
+            elif known != (version := _version(span)):
+                found += self._end(span)
+                self._versions[span.span_id] = version
+        self._place(new)
+        for place in new:
+            found += counted_moments(place, self._attempt(place.attempt))
+        found += self._said(work.logs)
+        return found
+
+    def _attempt(self, attempt: int) -> int:
+        return 0 if self._goes_on else attempt
+
+    def _place(self, new: Sequence[Place]) -> None:
+        """Where new calls stand in the tree.  Raises _StartOver where that changes what was told of others."""
+        for place in new:
+            attributes, span = place.span.attributes, place.span
+            if place.order is None or place.kind is None or attributes.get(names.RUN_ROOT) is True:
+                raise _StartOver
+            if span.span_id in self._absent or names.FORK_OF in attributes or not _is_counted(span):
+                raise _StartOver
+        self._tree.settle(new)
+        for place in new:
+            if place.own == "llm":
+                if not is_ours(place):
+                    raise _StartOver
+                _tell_around(place, {id(each) for each in new})
+        for place in self._tree.places[len(self._tree.places) - len(new) :]:  # parents before children
+            if place.parent is None:
+                self._absent.add(place.span.parent_id)
+            above = place.parent
+            place.call = None if above is None else above if above.kind == "llm" else above.call
+            order = place.order or 0
+            self._orders.add(order)
+            self._last_order = max(self._last_order, order)
+            start = place.span.start_ns
+            self._earliest_ns = start if self._earliest_ns is None else min(self._earliest_ns, start)
+
+    def _end(self, span: Span) -> Iterator[tuple[Key, Moment]]:
+        """A call that was known by its start has ended."""
+        place = self._tree.get(span.span_id)
+        if place is None or place.span.end_ns is not None:
+            raise _StartOver  # two versions of one end
+        if span.end_ns is None or not _is_the_same(place, span) or not _is_counted(span):
+            raise _StartOver
+        if span.span_id in self._writer.conversations.interrupted:
+            raise _StartOver
+        place.span = span
+        if place.around and (place.kind == "llm") != says_something(place):
+            raise _StartOver
+        _, end = counted_moments(place, self._attempt(place.attempt))
+        yield end
+
+    def _said(self, logs: Iterable[LogEvent]) -> Iterator[tuple[Key, Moment]]:
+        for n, log in enumerate(logs_once(logs)):
+            key, order = _log_key(log), order_of(log.attributes)
+            if key in self._logs:
+                continue
+            if order is None or log.name == names.RESUMED:
+                raise _StartOver
+            self._logs.add(key)
+            self._orders.add(order)
+            self._last_order = max(self._last_order, order)
+            place = self._tree.get(log.span_id)
+            if place is None and log.span_id is not None:
+                self._absent.add(log.span_id)
+            attempt = attempt_of(log.attributes) or (place.attempt if place else 0)
+            yield log_moment(log, place, self._attempt(attempt), n)
+
+    def _in_order(self, found: list[tuple[Key, Moment]]) -> list[tuple[Key, Moment]]:
+        found.sort(key=itemgetter(0))
+        # Of what is alike but for its number among what arrived together, the order is not known here.
+        if found and self._last is not None and found[0][0][:-1] <= self._last[:-1]:
+            raise _StartOver
+        self._last = found[-1][0] if found else self._last
+        return found
+
+    # --- what is told -----------------------------------------------------------------------------------------------
+
+    def _write(self, every: int) -> Projection:
+        altered: list[ev.RunEvent] = []
+        known = self._known
+        while self._waiting:
+            moment = self._waiting[0]
+            place = moment.place
+            try:
+                if moment.log is None and place is not None and place.span.span_id in self._writer.begun:
+                    altered += self._again(place)
+                self._writer.write(moment)
+            except Unread:
+                return Projection((), self._row(), (), set(known.unread), appended=True)
+            self._waiting.popleft()
+            if moment.what == END and place is not None:
+                _forget(place)
+        known.messages = {}
+        known.tried()
+        events = self._writer.take()
+        self._tally.add(events)
+        self._state, snapshots = _grown(self._state, events, every)
+        return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
+
+    def _again(self, place: Place) -> list[ev.RunEvent]:
+        """Events of a call's start that say more now.  Raises _StartOver where others rest on what changed."""
+        altered = self._writer.again(place)
+        if any(_bare(old) != _bare(new) for old, new in altered):
+            raise _StartOver
+        if place.kind == "llm":
+            tokens = whole(place.span.attributes, names.INPUT_TOKENS)
+            self._writer.conversations.counted(place.span.span_id, tokens)
+        return [new for _, new in altered]
+
+    def _kept(self) -> "Progress | None":
+        return self if self._state.status == RUNNING else None
+
+    def _row(self) -> Any:
+        missing = holes(self._orders, self._replaced) if self._replaced else self._last_order - len(self._orders)
+        return row_of(
+            self._run,
+            self._tally,
+            self._state,
+            earliest_ns=self._earliest_ns,
+            spans_missing=max(0, missing),
+            sealed=False,
+        )
+
+    # --- threads ----------------------------------------------------------------------------------------------------
+
+    def _keep_threads(self, told: Told) -> None:
+        """What the writer looks threads and roles up in becomes this run's own, and grows with it."""
+        self._nodes = told.writer.conversations.keep_nodes()
+        roles = told.known.roles
+        self._roles = {node.message: roles[node.message] for node in self._nodes.values() if node.message in roles}
+        told.known.tried()
+        told.known.roles, told.known.messages, told.known.strict = self._roles, {}, True
+
+
+def _version(span: Span) -> int:
+    return hash(repr(span))
+
+
+def _log_key(log: LogEvent) -> int:
+    return hash((log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)))
+
+
+def _is_counted(span: Span) -> bool:
+    return span.end_ns is None or whole(span.attributes, names.CALL_ENDED_AFTER) is not None
+
+
+def _is_the_same(place: Place, span: Span) -> bool:
+    """Whether the end of a call says nothing else of what its start was told by."""
+    begun = place.span
+    return (
+        (span.trace_id, span.parent_id, span.name, span.start_ns, span.kind, span.scope)
+        == (begun.trace_id, begun.parent_id, begun.name, begun.start_ns, begun.kind, begun.scope)
+        and kind_of(span) == kind_of(begun)
+        and agent_name(span, place.kind) == agent_name(begun, place.kind)
+        and order_of(span.attributes) == place.order
+        and attempt_of(span.attributes) == place.attempt
+        and all(span.attributes.get(name) == begun.attributes.get(name) for name in _STRUCTURE)
+    )
+
+
+_STRUCTURE = (names.RUN_ID, names.RUN_ROOT, names.FORK_OF, names.INPUT_MESSAGES_REF)
+
+
+def _tell_around(place: Place, new: set[int]) -> None:
+    """Model calls around one: a step if it tells nothing itself, else one of its own (`model_calls`)."""
+    above = place.parent
+    while above is not None:
+        if above.own == "llm":
+            above.around = True
+            kind = "llm" if says_something(above) else "step"
+            if id(above) in new:
+                above.kind = kind
+            elif above.span.end_ns is not None or above.kind != kind:
+                raise _StartOver
+        above = above.parent
+
+
+def _forget(place: Place) -> None:
+    """Of a call that is over, what others may rest on is kept: who it is, and where it stands."""
+    span = place.span
+    if span.end_ns is not None:
+        kept = Span(span.trace_id, span.span_id, span.parent_id, "", span.start_ns, span.end_ns, _NOTHING, span.kind)
+        kept.scope, kept.resource, kept.events, kept.links = span.scope, _NOTHING, _NONE, _NONE
+        place.span = kept
+
+
+_NOTHING: dict[str, Any] = {}
+_NONE: list[Any] = []
+
+# What of an event's start states, sums and later events do not rest on.
+_NEUTRAL: Mapping[type[ev.Event], Mapping[str, Any]] = {
+    ev.ContextCompressed: {"tokens_after": None},
+    ev.LlmCalled: dict.fromkeys(("provider", "operation", "messages", "system", "tools", "request", "exact", "input"))
+    | {"stream": False},
+    ev.ToolCalled: {"arguments": None},
+    ev.StepStarted: {"input": None},
+}
+
+
+def _bare(event: ev.RunEvent) -> ev.RunEvent:
+    return replace(event, **_NEUTRAL.get(type(event), {}))
+
+
+def _grown(state: RunState, events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[RunState]]:
+    """The state after these events, and those after each so many events of the run."""
+    found: list[RunState] = []
+    first = min(len(events), -state.seq % every)
+    if first:
+        state, _ = states(events[:first], every + 1, state)
+        if state.seq % every == 0:
+            found.append(state)
+    state, more = states(events[first:], every, state)
+    return state, [*found, *more]
