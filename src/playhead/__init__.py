@@ -28,8 +28,9 @@ from playhead.api.scope import (
     run,
 )
 from playhead.capture.registry import instrument, uninstrument
-from playhead.configure import configure, counters, flush, shutdown
+from playhead.configure import configure
 from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
+from playhead.recording import counters, flush, shutdown
 from playhead.replay.policy import RERUN
 from playhead.rewind import fork, resume
 

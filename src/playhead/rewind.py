@@ -1,17 +1,18 @@
-"""`playhead.resume` and `playhead.fork`, on the settings of this process; and what the environment asks of it."""
+"""`playhead.resume` and `playhead.fork` on the settings of this process, and the run that its environment asks for."""
 
 import json
 import os
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from playhead.api.guard import log
-from playhead.api.ports import runtime
-from playhead.configure import deliver_lanes, flush, settings_in_force
+from playhead.api.run import ActiveRun
 from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
+from playhead.recording import deliver_lanes, flush, settings_in_force
 from playhead.replay.lease import LeaseTerms
 from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
 from playhead.replay.naming import whole_run_id
@@ -126,44 +127,58 @@ def fork(
     return Rewound(make, collector.close)
 
 
-def rewind_from_environment(recording: bool, environ: MutableMapping[str, str] = os.environ) -> None:
-    """Makes the first run of this process go on from a record, where PLAYHEAD_RESUME or `playhead resume` says so.
+@dataclass(frozen=True, slots=True)
+class RequestedRewind:
+    """What the environment asks of the first run of this process."""
 
-    PLAYHEAD_RESUME_ON_DIVERGENCE, PLAYHEAD_RESUME_COMPLETED and PLAYHEAD_RESUME_IN_DOUBT are the options of the same
-    name, for PLAYHEAD_RESUME.  Programs that this one starts are not asked the same.  Raises SystemExit where it
-    cannot be done.
-    """
-    asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
-    chosen = {option: given for option in _CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))}
-    if not asked and not run_id:
-        return
-    # Asked again by the next call of a program that survives that this cannot be done.
-    runtime.rewind = prepare = partial(_go_on, asked, run_id, chosen)
-    prepare(recording)
+    asked: str | None
+    """The JSON object of `playhead resume` and `playhead fork`."""
+    run_id: str | None
+    """The run that PLAYHEAD_RESUME names."""
+    options: Mapping[str, str]
+    """PLAYHEAD_RESUME_ON_DIVERGENCE and so on, by the names of `resume`'s options."""
 
+    def prepare(self, *, is_recording: bool) -> list[ActiveRun]:
+        """The run that goes on, for the first run that begins in this process.  Raises SystemExit if it cannot."""
+        try:
+            return self._prepare(is_recording)
+        except Exception as error:
+            let_through(error)
+            # The person who started the program asked for this run and no other: a new one would do everything again.
+            why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
+            if log.hasHandlers():  # without any, it would stand on the terminal twice
+                log.error("%s", why)
+            raise SystemExit(f"playhead: {why}") from error
 
-def _go_on(asked: str | None, run_id: str | None, chosen: Mapping[str, str], recording: bool) -> None:
-    try:
-        for option, given in chosen.items():
+    def _prepare(self, is_recording: bool) -> list[ActiveRun]:
+        for option, given in self.options.items():
             if given not in _CHOICES[option]:
                 name = f"PLAYHEAD_RESUME_{option.upper()}"
                 raise SettingInvalid(f"{name}={given}: expected {' or '.join(_CHOICES[option])}")
-        if not recording:
+        if not is_recording:
             raise ReplayError("nothing is recorded here (see the settings with `playhead doctor`), so no run can go on")
-        what: dict[str, Any] = json.loads(asked) if asked else {"resume": run_id, "options": chosen}
+        what: dict[str, Any] = (
+            json.loads(self.asked) if self.asked else {"resume": self.run_id, "options": self.options}
+        )
         if mark := what.get("mark"):  # whoever started this program waits to hear that it was heard
             Path(mark).unlink(missing_ok=True)
         options: dict[str, Any] = what.get("options", {})
         rewound = resume(what["resume"], **options) if "resume" in what else fork(what["fork"], **options)
-        runtime.next_run = rewound.waiting()
-        runtime.rewind = None
-    except Exception as error:
-        let_through(error)
-        # The person who started the program asked for this run and no other: a new one would do everything again.
-        why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
-        if log.hasHandlers():  # without any, it would stand on the terminal twice
-            log.error("%s", why)
-        raise SystemExit(f"playhead: {why}") from error
+        return rewound.waiting()
+
+
+def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> RequestedRewind | None:
+    """What PLAYHEAD_RESUME, or `playhead resume` and `playhead fork`, ask of this process; None: nothing.
+
+    PLAYHEAD_RESUME_ON_DIVERGENCE, PLAYHEAD_RESUME_COMPLETED and PLAYHEAD_RESUME_IN_DOUBT are the options of the same
+    name, for PLAYHEAD_RESUME.  All are taken out of the environment: programs that this one starts are not asked the
+    same.
+    """
+    asked, run_id = environ.pop(ASKED, None), environ.pop("PLAYHEAD_RESUME", None)
+    options = {
+        option: given for option in _CHOICES if (given := environ.pop(f"PLAYHEAD_RESUME_{option.upper()}", None))
+    }
+    return RequestedRewind(asked, run_id, options) if asked or run_id else None
 
 
 def _check(of: str, **options: Any) -> None:
@@ -218,6 +233,3 @@ class _Collector:
         client, self._client = self._client, None
         if client is not None:
             client.close()
-
-
-runtime.rewind = rewind_from_environment

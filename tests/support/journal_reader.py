@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import playhead
+from playhead import recording as recording_module
 from playhead.api import guard
 from playhead.journal.frame import (
     ANNOUNCEMENT,
@@ -29,8 +29,6 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import node_ref
 from playhead.wire.pack import ThreadExtension
-
-_root = import_module("playhead.configure")  # the name `playhead.configure` is the function
 
 
 @dataclass
@@ -190,7 +188,7 @@ class Recording:
 
 def start_recording(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
     """For fixtures: a recording that starts empty, and ends with the test."""
-    monkeypatch.setattr(_root, "Shipper", NoShipper)
+    monkeypatch.setattr(recording_module, "Shipper", NoShipper)
     guard.forget_logged()
     recording = Recording(folder)
     recording.configure()

@@ -6,7 +6,6 @@ import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -22,6 +21,7 @@ from sqlalchemy.orm import Session
 
 import playhead
 from playhead import observe
+from playhead import recording as recording_module
 from playhead.export.ship import Shipper
 from tests.integration.export.fake_collector import FakeCollector
 from tests.support.journal_reader import Recording, start_recording
@@ -40,7 +40,7 @@ def collector() -> Iterator[FakeCollector]:
 @pytest.fixture(autouse=True)
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collector: FakeCollector) -> Iterator[Recording]:
     for recording in start_recording(tmp_path / "journal", monkeypatch):
-        monkeypatch.setattr(import_module("playhead.configure"), "Shipper", Shipper)
+        monkeypatch.setattr(recording_module, "Shipper", Shipper)
         recording.configure(endpoint=f"http://127.0.0.1:{collector.port}", linger_seconds=0)
         yield recording
 

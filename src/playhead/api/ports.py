@@ -1,7 +1,4 @@
-"""Interface between the API stage and the recorder, and the process-wide `runtime` that holds the recorder.
-
-`configure` puts the recorder here; until it does, the first use configures itself from the environment.
-"""
+"""What observing needs from the stages to its right: a recorder's promises.  `api.runtime` has the one in use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -145,30 +142,3 @@ class Recorder(Protocol):
     def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:
         """Journals a log event: `fields` are time ns, trace id, span id, attributes."""
         ...
-
-
-class Runtime:
-    """Process-wide state: the recorder, and hooks that later stages install."""
-
-    recorder: Recorder | None = None
-    disabled: bool = False
-    start: Callable[[], None] | None = None
-    rewind: Callable[[bool], None] | None = None
-    """Prepares the run that the environment says to go on with; called once, with whether anything is recorded.  May
-    raise SystemExit."""
-    on_root: Callable[[Any], None] | None = None
-    """Told of the first call of each run, where runs record more than their calls."""
-    task_run_seconds: float = 60.0
-    """How far apart calls of one asyncio task may be that have no agent around them, and are one run; 0: none are."""
-    next_run: list[Any] | None = None
-    """The run that the first run of this process goes on with, where the environment says so."""
-
-
-runtime = Runtime()
-
-
-def recorder() -> Recorder | None:
-    """The recorder, configuring itself from the environment on first use; None when recording is off."""
-    if runtime.recorder is None and not runtime.disabled and runtime.start is not None:
-        runtime.start()
-    return runtime.recorder

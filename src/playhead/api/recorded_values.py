@@ -29,7 +29,6 @@ from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.functions.own_code import is_own_code
 from playhead.api.guard import swallowed, warn_once
-from playhead.api.ports import runtime
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -96,9 +95,9 @@ def set_recorded_values(run: ActiveRun, kinds: frozenset[str], recorded: Iterabl
         _patch()
 
 
-def record_everywhere(kinds: frozenset[str]) -> None:
-    """Every run that begins from now on records these; none: only those that ask for it."""
-    runtime.on_root = functools.partial(record_values, kinds=kinds) if kinds else None
+def recording_in_every_run(kinds: frozenset[str]) -> Callable[[ObservedSpan], None] | None:
+    """What to call at the start of each run so that it records these kinds; None: there are none."""
+    return functools.partial(record_values, kinds=kinds) if kinds else None
 
 
 def now() -> datetime:

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
+from playhead.api import runtime
 from playhead.api.calls.begin import begin
 from playhead.api.calls.entered_blocks import BlockEntries
 from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
@@ -20,7 +21,7 @@ from playhead.api.calls.lifecycle import current_span, enter, fail, finish, is_a
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.declared_compression import compression_refs
 from playhead.api.guard import swallowed
-from playhead.api.ports import Frames, Recorder, Redact, recorder
+from playhead.api.ports import Frames, Recorder, Redact
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.replaying import idempotency_key_of
 from playhead.api.run import root_attributes
@@ -263,7 +264,7 @@ def _contents(
 def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
     """Journals a log event of this call with what `refer` names, unless the record that it goes on from has it."""
     try:
-        to = recorder()
+        to = runtime.recorder()
         if to is None or not span.run.recorded:
             return
         replay = span.run.replay

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import playhead
-from playhead.api.ports import runtime
+from playhead.api import runtime
 from playhead.export.cursor import end_of
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.ship import Shipper
@@ -149,7 +149,7 @@ def _say_twice() -> None:
     def say(text: str) -> None: ...
 
     say(said)
-    recorder = runtime.recorder
+    recorder = runtime.current.recorder
     assert isinstance(recorder, JournalRecorder)
     journal = recorder.journal
     assert journal.begin_segment() == 2

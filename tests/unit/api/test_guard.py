@@ -304,7 +304,7 @@ def test_endless_attributes_and_events_are_bounded(recording: Recording):
 
 def test_an_end_in_the_middle_of_an_append_is_written_after_it(recording: Recording):
     """As when the garbage collector closes a dropped generator while this thread is in the journal."""
-    from playhead.api.ports import runtime
+    from playhead.api import runtime
 
     @observe
     def dropped() -> Generator[int, None, None]:
@@ -314,7 +314,7 @@ def test_an_end_in_the_middle_of_an_append_is_written_after_it(recording: Record
     with playhead.run("r"):
         steps = dropped()
         next(steps)
-        segment: Any = cast(Any, runtime.recorder).journal.lane._segment
+        segment: Any = cast(Any, runtime.current.recorder).journal.lane._segment
         real = segment.append
 
         def append(frames: bytes) -> int:

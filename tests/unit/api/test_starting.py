@@ -13,6 +13,7 @@ import pytest
 
 import playhead
 from playhead import observe
+from playhead import recording as recording_module
 from tests.support.journal_reader import Recording, read_journal
 
 _root: Any = import_module("playhead.configure")  # the name `playhead.configure` is the function
@@ -59,7 +60,7 @@ def test_a_time_limit_while_all_is_written_reaches_the_program(
 ):
     tool(1)
     with monkeypatch.context() as patched:
-        patched.setattr(_root.Recording, "write", time_limit)
+        patched.setattr(recording_module.Recording, "write", time_limit)
         with pytest.raises(Late):
             what()
 
@@ -83,7 +84,7 @@ assert [tool(n) for n in range(5)] == list(range(5))
 short = playhead.flush(0)
 for file in files:
     file.close()
-sys.modules["playhead.configure"]._ProcessRecording.next_start = 0
+playhead.recording.ProcessState.next_start = 0
 assert tool(5) == 5
 print(short, playhead.counters()["records_lost"])
 """

@@ -17,6 +17,7 @@ from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
 from playhead.journal.space import journal_usage, reclaim
 from playhead.model import names
+from playhead.recording import ProcessState
 from tests.support.journal_reader import Recording, read_lane, start_recording
 
 WHO = frame(RESOURCE, b"{}")
@@ -181,7 +182,8 @@ def tool(x: int) -> str:
 
 def acknowledge_all(recording: Recording) -> None:
     """As the shipper does when the collector has taken everything."""
-    root = playhead.configure.__globals__["_ProcessRecording"].recording
+    root = ProcessState.recording
+    assert root is not None
     [path] = lanes(recording.folder)
     reader = LaneReader(path)
     last = reader.segments()[-1]

@@ -235,12 +235,10 @@ def test_an_unknown_word_is_told_once_and_the_others_hold(caplog: pytest.LogCapt
 
 
 def test_a_setting_asks_for_it_in_every_run(recording: Recording):
-    recorded_values.record_everywhere(frozenset({"uuid"}))
-    try:
-        with playhead.run("p") as run:
-            first = uuid.uuid4()
-    finally:
-        recorded_values.record_everywhere(frozenset())
+    recording.configure(record_values="uuid")
+    with playhead.run("p") as run:
+        first = uuid.uuid4()
+    recording.configure()
     assert run.id is not None
     with playhead.resume(run.id), playhead.run("p"):
         assert uuid.uuid4() == first

@@ -9,13 +9,14 @@ from opentelemetry import context as otel
 from opentelemetry import trace
 from opentelemetry.context import Context
 
+from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.flow import current_flow, main_flow
 from playhead.api.calls.grouping import run_of_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
-from playhead.api.ports import Recorder, Redact, recorder, runtime
+from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -51,7 +52,7 @@ def begin(
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED):
             return None
-        to = runtime.recorder or recorder()
+        to = runtime.current.recorder or runtime.recorder()
         if to is None:
             return None
         if isinstance(above, ObservedSpan):
@@ -98,15 +99,16 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
         span.attributes[names.RUN_NAME] = getattr(around, "name", span.attributes[names.RUN_NAME])
     if is_first:
         run.trace_id = trace_id
-        if runtime.on_root is not None:
-            runtime.on_root(span)
+        on_run_start = runtime.current.on_run_start
+        if on_run_start is not None:
+            on_run_start(span)
     return span
 
 
 def _next_run(where: Context) -> ActiveRun | None:
     """Returns the prepared run for the first run that begins inside `resume()` or `fork()`, or, where the
     environment asks for it, in this process; None otherwise."""
-    waiting = where.get(NEXT_RUN) or runtime.next_run
+    waiting = where.get(NEXT_RUN) or runtime.current.next_run
     return waiting.pop() if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
 
 

@@ -24,8 +24,8 @@ from weakref import WeakKeyDictionary
 
 from opentelemetry.trace import SpanContext
 
+from playhead.api import runtime
 from playhead.api.functions.own_code import is_own_code
-from playhead.api.ports import runtime
 from playhead.api.run import ActiveRun
 
 # Traces end without telling: those that were used last are kept.  One that is not finds its run again by its id; what
@@ -112,12 +112,12 @@ def _key(outer: SpanContext) -> Any:
     except RuntimeError:  # no loop is running
         task = None
     if task is not None:
-        return task if runtime.task_run_seconds > 0 else None
+        return task if runtime.current.task_run_seconds > 0 else None
     return _SCRIPT if _is_script(sys._getframe(1)) else None  # pyright: ignore[reportPrivateUsage]
 
 
 def _is_expired(group: _Group, now: float) -> bool:
-    return now - group.latest_s > runtime.task_run_seconds
+    return now - group.latest_s > runtime.current.task_run_seconds
 
 
 def _is_script(frame: FrameType | None) -> bool:

@@ -13,11 +13,11 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
+from playhead.api import runtime
 from playhead.api.calls.grouping import run_of_trace
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
-from playhead.api.ports import runtime
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -50,7 +50,7 @@ class _RunIdProcessor(SpanProcessor):
     def on_end(self, span: ReadableSpan) -> None:
         """Journals the outermost span around calls without an agent: it names the run and says when and how it
         ended."""
-        context, parent, to = span.context, span.parent, runtime.recorder
+        context, parent, to = span.context, span.parent, runtime.current.recorder
         if context is None or to is None or not (parent is None or parent.is_remote):
             return
         try:

@@ -1,0 +1,328 @@
+"""Recording in this process: settings → intake, journal, recorder, shipper; flush, shutdown, forks and exit.
+
+`playhead.configure` says when it starts, and with which settings.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+
+from playhead.api import runtime
+from playhead.api.calls.grouping import forget_groups
+from playhead.api.forks import delay_forks
+from playhead.api.functions import background
+from playhead.api.guard import swallowed, warn_once
+from playhead.api.ports import Redact
+from playhead.api.recorded_values import recording_in_every_run
+from playhead.api.run import ActiveRun
+from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
+from playhead.export.cursor import is_delivered
+from playhead.export.ship import Shipper
+from playhead.journal.journal import Journal
+from playhead.journal.recorder import JournalRecorder
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Mask
+from playhead.model.span import Attributes
+from playhead.refs.intake import PayloadIntake
+from playhead.refs.named_classes import declare_modules
+from playhead.settings.sdk import Settings, load
+
+
+@dataclass(slots=True)
+class Recording:
+    """What is running in this process."""
+
+    settings: Settings
+    intake: PayloadIntake
+    journal: Journal
+    recorder: JournalRecorder
+    shipper: Shipper | None = None
+    has_shipper: bool = False
+    """Whether `shipper` is of this process, and knows the lane."""
+    lost_records: int = 0
+    """How many `nothing_lost` has told of."""
+    lanes: list[Path] = field(default_factory=list[Path])
+    """Lanes of dead processes that have to be delivered with this one's."""
+
+    def write(self) -> bool:
+        """Writes what waits in memory, and sees that it is shipped; False if it cannot be written."""
+        written = self.journal.flush()
+        if not self.has_shipper and self.journal.lane is not None:
+            self.journal.on_append()
+        return written
+
+    def nothing_lost(self) -> bool:
+        """Whether no record was lost since the last call."""
+        before, self.lost_records = self.lost_records, self.journal.counters.lost_records
+        return self.lost_records == before
+
+
+class ProcessState:
+    """The recording of this process, if there is one, and what outlives it."""
+
+    recording: Recording | None = None
+    mutex = threading.RLock()
+    """Held by whoever starts recording, or ends it."""
+    redact: Redact | None = None
+    next_run: list[ActiveRun] | None = None
+    """The run that the environment says to go on with, until a run has begun."""
+    is_ending = False
+    """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
+    settings_at_exit: Settings | None = None
+    next_start = float("-inf")
+    """When to try again to start, after there was no memory, or no descriptor, for that."""
+    missed = 0
+    """Calls that were not recorded meanwhile."""
+
+    @classmethod
+    def install(cls, recording: Recording) -> None:
+        """From now on, calls are recorded by this recording."""
+        cls.recording = recording
+        runtime.install(
+            Runtime(
+                recorder=recording.recorder,
+                task_run_seconds=recording.settings.task_run_seconds,
+                on_run_start=recording_in_every_run(frozenset(recording.settings.record_values)),
+                next_run=cls.next_run,
+            )
+        )
+
+
+def settings_in_force() -> Settings:
+    """Those of the recording, else what the environment says.  Raises SettingInvalid."""
+    recording = ProcessState.recording
+    return recording.settings if recording is not None else load()
+
+
+def flush(timeout: float = 10.0) -> bool:
+    """Waits until the collector has what was recorded so far; False if it has not within `timeout` seconds, or if
+    records were lost since the last call (see `playhead.counters()`).
+
+    What is not delivered stays in the journal, and is delivered later.  What the collector has refused is not
+    delivered either, until `playhead ship --dead-letters` has sent it again.
+    """
+    recording = ProcessState.recording
+    if recording is None:
+        return not ProcessState.missed
+    try:
+        written = recording.write()
+        shipper = recording.shipper
+        delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
+        return recording.nothing_lost() and written and delivered
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("flush", error)
+        return False
+
+
+def deliver_lanes(lanes: Sequence[Path]) -> None:
+    """What dead processes have left in these lanes is delivered with what is recorded here: `flush` and the program's
+    exit wait for it, too."""
+    try:
+        runtime.recorder()
+        recording = ProcessState.recording
+        if recording is not None:
+            recording.lanes += lanes
+            if recording.has_shipper and recording.shipper is not None:
+                recording.shipper.deliver_too(lanes)
+            elif not all(is_delivered(lane) for lane in lanes):
+                # A run that has completed records nothing when it is asked for its results, so nothing else starts it.
+                recording.journal.on_append()
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("deliver what dead processes have left", error)
+
+
+def shutdown(timeout: float | None = None) -> bool:
+    """Flushes and stops recording; the next observed call starts it again.  What is not delivered in `timeout` seconds
+    (default: the setting `PLAYHEAD_EXIT_TIMEOUT_SECONDS`) stays in the journal.  True if nothing did."""
+    with ProcessState.mutex:
+        recording, ProcessState.recording = ProcessState.recording, None
+        runtime.install(UNCONFIGURED)
+        if recording is None:
+            return True
+        try:
+            written = recording.write()
+            limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
+            done = recording.shipper is None or recording.shipper.stop(limit)
+            recording.journal.close()
+            return recording.nothing_lost() and written and done
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("shut down", error)
+            return False
+
+
+def counters() -> dict[str, Any]:
+    """What this process has recorded, sent and lost so far, for tests, benchmarks and `doctor`."""
+    recording = ProcessState.recording
+    if recording is None:
+        return {}
+    intake, journal = recording.intake, recording.journal.counters
+    shipped = recording.shipper.counters if recording.shipper is not None else None
+    return {
+        "payloads_dropped": intake.dropped,
+        "payloads_too_large": intake.oversize,
+        "records_lost": journal.lost_records,
+        **({name: getattr(shipped, name) for name in shipped.__slots__} if shipped is not None else {}),
+    }
+
+
+def start(settings: Settings) -> None:
+    """Records as the settings say, or not at all.  The caller holds `ProcessState.mutex` and has shut down what was.
+
+    Raises OSError or MemoryError where the process has no descriptors or no memory left for it.
+    """
+    if settings.disabled:
+        runtime.install(OFF)
+        return
+    with delay_forks():  # what OpenTelemetry's variables name is imported, too
+        _import_http()
+        provider = _own_provider()
+    declare_modules(settings.restorable)
+    # One payload must not fill a small journal.
+    most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
+    intake = PayloadIntake(max_content_bytes=most, redact=ProcessState.redact, mask=Mask(settings.mask_keys))
+
+    journal = Journal(
+        settings.journal_dir,
+        # While the interpreter ends, nobody comes back to write what is in memory.
+        durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
+        max_bytes=settings.journal_max_bytes,
+        resource=_resource(provider),
+        on_room=partial(_on_room, intake, settings.journal_dir),
+        on_failed_write=intake.forget,
+        on_new_segment=intake.forget,
+    )
+    recorder = JournalRecorder(
+        intake,
+        journal,
+        provider,
+        content=settings.capture_content,
+        reasoning=settings.capture_reasoning,
+        always=settings.record == "always",
+    )
+    recording = Recording(settings, intake, journal, recorder)
+    journal.counters.lost_records, ProcessState.missed = ProcessState.missed, 0
+    journal.on_append = _on_first_append(recording)
+    background.carry_run_into_background_tasks()
+    forget_groups()
+    ProcessState.install(recording)
+
+
+def _on_room(intake: PayloadIntake, folder: Path, room: bool) -> None:
+    """Whether the journal takes payloads has changed."""
+    intake.full = not room
+    if not room:
+        warn_once(
+            "journal full",
+            f"the journal in {folder} is full: calls are recorded without what they were given and returned until the "
+            "collector has taken some; start one, or raise PLAYHEAD_JOURNAL_MAX_BYTES",
+        )
+
+
+def _import_http() -> None:
+    """Imports httpx now and not in the shipping thread: the `openai` client inspects loaded modules at each call,
+    and a half-imported httpx would make that call fail."""
+    # The interpreter is ending, or there are no descriptors: whoever delivers tries again, or the next process does.
+    with suppress(RuntimeError, OSError):
+        import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+
+
+def _on_first_append(recording: Recording) -> Callable[[], None]:
+    """The shipper's thread starts with the first record: a program that records nothing has none."""
+
+    def start() -> None:
+        with ProcessState.mutex:
+            if recording.journal.on_append is not start:
+                return  # another thread was quicker
+            if ProcessState.is_ending:
+                recording.journal.on_append = _ship_nothing  # it is there; the next process delivers it
+                return
+            lane = recording.journal.open()
+            if lane is None:
+                return  # said by the journal, which tries again
+            recording.shipper = shipper = _shipper(recording, lane.path)
+            recording.has_shipper = True
+            recording.journal.on_lane = shipper.follow
+            recording.journal.on_append = shipper.wake
+            shipper.deliver_too(recording.lanes)
+            shipper.start()
+            shipper.wake()
+
+    return start
+
+
+def _shipper(recording: Recording, lane: Path) -> Shipper:
+    if recording.shipper is None:
+        intake, journal = recording.intake, recording.journal
+        return Shipper(
+            recording.settings,
+            lane,
+            on_epoch_change=intake.forget,
+            on_acknowledged=journal.acknowledged,
+            before_read=journal.before_read,
+            begin_segment=journal.begin_segment,
+        )
+    recording.shipper.restart_after_fork(lane)  # the parent's, in a child
+    return recording.shipper
+
+
+def _own_provider() -> TracerProvider:
+    """Never made global: it only says what OpenTelemetry's environment variables say."""
+    try:
+        return TracerProvider(shutdown_on_exit=False)
+    except RuntimeError:  # the interpreter is ending, and what describes the machine would start threads
+        named = Resource({SERVICE_NAME: "unknown_service"}).merge(OTELResourceDetector().detect())
+        return TracerProvider(resource=named, shutdown_on_exit=False)
+
+
+def _resource(own: TracerProvider) -> Attributes:
+    """The program's own provider knows best what the program is called."""
+    users = trace.get_tracer_provider()
+    provider = users if isinstance(users, TracerProvider) else own
+    return dict(provider.resource.attributes)
+
+
+def _in_child() -> None:
+    """After `os.fork`: thread and lane are the parent's; the child begins its own with its first record."""
+    try:
+        ProcessState.mutex = threading.RLock()
+        recording = ProcessState.recording
+        ProcessState.is_ending = False
+        if recording is None:
+            return
+        recording.journal.after_fork()
+        recording.has_shipper = False
+        # What the parent had in memory for its journal, the child has not: it must not rely on it being there.
+        recording.intake.forget()
+        recording.journal.on_append = _on_first_append(recording)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("go on in a forked process", error)
+
+
+def _ship_nothing() -> None:
+    """Used where nothing is shipped."""
+
+
+def _at_exit() -> None:
+    recording = ProcessState.recording
+    ProcessState.settings_at_exit = recording.settings if recording is not None else None
+    shutdown()
+    ProcessState.is_ending = True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+atexit.register(_at_exit)
