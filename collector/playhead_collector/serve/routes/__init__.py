@@ -23,6 +23,7 @@ from playhead_collector.serve.routes.analysis import (
     reasoning,
     tokens,
 )
+from playhead_collector.serve.routes.params import ONLY_KNOWN
 from playhead_collector.serve.routes.registering import refusals
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
@@ -54,7 +55,7 @@ def router(
     `analysis` answers what takes computing; without it, that is done in this process.
     """
     configured = configured or Configured()
-    api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503))
+    api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=ONLY_KNOWN)
     asking = AnalysisHandlers(
         store, runner, project, analysis or InProcessAnalysis(store, AnalysisSettings.of(project, configured))
     )
@@ -71,6 +72,6 @@ def router(
 
 def deletion_router(store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> APIRouter:
     """What takes something away."""
-    api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503))
+    api = APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=ONLY_KNOWN)
     deletion.add_routes(api, store, runner, project, sweeper)
     return api
