@@ -2,8 +2,14 @@
 
 JSON is UTF-8 with keys sorted by code point, no white space, floats as the shortest text that reads back to the same
 float, integers exact at any size.  The quick path is one orjson call; what orjson refuses or would change silently
-(big integers, NaN, lone surrogates, cycles, foreign objects) takes the careful path in `careful.py`, whose bytes are
-the same wherever both can speak.  `CANONICAL_VERSION` goes up when any of these bytes change; a golden file pins them.
+(big integers, NaN, lone surrogates, cycles, foreign objects) is written by `safe_json.py`, with the same bytes
+for every value that both can write.  `CANONICAL_VERSION` goes up when any of these bytes change; a golden file pins
+them.
+
+Different texts have different bytes and refs.  Reading is not exact for one kind of text: where Python holds the two
+halves of a surrogate pair as two characters, every JSON reader makes one character of their escapes.  To restore a
+value, such a text is kept in parts (`refs/value_codecs.py`); in a conversation the joined character is what the
+provider reads.
 """
 
 import json
@@ -61,7 +67,7 @@ class Content:
 
 
 def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
-    """The canonical JSON bytes of any value.  Never raises: what is no JSON is described (see `careful.py`).
+    """The canonical JSON bytes of any value.  Never raises: what is no JSON is described (see `safe_json.py`).
 
     `mask` hides secrets in what is made of objects, and nothing in plain dictionaries and lists.
     """

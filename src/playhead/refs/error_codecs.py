@@ -16,7 +16,8 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.refs.named_classes import ClassGone, class_named, is_built_in, name_of, solid_base
 from playhead.refs.object_codecs import set_state, state_of
-from playhead.refs.value_codecs import Inner, Tree, tagged
+from playhead.refs.plain import parts_for_json
+from playhead.refs.value_codecs import Inner, Tree, tagged, text_tree
 
 _ROOTS = (BaseException, Exception, object)
 _MAX_BODY = 64 * 1024
@@ -55,6 +56,7 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
 
     def keep(name: str, value: Any, add: Callable[[Any], None]) -> bool:
         try:
+            _refuse_name(name)
             add(inner(value))
         except NotFaithful as reason:
             if not inner.lenient:
@@ -65,7 +67,7 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
 
     for place, arg in enumerate(raised.args):
         if not keep(f"args[{place}]", arg, tree["args"].append):
-            text = _message(arg) if len(raised.args) == 1 else safe_repr(arg)
+            text = text_tree(_message(arg)) if len(raised.args) == 1 else safe_repr(arg)
             tree["args"].append(tagged("left out", text=text))
     for name, value in (state_of(raised) | _native_state(raised)).items():
         keep(name, value, partial(tree["state"].__setitem__, name))
@@ -74,10 +76,17 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
     return tree
 
 
+def _refuse_name(name: str) -> None:
+    if len(parts_for_json(name)) > 1:
+        raise NotFaithful("JSON would change its name")
+
+
 def error_outline(raised: BaseException, *left_out: str) -> Tree:
     """An exception's class and text, and what was left out of it."""
     name = f"{type(raised).__module__}:{type(raised).__qualname__}"
-    return tagged("error", **{"class": name}, args=[], message=_message(raised), state={}, left_out=[*left_out])
+    return tagged(
+        "error", **{"class": name}, args=[], message=text_tree(_message(raised)), state={}, left_out=[*left_out]
+    )
 
 
 def _add_chain(tree: Tree, raised: BaseException, inner: Inner) -> None:
@@ -95,9 +104,9 @@ def error_of(tree: Tree, inner: Inner) -> BaseException:
     state = {name: inner(item) for name, item in tree["state"].items()}
     kind = _class_of(tree)
     try:
-        raised = _rebuilt(kind, tree, args, state)
+        raised = _rebuilt(kind, {**tree, "message": inner(tree["message"])}, args, state)
     except Exception:  # noqa: BLE001 - a metaclass, a changed base: whatever stands in the way
-        raised = ReplayedError(f"{tree['class']}: {tree['message']}")
+        raised = ReplayedError(f"{tree['class']}: {inner(tree['message'])}")
         raised.original = str(tree["class"])
         vars(raised).update((name, item) for name, item in state.items() if name not in {"args", "original"})
     if "cause" in tree:
@@ -265,7 +274,7 @@ def _to_response(tree: Tree, inner: Inner) -> Any:
 
 ERROR_DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
     "error": error_of,
-    "left out": lambda tree, _: _LeftOut(str(tree["text"])),
+    "left out": lambda tree, inner: _LeftOut(str(inner(tree["text"]))),
     "validation error": _to_validation_error,
     "http request": _to_request,
     "http response": _to_response,

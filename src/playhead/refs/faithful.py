@@ -6,6 +6,7 @@ dictionary whose keys are not sorted is one too, since canonical JSON sorts, and
 | tags | kept |
 |---|---|
 | json, dict, int, float, complex, decimal, fraction, range | exactly, at any size, NaN and infinities too |
+| text | in parts, where JSON would join two surrogates; every other text stands for itself |
 | bytes, bytearray, tuple, set, frozenset, deque, OrderedDict, Counter, defaultdict | with what is inside |
 | datetime, date, time, timedelta, timezone, zone, uuid, path | with time zone and fold |
 | enum, namedtuple, dataclass, model (pydantic) | by class name; all attributes, private ones too |

@@ -7,6 +7,7 @@ otherwise the few orders of keys that occur in it are enough to put it back in o
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -15,6 +16,9 @@ import orjson
 
 _MAX_LEVELS = 254  # as many as canonical JSON holds
 _MAX_BITS = 14_000  # of an integer that Python writes in decimal
+# A Python text can hold the two halves of a surrogate pair as two characters.  JSON escapes both, and its readers make
+# one character of them.
+_BETWEEN_HALVES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
 MARK = "$"
 """The key of a tagged value."""
 NOT_KEPT = "$playhead"
@@ -126,6 +130,11 @@ def is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def parts_for_json(text: str) -> list[str]:
+    """Splits a text where JSON would join two surrogates; one part where it comes back from JSON as it is."""
+    return [text] if text.isascii() or is_text(text) else _BETWEEN_HALVES.split(text)
 
 
 def all_str(keys: Sequence[Any]) -> bool:

@@ -98,4 +98,6 @@ def _key(key: Any) -> Any:
     if type(key) is not dict:
         return key
     fields = cast(Tree, key)
+    if fields.get(MARK) == "text":
+        return "".join(fields["parts"])
     return base64.b64decode(fields["base64"]) if fields.get(MARK) == "bytes" else None

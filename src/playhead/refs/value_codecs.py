@@ -20,7 +20,7 @@ from typing import Any, Protocol, cast
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.refs.named_classes import class_named, is_model, name_of
-from playhead.refs.plain import MARK, all_str, is_marked
+from playhead.refs.plain import MARK, all_str, is_marked, parts_for_json
 
 Tree = dict[str, Any]
 
@@ -53,9 +53,14 @@ def tagged(tag: str, **fields: Any) -> Tree:
 
 def _dict(value: dict[Any, Any], inner: Inner) -> Tree:
     keys = list(value)
-    if all_str(keys) and not is_marked(value) and keys == sorted(keys):
+    if _is_plain_object(keys) and not is_marked(value):
         return {key: inner(item) for key, item in value.items()}
     return tagged("dict", **_pairs(value, inner))
+
+
+def _is_plain_object(keys: list[Any]) -> bool:
+    """Whether a JSON object gives these keys back, in this order."""
+    return all_str(keys) and keys == sorted(keys) and all(len(parts_for_json(key)) == 1 for key in keys)
 
 
 def _pairs(value: dict[Any, Any], inner: Inner) -> Tree:
@@ -103,7 +108,13 @@ def _made_of_items(kind: Callable[[list[Any]], Any]) -> Callable[[Tree, Inner], 
     return lambda tree, inner: kind([inner(item) for item in tree["items"]])
 
 
-# --- numbers, bytes, times -------------------------------------------------------------------------------------------
+# --- texts, numbers, bytes, times ------------------------------------------------------------------------------------
+
+
+def text_tree(value: str) -> str | Tree:
+    """The text itself, or its parts where JSON would join two surrogates in it."""
+    parts = parts_for_json(value)
+    return value if len(parts) == 1 else tagged("text", parts=parts)
 
 
 def _int(value: int, _: Inner) -> Any:
@@ -159,7 +170,7 @@ def _to_timedelta(tree: Tree, _: Inner) -> datetime.timedelta:
 
 def _timezone(value: datetime.timezone, inner: Inner) -> Tree:
     offset, *name = cast(Any, value).__getinitargs__()
-    return tagged("timezone", offset=inner(offset), name=name)
+    return tagged("timezone", offset=inner(offset), name=[*map(inner, name)])
 
 
 def _zone_info(value: zoneinfo.ZoneInfo, _: Inner) -> Tree:
@@ -177,7 +188,7 @@ def _made_of_parts(kind: Callable[..., Any]) -> Callable[[Tree, Inner], Any]:
 
 
 def _path(value: pathlib.PurePath, _: Inner) -> Tree:
-    return tagged("path", flavour=type(value).__name__, text=str(value))
+    return tagged("path", flavour=type(value).__name__, text=text_tree(str(value)))
 
 
 LEAVES = frozenset({type(None), bool, str, int, float})
@@ -186,7 +197,7 @@ LEAVES = frozenset({type(None), bool, str, int, float})
 ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
     type(None): lambda value, _: value,
     bool: lambda value, _: value,
-    str: lambda value, _: value,
+    str: lambda value, _: text_tree(value),
     int: _int,
     float: _float,
     complex: _parts("complex", "real", "imag"),
@@ -216,6 +227,7 @@ ENCODERS: dict[type, Callable[[Any, Inner], Any]] = {
 
 DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
     "json": lambda tree, _: parse_json(tree["text"]),
+    "text": lambda tree, _: "".join(tree["parts"]),
     "int": lambda tree, _: int(tree["hex"], 16),
     "float": lambda tree, _: float(tree["text"]),
     "complex": _made_of_parts(complex),
@@ -233,12 +245,12 @@ DECODERS: dict[str, Callable[[Tree, Inner], Any]] = {
     "date": lambda tree, _: datetime.date.fromisoformat(tree["at"]),
     "time": _at(datetime.time),
     "timedelta": _to_timedelta,
-    "timezone": lambda tree, inner: datetime.timezone(inner(tree["offset"]), *tree["name"]),
+    "timezone": lambda tree, inner: datetime.timezone(inner(tree["offset"]), *map(inner, tree["name"])),
     "zone": lambda tree, _: zoneinfo.ZoneInfo(tree["key"]),
     "pydantic zone": _pydantic_zone,
     "uuid": lambda tree, _: uuid.UUID(hex=tree["hex"]),
     "decimal": lambda tree, _: Decimal(tree["text"]),
     "fraction": _made_of_parts(Fraction),
     "range": _made_of_parts(range),
-    "path": lambda tree, _: _PATHS[tree["flavour"]](tree["text"]),
+    "path": lambda tree, inner: _PATHS[tree["flavour"]](inner(tree["text"])),
 }

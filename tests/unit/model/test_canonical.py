@@ -494,3 +494,8 @@ def test_keys_of_any_text_survive():
 def test_floats_are_spelled_one_way_by_all_versions_of_the_encoder():
     assert canonical_json([1e16, 2.5e300, 1e-7, "1e+16"]) == b'[1e16,2.5e300,1e-7,"1e+16"]'
     assert canonical_json({"n": 1e22}) == safe_json({"n": 1e22}) == b'{"n":1e22}'
+
+
+def test_texts_that_json_readers_take_for_one_have_different_refs():
+    assert content_of("\ud800\udc00").ref != content_of("\U00010000").ref
+    assert canonical_json({"\ud800\udc00": 1}) != canonical_json({"\U00010000": 1})

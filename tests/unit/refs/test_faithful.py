@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypedDict, TypeVar
 import httpx
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from playhead.model.canonical import canonical_json, content_of, parse_json, value_of
@@ -197,6 +197,8 @@ class DiskFull(OSError):
 ZONES = st.sampled_from(
     [None, datetime.UTC, datetime.timezone(datetime.timedelta(hours=-3), "X"), zoneinfo.ZoneInfo("UTC")]
 )
+# Two characters in Python, and one for whoever reads their JSON escapes.
+JOINED = "\ud800\udc00"
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -205,6 +207,7 @@ SCALARS = st.one_of(
     st.floats(allow_nan=False),
     st.text(),
     st.text(st.characters(categories=["Cs", "Lu"]), max_size=3),
+    st.just(JOINED),
     st.binary(),
     st.complex_numbers(allow_nan=False),
     st.decimals(allow_nan=False),
@@ -227,7 +230,7 @@ HASHABLE = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3).map(tuple), st.frozensets(inner, max_size=3)),
     max_leaves=5,
 )
-KEYS = st.one_of(st.text(max_size=3), st.just("$"), HASHABLE)
+KEYS = st.one_of(st.text(max_size=3), st.just("$"), st.just(JOINED), HASHABLE)
 
 
 def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -254,6 +257,11 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @settings(max_examples=250, deadline=None)
 @given(st.recursive(SCALARS, containers, max_leaves=12))
+@example(JOINED)
+@example({JOINED: [JOINED], "𐀀": {f"a{JOINED}b{JOINED}"}})
+@example(datetime.timezone(datetime.timedelta(0), JOINED))
+@example(pathlib.PurePosixPath(JOINED))
+@example("\udc00\ud800")
 def test_a_value_comes_back_equal_and_of_the_same_types(value: Any) -> None:
     assert same(through_bytes(value), value)
 
@@ -267,6 +275,8 @@ PLAIN = st.recursive(
 
 @settings(max_examples=250, deadline=None)
 @given(st.one_of(PLAIN, st.recursive(SCALARS, containers, max_leaves=6)))
+@example(JOINED)
+@example({JOINED: 1, "𐀀": 2})
 def test_the_ordinary_content_and_what_is_kept_beside_it_give_the_value_back(value: Any) -> None:
     kept = restore_data(value)
     content = content_of(value)
@@ -781,3 +791,18 @@ def test_whatever_name_stands_in_a_record_nothing_is_imported(module: str, name:
     with contextlib.suppress(CannotRestore):
         decode({**ORDER, "class": f"{module}:{name}"})
     assert set(sys.modules) == before
+
+
+def test_an_error_whose_text_json_would_change_comes_back_with_that_text() -> None:
+    raised = ValueError(JOINED)
+    raised.code = {JOINED: JOINED}  # pyright: ignore[reportAttributeAccessIssue]
+    back = raised_again(raised)
+    assert (type(back), str(back), back.args, back.code) == (ValueError, JOINED, (JOINED,), {JOINED: JOINED})
+
+
+def test_an_attribute_whose_name_json_would_change_is_left_out_of_an_error() -> None:
+    raised = ValueError("x")
+    setattr(raised, JOINED, 1)
+    assert encode_error(raised)["left_out"] == [JOINED]
+    with pytest.raises(NotFaithful):
+        encode(raised)
