@@ -82,7 +82,7 @@ def test_a_compression_that_a_program_declares_is_told_once_and_audited(
     assert audit["summary"] is not None
     assert "is to be sent to Bern" in audit["summary"]["parts"][0]["content"]
     assert {"77812345", "LMP-4471"} <= {fact["text"] for fact in audit["lost"]}
-    assert (audit["confidence"], audit["missing"]) == (1.0, [])
+    assert (audit["strength"], audit["rule"], audit["missing"]) == ("strong", "declared", [])
     entry = next(item for item in client.messages(run) if item["seq"] == audit["summarised"][0]["seq"])
     assert entry["removed"] is not None
     assert entry["removed"]["seq"] == item["seq"]
@@ -114,7 +114,7 @@ def test_a_call_is_put_down_to_the_step_of_a_plan_that_names_it(
     assert playhead.flush(30)
     [plan] = [event for event in client.events(run.id) if event["kind"] == "plan_created"]
     [why] = client.attributions(run.id)
-    assert (why["kind"], why["confidence"]) == ("plan_step", 0.85)
+    assert (why["kind"], why["strength"], why["rule"]) == ("plan_step", "strong", "plan_names_tool")
     [evidence] = why["evidence"]
     assert (evidence["what"], evidence["seq"]) == ("plan", plan["seq"])
     assert evidence["quote"] == "refund the order, if it is late"

@@ -10,6 +10,7 @@
 
     transcript    a run as one entry per model call; what all questions read
     texts         words, numbers, JSON records and passages of a text
+    rules         what a rule is: its name, strength and meaning
 
 Each question runs in a worker process with a time budget (`workers`); only `serve` and `workers` import this package.
 """

@@ -41,7 +41,7 @@ def _line(row: Compression) -> tuple[object, ...]:
 
 
 def _audit(one: CompressionAudit) -> None:
-    names = ("run", "seq", "actor", "origin", "strategy", "confidence", "reason", "call", "messages", "tokens")
+    names = ("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "messages", "tokens")
     facts: dict[str, Any] = {name: cast(dict[str, Any], one)[name] for name in names}
     output.facts({**facts, "facts lost": one["lost_total"], "needed later": one["needed_total"]})
     typer.echo()

@@ -39,25 +39,26 @@ def why(
         show_attribution(one)
     else:
         output.table(
-            ("seq", "tool", "why", "sure", "because", "suspects"),
-            ((r["seq"], r["name"], r["kind"], r["confidence"], r["reason"], r["suspects"]) for r in rows),
+            ("seq", "tool", "why", "strength", "rule", "because", "suspects"),
+            ((r["seq"], r["name"], r["kind"], r["strength"], r["rule"], r["reason"], r["suspects"]) for r in rows),
         )
 
 
 def show_attribution(one: Attribution) -> None:
     """Shows why one tool was called."""
-    output.facts({name: one[name] for name in ("seq", "name", "kind", "confidence", "reason")})
+    output.facts({name: one[name] for name in ("seq", "name", "kind", "strength", "rule", "reason")})
     for evidence in one["evidence"]:
         typer.echo(output.visible(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}"))
     output.table(
-        ("argument", "value", "from", "how", "sure", "entered", "quote"),
+        ("argument", "value", "from", "how", "strength", "rule", "entered", "quote"),
         (
             (
                 value["path"],
                 _short(value["value"]),
                 value["source"],
                 value["how"],
-                value["confidence"],
+                value["strength"],
+                value["rule"],
                 value["first"] and value["first"]["seq"],
                 value["evidence"][0]["quote"] if value["evidence"] else value["note"],
             )
@@ -69,9 +70,9 @@ def show_attribution(one: Attribution) -> None:
 def _causes(graph: CausalGraph) -> None:
     labels = {node["seq"]: f"{node['kind']}: {node['label']}" for node in graph["nodes"]}
     output.table(
-        ("event", "rests on", "why", "sure", "what that was"),
+        ("event", "rests on", "why", "strength", "rule", "what that was"),
         (
-            (edge["effect"], edge["cause"], edge["why"], edge["confidence"], labels[edge["cause"]])
+            (edge["effect"], edge["cause"], edge["why"], edge["strength"], edge["rule"], labels[edge["cause"]])
             for edge in sorted(graph["edges"], key=lambda edge: (edge["effect"], edge["cause"]))
         ),
     )

@@ -67,7 +67,8 @@ def _inferred(answer: Reasoning) -> None:
             "pattern": inferred["pattern"],
             "goal": inferred["goal"] and inferred["goal"]["text"],
             "changed": inferred["changed"],
-            "confidence": inferred["confidence"],
+            "strength": inferred["strength"],
+            "rule": inferred["rule"],
         }
     )
 

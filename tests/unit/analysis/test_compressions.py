@@ -12,6 +12,7 @@ from playhead.model.message import Message, message_contents, text_message
 from playhead.model.thread import thread_of
 from playhead.project.projector import ProjectSettings, project
 from playhead.wire.answers import CompressionAudit
+from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
@@ -35,6 +36,10 @@ from tests.support.compressed_runs import (
 from tests.support.readers.fake import RUN, FakeStore, record_of
 from tests.support.recorded_runs import Recorded
 
+of_compressions = {
+    (rule.strength, rule.name)
+    for rule in (rules.DECLARED, rules.MESSAGES_GONE, rules.SAYS_SUMMARY, rules.NEW_BEFORE_KEPT, rules.NEW_IN_PLACE)
+}
 each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labelled.name)
 
 
@@ -81,7 +86,7 @@ async def test_an_audit_says_what_went_what_was_lost_and_what_was_missed(labelle
         assert audit["needed_total"] == len({text for text, _ in needed})
         assert audit["missing"] == []
         TypeAdapter(schema(CompressionAudit)).validate_python(audit, strict=True)
-        assert 0.5 < audit["confidence"] <= 1.0
+        assert (audit["strength"], audit["rule"]) in of_compressions
 
 
 async def test_quotes_are_what_stands_at_their_offsets(read_json):
@@ -98,7 +103,9 @@ async def test_quotes_are_what_stands_at_their_offsets(read_json):
     assert answer["text"] == "77812345"
     assert item["seq"] < question["seq"] < answer["seq"]
     item_id = next(fact for fact in audit["lost"] if fact["text"] == "LMP-4471")
-    assert [(need["how"], need["value"]) for need in item_id["needed"]] == [("wrong_value", "LMP-9999")]
+    (need,) = item_id["needed"]
+    assert (need["how"], need["value"]) == ("wrong_value", "LMP-9999")
+    assert (need["strength"], need["rule"]) == ("strong", "other_identifier")
     for quote in [*account["places"], *(quote for need in account["needed"] for quote in need["quotes"])]:
         message = kept(record).contents[quote["ref"]]
         assert quote["text"] in message.data.decode()

@@ -1,7 +1,7 @@
 """[analysis]: what rests on what in a run, as edges between its events.  Pure.
 
-Edges are facts (a call returned, a result entered the context) or attributions, with their confidence. What a model had
-in its context and did not use is no cause: `read` and `answered` are followed only from the event in question.
+Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. What a model
+had in its context and did not use is no cause: `read` and `answered` are followed only from the event in question.
 
 | effect | rests on |
 |---|---|
@@ -19,9 +19,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from playhead.model import event as ev
+from playhead_collector.analysis.causes import rules
 from playhead_collector.analysis.provenance.attribution import ToolAttribution, attribute, entered_at, traced_call_of
 from playhead_collector.analysis.provenance.composed_texts import cited
 from playhead_collector.analysis.provenance.contexts import Contexts
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import USER, passages_of
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
@@ -36,7 +38,7 @@ class Edge:
     cause: int
     effect: int
     why: str
-    confidence: float = 1.0
+    rule: Rule = rules.RECORDED
     path: str | None = None
     quote: str | None = None
 
@@ -123,7 +125,7 @@ def _tool_edges(transcript: Transcript, contexts: Contexts, tool: ToolRun) -> It
         yield Edge(decided, begin.seq, "requested")
     for each in found.evidence:
         if each.seq is not None and each.seq != decided:
-            yield Edge(each.seq, decided or begin.seq, found.kind, found.confidence, None, each.quote)
+            yield Edge(each.seq, decided or begin.seq, found.kind, found.rule, None, each.quote)
     yield from _value_edges(transcript, found)
     if end is not None:
         yield Edge(begin.seq, end.seq, "returned")
@@ -137,7 +139,7 @@ def _value_edges(transcript: Transcript, found: ToolAttribution) -> Iterator[Edg
         for hit in origin.evidence:
             seq = entered_at(transcript, hit.passage.content, begin.seq)
             if seq is not None:
-                yield Edge(seq, begin.seq, "value", origin.confidence, origin.path, hit.quote)
+                yield Edge(seq, begin.seq, "value", origin.rule, origin.path, hit.quote)
 
 
 def _turn_edges(transcript: Transcript, contexts: Contexts, turn: Turn) -> Iterator[Edge]:
@@ -153,12 +155,12 @@ def _turn_edges(transcript: Transcript, contexts: Contexts, turn: Turn) -> Itera
         return
     users = [event for event in turn.new_messages if _is_from_user(transcript, event)]
     for event in users[-1:] or turn.new_messages[-1:]:
-        yield Edge(event.seq, end.seq, "replies", 0.8)
+        yield Edge(event.seq, end.seq, "replies", rules.ANSWERS_NEWEST)
     visible = contexts.of_turn(turn)
     for fact, hit in cited(contexts.index, visible, turn.answer_text):
         seq = entered_at(transcript, hit.passage.content, begin.seq)
         if seq is not None:
-            yield Edge(seq, end.seq, "cites", 0.7, None, f"{fact}: {hit.quote}")
+            yield Edge(seq, end.seq, "cites", rules.SAME_FACT, None, f"{fact}: {hit.quote}")
 
 
 def _is_from_user(transcript: Transcript, event: ev.MessageAdded) -> bool:
@@ -186,14 +188,14 @@ def _other_edges(transcript: Transcript) -> Iterator[Edge]:
             case ev.ApprovalReceived(approval=approval):
                 yield from _requested(transcript, event.seq, approval)
             case ev.RunFailed() if failed is not None:
-                yield Edge(failed, event.seq, "ended", 0.7)
+                yield Edge(failed, event.seq, "ended", rules.LAST_FAILURE)
             case ev.RunCompleted() | ev.RunFailed() if last is not None:
-                yield Edge(last, event.seq, "ended")
+                yield Edge(last, event.seq, "ended", rules.LAST_CALL)
             case (
                 ev.StateChanged() | ev.PlanCreated() | ev.AgentHandoff() | ev.OrchestrationDecision()
                 | ev.CheckpointCreated() | ev.ApprovalRequested()
             ) if last is not None:  # fmt: skip
-                yield Edge(last, event.seq, "noted", 0.5)
+                yield Edge(last, event.seq, "noted", rules.NOTED_AFTER)
             case _:
                 pass
 

@@ -159,6 +159,7 @@ def _edge(edge: Edge) -> CausalEdge:
         "effect": edge.effect,
         "why": edge.why,
         "path": edge.path,
-        "confidence": edge.confidence,
+        "strength": edge.rule.strength,
+        "rule": edge.rule.name,
         "quote": edge.quote,
     }

@@ -10,6 +10,7 @@ from playhead.project.context import cut_kinds
 from playhead.project.context.known_messages import Known
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
 from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.after import calls_in, latest_messages, said_after, tool_call_passages
 from playhead_collector.analysis.compression.facts import FactIndex
 from playhead_collector.analysis.compression.needed_facts import (
@@ -28,6 +29,7 @@ from playhead_collector.analysis.compression.outcome import (
     note_replacements,
     retained,
 )
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Passage, passages_of
 from playhead_collector.read.values import ContentCache, text_of
@@ -59,14 +61,15 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     missed = [each for each in lost if each.needs]
     shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
     seqs = entry_seqs(fates.diff.before, audit_input.entered)
-    confidence, reason = _confidence(event, fates, known)
+    rule, reason = _rule(event, fates, known)
     return {
         **head,
         "kept": [_message_place(audit_input, known, seqs, position) for position in fates.positions(KEPT)],
         "summarised": [_message_place(audit_input, known, seqs, position) for position in fates.positions(SUMMARISED)],
         "dropped": [_message_place(audit_input, known, seqs, position) for position in fates.positions(DROPPED)],
         "summary": cache.parsed_message(event.summary),
-        "confidence": confidence,
+        "strength": rule.strength,
+        "rule": rule.name,
         "reason": reason,
         "lost": [_lost_fact(each) for each in shown],
         "lost_total": len(lost),
@@ -124,22 +127,22 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
         yield from (passage for _, _, passage in tool_call_passages(ref, message))
 
 
-# --- how sure ---------------------------------------------------------------------------------------------------------
+# --- by which rule ----------------------------------------------------------------------------------------------------
 
 
-def _confidence(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[float, str]:
+def _rule(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[Rule, str]:
     if event.origin == "declared":
-        return 1.0, "declared by who made it"
+        return rules.DECLARED, "declared by who made it"
     went = f"{len(fates.diff.went)} of {len(fates.diff.before)} messages are not in the next call's input"
     if event.summary is None:
-        return 0.95, f"{went}, what was said last is"
+        return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = known.text(event.summary)
     if cut_kinds.says_summary(text):
-        return 0.95, f"{went}; a new message says that it is a summary"
+        return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
     goes_on = cut_kinds.goes_on(fates.diff, fates.input_length, known)
     if not text or not goes_on:
-        return 0.7, f"{went}; a new message stands in their place"
-    return 0.8, f"{went}; a new message stands in their place, before those that were kept"
+        return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
+    return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -180,7 +183,8 @@ def _needed(need: FactNeed) -> FactNeeded:
         "seq": need.seq,
         "value": need.value,
         "quotes": [_quoted(words) for words in need.words],
-        "confidence": need.confidence,
+        "strength": need.rule.strength,
+        "rule": need.rule.name,
     }
 
 

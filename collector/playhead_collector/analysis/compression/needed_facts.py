@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.facts import (
     DATE,
     IDENTIFIER,
@@ -26,15 +27,14 @@ from playhead_collector.analysis.compression.facts import (
     facts_in,
     label_words,
 )
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
-_SURE = {ASKED: 0.9, TOLD: 0.6, LOOKED_UP: 0.85, USED: 0.5}
-_SURE_SAME_CALL = 0.95
-# A number may have been computed, and a date have been reckoned.
-_SURE_OF_KIND = {IDENTIFIER: 0.9, NAME: 0.7, DATE: 0.5, NUMBER: 0.4}
-_MIN_SURE = 0.2
+# For how many lost facts at most another value of a kind may stand, in arguments and in words: a number may have been
+# computed and a date have been reckoned, so that one which may stand for several says nothing.
+_MOST_RIVALS = {IDENTIFIER: (3, 3), NAME: (3, 2), DATE: (2, 2), NUMBER: (2, 1)}
 # A label that so many lost facts have (the rows of a table) does not say which value would have been the right one.
 _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
@@ -85,7 +85,7 @@ class FactNeed:
 
     how: str
     seq: int
-    confidence: float
+    rule: Rule
     words: tuple[TextSpan, ...]
     value: str | None = None
 
@@ -164,11 +164,11 @@ class _NeedFinder:
             self.question = None
 
     def _told(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
-        how = TOLD if self.question is None else ASKED
+        how, rule = (TOLD, rules.TOLD_AGAIN) if self.question is None else (ASKED, rules.ASKED_AGAIN)
         evidence = () if self.question is None else (self.question,)
         for fact, lost in self._lost(facts):
             seq = self.question.seq if self.question else each.seq
-            self._note(lost, FactNeed(how, seq, _SURE[how], (*evidence, _words(each, fact))))
+            self._note(lost, FactNeed(how, seq, rule, (*evidence, _words(each, fact))))
 
     def _looked_up(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         call = self.calls.get(each.call or "", self.call)
@@ -181,9 +181,9 @@ class _NeedFinder:
         first = next((word for word, _, _ in words_in(lost.fact.text)), None)
         if first is None or lost.pending_need is not None or (lost.fact.kind, lost.fact.norm) in self.back:
             return
-        sure = _SURE_SAME_CALL if call.again else _SURE[LOOKED_UP]
+        rule = rules.SAME_CALL_AGAIN if call.again else rules.LOOKED_UP_AGAIN
         asked = TextSpan(call.seq, call.passage, 0, len(call.passage.text))
-        lost.pending_need = FactNeed(LOOKED_UP, call.seq, sure, (asked, found))
+        lost.pending_need = FactNeed(LOOKED_UP, call.seq, rule, (asked, found))
         self.waiting[first].append(lost)
 
     def _uses(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
@@ -203,13 +203,13 @@ class _NeedFinder:
             first = next(word for word, _, _ in words_in(lost.fact.text))
             self.waiting[first].remove(lost)
             used = TextSpan(each.seq, each.passage, *(named.get(key) or places[first]))
-            lost.needs.append(FactNeed(need.how, need.seq, need.confidence, (*need.words, used)))
+            lost.needs.append(FactNeed(need.how, need.seq, need.rule, (*need.words, used)))
 
     def _said(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         self._uses(each, facts)
         for fact, lost in self._lost(facts):
             if not self.left.has(fact):
-                self._note(lost, FactNeed(USED, each.seq, _SURE[USED], (_words(each, fact),)))
+                self._note(lost, FactNeed(USED, each.seq, rules.USED_ANYWAY, (_words(each, fact),)))
         for fact in facts:
             if fact.kind in _COMPARED and not self.left.has(fact) and not self.ever.has(fact):
                 self._compare(each, fact)
@@ -220,12 +220,12 @@ class _NeedFinder:
         if any(len(lost) > _ROWS for lost in named):
             return
         rivals = list({id(lost): lost for each in named for lost in each}.values())
-        sure = round(_SURE_OF_KIND[fact.kind] * (1 if each.tool else 0.8) / max(1, len(rivals)), 2)
-        if len(rivals) > _ROWS or sure < _MIN_SURE:
+        if len(rivals) > _MOST_RIVALS[fact.kind][0 if each.tool else 1]:
             return
+        rule = _rule_of_another(fact, in_arguments=each.tool is not None, rivals=len(rivals))
         for lost in rivals:
             if (lost.fact.kind, lost.fact.norm) not in self.back:
-                self._note(lost, FactNeed(WRONG, each.seq, sure, (_words(each, fact),), fact.text), back=False)
+                self._note(lost, FactNeed(WRONG, each.seq, rule, (_words(each, fact),), fact.text), back=False)
 
     def _lost(self, facts: Sequence[Fact]) -> list[tuple[Fact, LostFactRecord]]:
         return [(fact, self.by_norm[key]) for fact in facts if (key := (fact.kind, fact.norm)) in self.by_norm]
@@ -237,6 +237,13 @@ class _NeedFinder:
             lost.needs.append(need)
         if back:
             self.back.add(key)
+
+
+def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> Rule:
+    """The rule for a value from nowhere that may stand for this many lost facts."""
+    if rivals <= 1 and fact.kind == IDENTIFIER:
+        return rules.OTHER_IDENTIFIER if in_arguments else rules.OTHER_VALUE
+    return rules.OTHER_VALUE if rivals <= 1 and fact.kind == NAME and in_arguments else rules.OTHER_VALUE_UNCLEAR
 
 
 def writes(tool: str) -> bool:

@@ -29,8 +29,10 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
+from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.contexts import Contexts
 from playhead_collector.analysis.provenance.value_search import Origin, trace_values
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
     RESULT,
@@ -70,7 +72,7 @@ class ToolAttribution:
 
     tool: ToolRun
     kind: str
-    confidence: float
+    rule: Rule
     reason: str
     evidence: Sequence[AttributionEvidence]
     origins: Sequence[Origin]
@@ -115,8 +117,8 @@ def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced
     """One tool call."""
     origins = trace_values(index, traced)
     deciding = _AttributionRules(transcript, tool, traced, origins, _new_input(transcript, tool))
-    kind, confidence, reason, evidence = next(answer for answer in deciding.rules() if answer)
-    return ToolAttribution(tool, kind, confidence, reason, evidence[:_MAX_EVIDENCE], origins)
+    kind, rule, reason, evidence = next(answer for answer in deciding.rules() if answer)
+    return ToolAttribution(tool, kind, rule, reason, evidence[:_MAX_EVIDENCE], origins)
 
 
 def evidence_of(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> AttributionEvidence:
@@ -134,7 +136,7 @@ def entered_at(transcript: Transcript, content: ContentRef | None, upto: int, *,
     return None if not seqs else seqs[-1] if last else seqs[0]
 
 
-Answer = tuple[str, float, str, list[AttributionEvidence]] | None
+Answer = tuple[str, Rule, str, list[AttributionEvidence]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class _AttributionRules:
         yield self._goes_on()
         yield self._said_why()
         yield self._agent_spoke()
-        yield UNKNOWN, 0.0, "nothing in the context speaks for it", []
+        yield UNKNOWN, rules.NOTHING_FOUND, "nothing in the context speaks for it", []
 
     def _error(self) -> Answer:
         if self.new_input.of(USER):
@@ -168,7 +170,8 @@ class _AttributionRules:
             if problem is not None:
                 again = run is not None and run.begin.name == self.tool.begin.name
                 reason = f"{'the same tool' if again else 'another tool'} had just failed: {problem[:120]}"
-                return ERROR_RECOVERY, 0.9 if again else 0.7, reason, [self._whole(event, passage, "error")]
+                rule = rules.SAME_TOOL_FAILED if again else rules.OTHER_TOOL_FAILED
+                return ERROR_RECOVERY, rule, reason, [self._whole(event, passage, "error")]
         return self._raised()
 
     def _raised(self) -> Answer:
@@ -181,8 +184,9 @@ class _AttributionRules:
         last = next((each for each in before if each.end is not None and each.end.seq < seq), None)
         if last is None or not isinstance(last.end, ev.ToolFailed):
             return None
-        new_input = AttributionEvidence("error", last.end.seq, None, last.end.message[:200])
-        return ERROR_RECOVERY, 0.6, f"{last.begin.name} had just failed: {last.end.message[:120]}", [new_input]
+        raised = AttributionEvidence("error", last.end.seq, None, last.end.message[:200])
+        reason = f"{last.begin.name} had just failed: {last.end.message[:120]}"
+        return ERROR_RECOVERY, rules.CALL_RAISED, reason, [raised]
 
     def _plan(self) -> Answer:
         names = [word for word in name_words(self.tool.begin.name) if len(word) > 2]
@@ -196,7 +200,7 @@ class _AttributionRules:
             if named or valued:
                 reason = "a plan names this tool" if named else f"a plan names {valued[0]!r}"
                 written = AttributionEvidence("plan", step.seq, step.plan, step.words[:200])
-                return PLAN_STEP, 0.85 if named else 0.65, reason, [written]
+                return PLAN_STEP, rules.PLAN_NAMES_TOOL if named else rules.PLAN_NAMES_VALUE, reason, [written]
         return None
 
     def _own_wording(self) -> Answer:
@@ -206,7 +210,8 @@ class _AttributionRules:
             return None
         if not self.origins and self.new_input.of(USER):
             return None
-        return INITIATIVE, 0.6, "its arguments are the model's own wording", [*self._thoughts(), *self._triggers()]
+        reason = "its arguments are the model's own wording"
+        return INITIATIVE, rules.OWN_WORDING, reason, [*self._thoughts(), *self._triggers()]
 
     def _user_spoke(self) -> Answer:
         said = self.new_input.of(USER)
@@ -215,26 +220,27 @@ class _AttributionRules:
         event, passage = said[-1]
         here = [hit for origin in self.origins for hit in origin.evidence if hit.passage.content == passage.content]
         if here:
-            return USER_REQUEST, 0.95, "the user had just said values of it", self._hits(here)
+            return USER_REQUEST, rules.USER_JUST_SAID, "the user had just said values of it", self._hits(here)
         evidence = [self._whole(event, passage, "message"), *self._hits(self._from(USER))]
         if self._speaks_of_it(passage.text) or self._from(USER):
-            return USER_REQUEST, 0.85, "the user had just spoken of it", evidence
-        return USER_REQUEST, 0.7, "the user had just spoken", [*evidence, *self._hits(self._from(RESULT))]
+            return USER_REQUEST, rules.USER_SPOKE_OF_IT, "the user had just spoken of it", evidence
+        evidence += self._hits(self._from(RESULT))
+        return USER_REQUEST, rules.USER_SPOKE, "the user had just spoken", evidence
 
     def _from_new_results(self) -> Answer:
         new = {passage.content for _, passage in self.new_input.of(RESULT)}
         hits = [hit for hit in self._from(RESULT) if hit.passage.content in new]
         if not hits:
             return None
-        return FOLLOW_UP, 0.9, "values of it are from the results just given", self._hits(hits)
+        return FOLLOW_UP, rules.NEW_RESULTS, "values of it are from the results just given", self._hits(hits)
 
     def _from_sources(self) -> Answer:
         from_user, from_results = self._from(USER), self._from(RESULT)
         if from_user and len(from_user) >= len(from_results):
-            sure = 0.8 if not from_results else 0.65
-            return USER_REQUEST, sure, "values of it are from the user's words", self._hits(from_user)
+            rule = rules.USERS_AND_RESULTS if from_results else rules.USERS_VALUES
+            return USER_REQUEST, rule, "values of it are from the user's words", self._hits(from_user)
         if from_results:
-            return FOLLOW_UP, 0.7, "values of it are from earlier results", self._hits(from_results)
+            return FOLLOW_UP, rules.EARLIER_RESULTS, "values of it are from earlier results", self._hits(from_results)
         return None
 
     def _from_agents(self) -> Answer:
@@ -242,14 +248,11 @@ class _AttributionRules:
         hits = self._from(ASSISTANT)
         others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
         if others:
-            return (
-                AGENT_MESSAGE,
-                0.75,
-                f"values of it are from what {self._named(others[0].passage)} said",
-                (self._hits(others)),
-            )
+            reason = f"values of it are from what {self._named(others[0].passage)} said"
+            return AGENT_MESSAGE, rules.OTHER_AGENTS_VALUES, reason, self._hits(others)
         if hits:
-            return INITIATIVE, 0.55, "values of it are from the agent's own earlier words", self._hits(hits)
+            reason = "values of it are from the agent's own earlier words"
+            return INITIATIVE, rules.OWN_VALUES, reason, self._hits(hits)
         return None
 
     def _is_told_by_an_agent(self) -> bool:
@@ -262,7 +265,7 @@ class _AttributionRules:
         for event, passage in reversed(self.new_input.of(ASSISTANT)):
             if self._author(passage) != self.tool.begin.actor:
                 reason = f"{self._named(passage)} had just spoken"
-                return AGENT_MESSAGE, 0.5, reason, [self._whole(event, passage, "assistant")]
+                return AGENT_MESSAGE, rules.OTHER_AGENT_SPOKE, reason, [self._whole(event, passage, "assistant")]
         return None
 
     def _author(self, passage: Passage) -> str | None:
@@ -282,20 +285,20 @@ class _AttributionRules:
             before = self.transcript.tool_run_by_result.get((passage.content, passage.part))
             if before is not None and any(value in mine for _, value in scalars(before.arguments)):
                 reason = f"it goes on where {before.begin.name} with the same arguments ended"
-                return FOLLOW_UP, 0.6, reason, [self._whole(event, passage, "result")]
+                return FOLLOW_UP, rules.SAME_ARGUMENTS, reason, [self._whole(event, passage, "result")]
         return None
 
     def _said_why(self) -> Answer:
         thoughts = self._thoughts()
         if thoughts:
-            return INITIATIVE, 0.5, "the model said why", [*thoughts, *self._triggers()]
+            return INITIATIVE, rules.MODEL_SAID_WHY, "the model said why", [*thoughts, *self._triggers()]
         return None
 
     # --- evidence -----------------------------------------------------------------------------------------------------
 
     def _from(self, source: str) -> list[Hit]:
         """Where values are from this source, small ones and those by chance apart."""
-        telling = [origin for origin in self.origins if origin.confidence >= 0.4]
+        telling = [origin for origin in self.origins if origin.rule not in rules.BY_CHANCE]
         hits = [hit for origin in telling for hit in origin.evidence[:3]]
         return [hit for hit in hits if self._source(hit.passage) == source]
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
-from playhead_collector.analysis.provenance import computed_numbers, derived_dates
+from playhead_collector.analysis.provenance import computed_numbers, derived_dates, rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.value_forms import other_forms
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
 from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_number, read_date, words_in
 from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive
@@ -53,12 +54,13 @@ class Composed:
         return not self.formula and self.known_words < _MIN_KNOWN
 
     @property
-    def confidence(self) -> float:
-        """The share of facts that decide it, or of known words when there are no facts; never sure."""
-        facts = self.founded + len(self.unfounded)
+    def rule(self) -> Rule:
+        """By the share of facts that are known, or of known words when there are no facts."""
+        if not (self.founded or self.unfounded):
+            return rules.WORDING_UNKNOWN if self.is_baseless else rules.WORDING_KNOWN
         if self.is_baseless:
-            return round(0.5 + 0.4 * (len(self.unfounded) / facts if facts else 1 - self.known_words), 2)
-        return round(0.9 * (self.founded / facts if facts else min(0.6, self.known_words)), 2)
+            return rules.FACTS_UNKNOWN
+        return rules.FACTS_MOSTLY_KNOWN if self.unfounded else rules.FACTS_KNOWN
 
     @property
     def note(self) -> str:
@@ -164,7 +166,7 @@ def _hour(index: ContextIndex, traced: TracedCall, plain: str) -> Derivation | N
         for hit in index.find([plain.zfill(2)], traced.visible)
         if ":" in (hit.passage.text[hit.end : hit.end + 1], hit.passage.text[hit.start - 1 : hit.start])
     ]
-    return Derivation("part", "part of a time of day", (times[-1],), 0.5) if times else None
+    return Derivation("part", "part of a time of day", (times[-1],), rules.PART) if times else None
 
 
 def _preferred(hits: list[Hit]) -> list[Hit]:

@@ -4,13 +4,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 
+from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import plain_number
 from playhead_collector.analysis.transcript.arguments import TracedCall
 
 # Every further number makes it likelier that two of them give any value by chance.
 _MAX_NUMBERS, _MAX_FACTOR = 60, 5
+# No source of a value; but a fact in a text that can be computed at all is not from nowhere.
+TOO_MANY_WAYS = Rule("too_many_ways", "weak", "computed in so many ways that none says anything")
+
+# How many other ways, as plain as the plainest one (by its rank, 0 to 3), a rule allows.  -1: not even one way.
+_MOST_RIVALS = (
+    (rules.COMPUTED, (0, 0, -1, -1)),
+    (rules.COMPUTED_INDIRECTLY, (2, 1, 0, 0)),
+    (rules.COMPUTED_AMBIGUOUSLY, (3, 2, 1, 1)),
+    (rules.COMPUTED_BY_CHANCE, (6, 5, 3, 2)),
+)
 
 Computation = tuple[int, str, tuple[Hit, ...]]
 """How plain it is (0: the plainest), what is computed, and from which places."""
@@ -33,7 +45,8 @@ def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation 
         return None
     rank, note, hits = ranked[0]
     rivals = sum(way[0] == rank for way in ranked) - 1
-    return Derivation("computed", f"{note} = {plain}", hits, round((0.8, 0.7, 0.55, 0.45)[rank] / (1 + rivals / 2), 2))
+    rule = next((rule for rule, most in _MOST_RIVALS if rivals <= most[rank]), TOO_MANY_WAYS)
+    return Derivation("computed", f"{note} = {plain}", hits, rule)
 
 
 def _pool(index: ContextIndex, traced: TracedCall, path: str) -> dict[Decimal, Hit]:

@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.derived_values import Derivation, hits_from
 from playhead_collector.analysis.texts.passages import SYSTEM, USER, ContextIndex, Hit, Passage
 from playhead_collector.analysis.texts.words import DateMention
@@ -46,7 +47,7 @@ def derive_date(
     today = today_in(index, traced)
     written = [each for each in index.dates(value.day, traced.visible) if each[0].passage.source in sources]
     fitting = [_written(hit, mention, value, today) for hit, mention in written]
-    best = max((each for each in fitting if each), key=lambda each: each.confidence, default=None)
+    best = max((each for each in fitting if each), key=_preference, default=None)
     rules = (_relative, _between, _shifted)
     return best or next((found for rule in rules if (found := rule(index, traced, value, today, sources))), None)
 
@@ -57,16 +58,18 @@ def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | 
     if mention.month is None:
         same = today is not None and (today.date.year, today.date.month) == (value.year, value.month)
         note = "a day of the current month"
-        return Derivation("date_format", note, (hit, today.hit), 0.5) if same and today else None
+        return Derivation("date_format", note, (hit, today.hit), rules.DATE_THIS_MONTH) if same and today else None
     if mention.year is not None or value.year is None:
         known = mention.year == value.year or value.year is None
-        return Derivation("date_format", "the same date in another form", (hit,), 0.95) if known else None
+        return (
+            Derivation("date_format", "the same date in another form", (hit,), rules.DATE_OTHER_FORM) if known else None
+        )
     if today is None:
-        return Derivation("date_format", "its year was not said", (hit,), 0.5)
+        return Derivation("date_format", "its year was not said", (hit,), rules.DATE_NO_YEAR)
     if today.date.year == value.year:
-        return Derivation("date_format", "with the year of the current date", (hit, today.hit), 0.9)
+        return Derivation("date_format", "with the year of the current date", (hit, today.hit), rules.DATE_THIS_YEAR)
     later = today.date.year + 1 == value.year
-    return Derivation("date_format", "with the next year", (hit, today.hit), 0.6) if later else None
+    return Derivation("date_format", "with the next year", (hit, today.hit), rules.DATE_NEXT_YEAR) if later else None
 
 
 def _relative(
@@ -80,7 +83,9 @@ def _relative(
     hits = [hit for word in words for hit in index.find([word], traced.visible) if hit.passage.source in sources]
     if not hits:
         return None
-    return Derivation("date_format", f"{away:+d} days from the current date", (hits[-1], today.hit), 0.7)
+    return Derivation(
+        "date_format", f"{away:+d} days from the current date", (hits[-1], today.hit), rules.DATE_RELATIVE
+    )
 
 
 def _between(
@@ -99,7 +104,9 @@ def _between(
     for passage, dates in reversed(by_passage.items()):
         (low, low_hit), (high, high_hit) = min(dates, key=_first), max(dates, key=_first)
         if passage.source == USER and low < date < high and (high - low).days <= 31:
-            return Derivation("date_range", "a day between two that were named", (low_hit, high_hit), 0.5)
+            return Derivation(
+                "date_range", "a day between two that were named", (low_hit, high_hit), rules.DATE_BETWEEN
+            )
     return None
 
 
@@ -119,8 +126,12 @@ def _shifted(
         ]  # fmt: skip
         if spoken and dates:
             nearest = max(dates, key=lambda hit: traced.relatedness(hit, ""))
-            return Derivation("date_shift", f"{away:+d} day", (spoken[-1], nearest), 0.6)
+            return Derivation("date_shift", f"{away:+d} day", (spoken[-1], nearest), rules.DATE_SHIFTED)
     return None
+
+
+def _preference(found: Derivation) -> tuple[int, bool]:
+    return found.rule.level, found.rule is rules.DATE_OTHER_FORM
 
 
 def _first(pair: tuple[datetime.date, Hit]) -> datetime.date:

@@ -1,12 +1,14 @@
 """[analysis]: values that nobody said as they stand, and that follow from what was said.  Pure.
 
-Each rule is one function: it answers with what it rests on and how sure that is, or with None.  Here are the rules for
-texts; `dated` has those for dates, `computed` those for numbers.
+Each rule is one function: it answers with what it rests on and the rule's name and strength (see `rules.py`), or with
+None.  Here are the rules for texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from playhead_collector.analysis.provenance import rules
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import words_in
 from playhead_collector.analysis.transcript.arguments import TracedCall
@@ -16,12 +18,12 @@ _MIN_PIECE = 3
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a value follows, from which places, and how sure that is."""
+    """How a value follows, from which places, and by which rule."""
 
     how: str
     note: str
     hits: tuple[Hit, ...]
-    confidence: float
+    rule: Rule
 
 
 def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
@@ -31,7 +33,7 @@ def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivati
     if not hits and len(words) == 1 and len(words[0]) > _MIN_PIECE:
         hits = index.containing(words[0], traced.visible)
     said = hits_from(hits, USER, RESULT, ASSISTANT, SYSTEM)
-    return Derivation("part", "part of a longer text", (said[0],), 0.6) if said else None
+    return Derivation("part", "part of a longer text", (said[0],), rules.PART) if said else None
 
 
 def derive_joined(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
@@ -52,8 +54,8 @@ def derive_joined(index: ContextIndex, traced: TracedCall, value: str) -> Deriva
     if " " not in value.strip() and not (together and found[0].passage.source == USER):
         return None
     telling = any(len(word) >= _MIN_PIECE for word in words)
-    sure = 0.7 if together else 0.5
-    return Derivation("joined", "its words were said apart", tuple(found), sure) if telling else None
+    rule = rules.JOINED if together else rules.JOINED_FROM_TEXTS
+    return Derivation("joined", "its words were said apart", tuple(found), rule) if telling else None
 
 
 def derive_abbreviation(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
@@ -66,7 +68,7 @@ def derive_abbreviation(index: ContextIndex, traced: TracedCall, value: str) -> 
     )
     hits = [hit for hit in hits_from(longer, USER, RESULT) if hit.text[0].isupper()]
     hits += [hit for hit in _initials(index, traced, low) if hit not in hits]
-    return Derivation("abbreviation", "short for what was said", (hits[0],), 0.4) if hits else None
+    return Derivation("abbreviation", "short for what was said", (hits[0],), rules.ABBREVIATION) if hits else None
 
 
 def _initials(index: ContextIndex, traced: TracedCall, low: str) -> list[Hit]:

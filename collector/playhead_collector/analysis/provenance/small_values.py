@@ -8,6 +8,7 @@ its default.  Pure.
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit, in_order
 from playhead_collector.analysis.texts.words import (
@@ -50,13 +51,15 @@ def trace_small_value(
     plain = _plain(value)
     near = _beside(index, traced, names, _forms(value, plain), (USER, RESULT))
     if near and near[0].passage.source == USER:
-        return USER, Derivation("normalised" if near[0].text != written(value) else "exact", "", (near[0],), 0.8)
+        return USER, Derivation(
+            "normalised" if near[0].text != written(value) else "exact", "", (near[0],), rules.SMALL_USER_SAID
+        )
     polar = _polar(index, traced, names, value)
     if polar is not None:
         return USER, polar
     under = [hit for hit in near if traced.relatedness(hit, path)]
     if under:
-        return RESULT, Derivation("exact", "", (under[-1],), 0.6)
+        return RESULT, Derivation("exact", "", (under[-1],), rules.SMALL_IN_RESULT)
     counted = _count(traced, path, value)
     listed = counted or allowed_by_definition(traced, path, value)
     if listed is not None:
@@ -68,9 +71,10 @@ def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Deriv
     """The definition names it as the default, or lists it."""
     schema = traced.schema(path)
     if "default" in schema and schema["default"] == value:
-        return Derivation("default", "the default of the tool's definition", (), 0.7)
+        return Derivation("default", "the default of the tool's definition", (), rules.DEFINITION_DEFAULT)
     if value in alternatives(traced, path) or (isinstance(value, bool) and schema.get("type") == "boolean"):
-        return Derivation("enum", "one of the values that the tool's definition allows", (), 0.5)
+        note = "one of the values that the tool's definition allows"
+        return Derivation("enum", note, (), rules.DEFINITION_ALLOWS)
     return None
 
 
@@ -135,10 +139,14 @@ def _polar(index: ContextIndex, traced: TracedCall, names: Sequence[str], value:
         clear = bool(_words_around(said[-1]) & _POLAR[meant])
         if nothing and not clear:
             return None
-        return Derivation("implied", "the user spoke of it", (said[-1],), 0.75 if clear else 0.5)
+        rule = rules.IMPLIED_CLEARLY if clear else rules.IMPLIED
+        return Derivation("implied", "the user spoke of it", (said[-1],), rule)
     asked_by_agent = [hit for hit in spoken if hit.passage.source == ASSISTANT and not nothing]
     answer = _answer(index, traced, asked_by_agent[-1]) if asked_by_agent else None
-    return answer and Derivation("implied", "the user answered the agent who asked", (answer, asked_by_agent[-1]), 0.5)
+    if answer is None:
+        return None
+    places = (answer, asked_by_agent[-1])
+    return Derivation("implied", "the user answered the agent who asked", places, rules.IMPLIED)
 
 
 def _words_around(hit: Hit) -> set[str]:
@@ -166,7 +174,7 @@ def _count(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
         return None
     for key, items in cast(dict[str, Any], arguments).items():
         if isinstance(items, list) and str(len(cast(list[Any], items))) == plain and _speaks_of(names, name_words(key)):
-            return Derivation("computed", f"the number of {key}", (), 0.7)
+            return Derivation("computed", f"the number of {key}", (), rules.LIST_LENGTH)
     return None
 
 
@@ -179,15 +187,17 @@ def _anywhere(
 ) -> tuple[str, Derivation] | None:
     """Little better than nothing: it stands somewhere, or it is what one writes for nothing."""
     if any(value is empty or (value == empty and type(value) is type(empty)) for empty in _EMPTY):
-        return "derived", Derivation("default", "what is written when there is nothing", (), 0.4)
+        return "derived", Derivation("default", "what is written when there is nothing", (), rules.EMPTY)
     near = _beside(index, traced, names, _forms(value, plain), (ASSISTANT, SYSTEM))
     if near:
-        return near[0].passage.source, Derivation("exact", "beside what the argument is called", (near[0],), 0.4)
+        found = Derivation("exact", "beside what the argument is called", (near[0],), rules.SMALL_BESIDE)
+        return near[0].passage.source, found
     everywhere = _everywhere(index, traced, value, plain)
     for source in (USER, RESULT, ASSISTANT, SYSTEM):
         said = [hit for hit in everywhere if hit.passage.source == source]
         if said:
-            return source, Derivation("exact", "a small value, which may stand there by chance", (said[-1],), 0.2)
+            note = "a small value, which may stand there by chance"
+            return source, Derivation("exact", note, (said[-1],), rules.SMALL_BY_CHANCE)
     return None
 
 

@@ -1,12 +1,12 @@
 """Where is every value in a tool call's arguments from?
 
-Rules, in this order; the first that holds answers, and `confidence` says how much it proves:
+Rules, in this order; the first that holds answers; `rules.py` has their names and strengths:
 
 | the value | stands | source, how |
 |---|---|---|
-| small (under 13, yes/no, true/false) | see `smallness.py`: only beside a word like the argument's own name | any |
+| small (under 13, yes/no, true/false) | see `small_values.py`: only beside a word like the argument's own name | any |
 | code or a command | see `source_code.py`: its literals and names are traced | derived, code |
-| a long text or a formula | see `composed.py`: each fact in it is traced | derived, composed |
+| a long text or a formula | see `composed_texts.py`: each fact in it is traced | derived, composed |
 | any | in a user's words | user, exact or normalised |
 | a date | in a user's words in another form | derived, date_format, date_range, date_shift |
 | any | in a tool's result, beside what else the call names, or under the argument's name | tool_result |
@@ -18,8 +18,8 @@ Rules, in this order; the first that holds answers, and `confidence` says how mu
 | any | in the tool's definition only (its examples, often) | definition |
 | any | nowhere | invented |
 
-Case, accents, white space, quotes, separators and a short prefix of a number (see `forms.py`) make no difference, and
-are told as `normalised`.  Pure.
+Case, accents, white space, quotes, separators and a short prefix of a number (see `value_forms.py`) make no
+difference, and are reported as `normalised`.  Pure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +31,7 @@ from playhead_collector.analysis.provenance import (
     computed_numbers,
     derived_dates,
     derived_values,
+    rules,
     small_values,
     source_code,
 )
@@ -38,6 +39,7 @@ from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.source_code import Literal
 from playhead_collector.analysis.provenance.subjects import SubjectMismatch, Subjects
 from playhead_collector.analysis.provenance.value_forms import OtherForm, other_forms
+from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
@@ -60,9 +62,12 @@ from playhead_collector.analysis.transcript.arguments import (
 
 DERIVED, INVENTED = "derived", "invented"
 EXACT, NORMALISED = "exact", "normalised"
-_SURE = {USER: 0.95, RESULT: 0.9, ASSISTANT: 0.6, SYSTEM: 0.6, DEFINITION: 0.3}
-_ALONE, _NAMED, _CLEAR, _CHANCE = 0.6, 0.85, 0.85, 0.2
+_SAID = {USER: rules.USER_SAID, RESULT: rules.BESIDE_IN_RESULT, ASSISTANT: rules.AGENT_SAID, SYSTEM: rules.SYSTEM_SAID}
+# Computations that say more, and that say less, than a place in a result beside nothing of the call.
+_BEFORE_RESULTS = frozenset((rules.COMPUTED, rules.COMPUTED_INDIRECTLY, rules.COMPUTED_AMBIGUOUSLY))
+_COMPUTATIONS = _BEFORE_RESULTS | {rules.COMPUTED_BY_CHANCE}
 _LONG_WORDS = 5
+_NOWHERE = "stands nowhere in the context, and follows from nothing there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ class Origin:
     value: Scalar
     source: str
     how: str
-    confidence: float
+    rule: Rule
     note: str = ""
     evidence: tuple[Hit, ...] = ()
     first: Hit | None = None
@@ -121,7 +126,7 @@ class _ValueTracer:
             origin = rule()
             if origin is not None:
                 return self._with_subject(origin, hits, form.note if origin.how == NORMALISED else origin.note)
-        return self._as(INVENTED, "nowhere", 0.8, "stands nowhere in the context, and follows from nothing there", hits)
+        return self._as(INVENTED, "nowhere", rules.NOWHERE, _NOWHERE, hits)
 
     def _with_subject(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
         """With whose the value is, where that is told by where it stands."""
@@ -138,17 +143,18 @@ class _ValueTracer:
             key=lambda hit: -self.traced.relatedness(hit, self.path),
         )
         computation = cache(self._computed)  # two rules ask for it
+        alone = rules.IDENTIFIER_IN_RESULT if is_identifier(self.value) else rules.ALONE_IN_RESULT
         listed = self.value in small_values.alternatives(self.traced, self.path)
         return (
             lambda: self._stands(whole, USER),
-            lambda: self._follows(self._date((USER,)), hits, least=_CLEAR),
-            lambda: self._stands(related, RESULT, hits, _ALONE if listed else None),
+            lambda: self._follows(self._date((USER,)), hits, _is_strong),
+            lambda: self._stands(related, RESULT, hits, rules.LISTED_IN_RESULT if listed else None),
             lambda: self._follows(self._date((USER,)), hits),
-            lambda: self._follows(computation(), hits, least=0.3),
-            lambda: self._stands(results, RESULT, hits, _NAMED if is_identifier(self.value) else _ALONE),
+            lambda: self._follows(computation(), hits, _BEFORE_RESULTS.__contains__),
+            lambda: self._stands(results, RESULT, hits, alone),
             lambda: self._follows(small_values.allowed_by_definition(self.traced, self.path, self.value), hits),
             lambda: self._follows(self._date((USER, RESULT, ASSISTANT, SYSTEM)), hits),
-            lambda: self._follows(computation(), hits, least=_CHANCE),
+            lambda: self._follows(computation(), hits, _COMPUTATIONS.__contains__),
             lambda: self._stands(whole, ASSISTANT),
             lambda: self._stands(whole, SYSTEM),
             lambda: self._follows(self._piecewise(), hits),
@@ -171,16 +177,15 @@ class _ValueTracer:
         return [hit for hit in hits if not _within_other(hit, [each for each in longer if each != fold(text)])]
 
     def _stands(
-        self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), sure: float | None = None
+        self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), rule: Rule | None = None
     ) -> Origin | None:
         said = [hit for hit in hits if hit.passage.source == source]
         if not said:
             return None
         how = EXACT if any(map(self._is_exact, said)) else NORMALISED
-        confidence = (_SURE[source] if sure is None else sure) - (0 if how == EXACT else 0.05)
         if source in (ASSISTANT, SYSTEM):
             said.sort(key=lambda hit: -self.traced.affinity(hit, self.path))
-        return self._as(source, how, round(confidence, 2), "", all_hits or hits, (said[0],))
+        return self._as(source, how, rule or _SAID[source], "", all_hits or hits, (said[0],))
 
     def _is_exact(self, hit: Hit) -> bool:
         text = written(self.value)
@@ -218,14 +223,14 @@ class _ValueTracer:
         if place < 0 or not is_distinctive(self.value):
             return None
         hit = Hit(passage, place, place + len(self.value))
-        return self._as(DEFINITION, EXACT, _SURE[DEFINITION], "stands in the tool's definition only", (), (hit,))
+        return self._as(DEFINITION, EXACT, rules.DEFINITION_ONLY, "stands in the tool's definition only", (), (hit,))
 
     def _small(self) -> Origin:
         found = small_values.trace_small_value(self.index, self.traced, self.path, self.value)
         if found is None:
-            return self._as(INVENTED, "nowhere", 0.4, "a small value that nobody spoke of", ())
+            return self._as(INVENTED, "nowhere", rules.SMALL_NOWHERE, "a small value that nobody spoke of", ())
         source, derivation = found
-        return self._as(source, derivation.how, derivation.confidence, derivation.note, (), derivation.hits)
+        return self._as(source, derivation.how, derivation.rule, derivation.note, (), derivation.hits)
 
     def _text(self, text: str) -> Origin:
         copied = self._copied()
@@ -233,7 +238,7 @@ class _ValueTracer:
             return copied
         found = composed_texts.trace_facts(self.index, self.traced, self.path, text)
         source = INVENTED if found.is_baseless else DERIVED
-        return self._as(source, "composed", found.confidence, found.note, (), found.hits, tuple(found.unfounded))
+        return self._as(source, "composed", found.rule, found.note, (), found.hits, tuple(found.unfounded))
 
     def _code(self, text: str) -> Origin:
         """Code that somebody else wrote as it stands, or that the model put together from known literals and names."""
@@ -245,8 +250,10 @@ class _ValueTracer:
         nowhere = tuple(each.text for each in literals if each.hit is None)
         known = len(literals) - len(nowhere)
         note = f"code that the model wrote; {known} of its {len(literals)} literals and names are in the context"
-        sure = round(0.9 * known / len(literals), 2) if literals else 0.4
-        return replace(self._as(DERIVED, "code", sure, note, (), hits, nowhere), literals=tuple(literals))
+        return replace(
+            self._as(DERIVED, "code", _code_rule(known, len(literals)), note, (), hits, nowhere),
+            literals=tuple(literals),
+        )
 
     def _copied(self) -> Origin | None:
         """A long text that somebody else wrote as it stands."""
@@ -254,16 +261,18 @@ class _ValueTracer:
         origins = (self._stands(hits, source) for source in (USER, RESULT, ASSISTANT, SYSTEM))
         return next((origin for origin in origins if origin), None)
 
-    def _follows(self, derivation: Derivation | None, hits: Sequence[Hit], least: float = 0.0) -> Origin | None:
-        if derivation is None or derivation.confidence < least:
+    def _follows(
+        self, derivation: Derivation | None, hits: Sequence[Hit], accepts: Callable[[Rule], bool] | None = None
+    ) -> Origin | None:
+        if derivation is None or not (accepts is None or accepts(derivation.rule)):
             return None
-        return self._as(DERIVED, derivation.how, derivation.confidence, derivation.note, hits, derivation.hits)
+        return self._as(DERIVED, derivation.how, derivation.rule, derivation.note, hits, derivation.hits)
 
     def _as(
         self,
         source: str,
         how: str,
-        confidence: float,
+        rule: Rule,
         note: str,
         hits: Sequence[Hit],
         evidence: tuple[Hit, ...] = (),
@@ -272,7 +281,17 @@ class _ValueTracer:
         stands = hits or (() if source == DERIVED else evidence)
         places = in_order([hit for hit in stands if hit.passage.source != DEFINITION], self.traced.visible)
         first, last = (places[0], places[-1]) if places else (None, None)
-        return Origin(self.path, self.value, source, how, confidence, note, evidence, first, last, unfounded)
+        return Origin(self.path, self.value, source, how, rule, note, evidence, first, last, unfounded)
+
+
+def _is_strong(rule: Rule) -> bool:
+    return rule.strength == "strong"
+
+
+def _code_rule(known: int, literals: int) -> Rule:
+    if not literals or known * 2 < literals:
+        return rules.CODE_UNKNOWN
+    return rules.CODE_KNOWN if known == literals else rules.CODE_MOSTLY_KNOWN
 
 
 def _within_other(hit: Hit, longer: Sequence[str]) -> bool:

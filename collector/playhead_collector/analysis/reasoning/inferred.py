@@ -11,6 +11,8 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import ChangedArgument, InferredReasoning, InferredStep, Quoted
+from playhead_collector.analysis.reasoning import rules
+from playhead_collector.analysis.rules import Rule, weaker
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
@@ -19,10 +21,8 @@ USER_MESSAGE, TOOL_RESULT, TOOL_ERROR, SYSTEM_MESSAGE = "user_message", "tool_re
 MODEL_ERROR, COMPRESSION, NONE = "model_error", "compression", "none"
 ANSWER, TOOL_CALL = "answer", "tool_call"
 _TRIGGERS = {USER: USER_MESSAGE, RESULT: TOOL_RESULT, SYSTEM: SYSTEM_MESSAGE}
-# A failure that a tool's span tells is known; one that only its result's words tell is likely.
-_CONFIDENCE = {
-    USER_MESSAGE: 0.9, TOOL_RESULT: 0.9, TOOL_ERROR: 0.85, MODEL_ERROR: 0.9, COMPRESSION: 0.5, SYSTEM_MESSAGE: 0.5,
-    NONE: 0.2,
+_TRIGGER_RULES = {
+    SYSTEM_MESSAGE: rules.SYSTEM_TRIGGER, COMPRESSION: rules.COMPRESSION_TRIGGER, NONE: rules.NO_TRIGGER,
 }  # fmt: skip
 # "Yes, please go ahead" is an answer, not a goal: the request stands before it.
 _MIN_WORDS = 4
@@ -39,14 +39,18 @@ class _Trigger:
 
     trigger: str
     quotes: Sequence[Quoted]
-    confidence: float
+
+    @property
+    def rule(self) -> Rule:
+        return _TRIGGER_RULES.get(self.trigger, rules.MESSAGE_TRIGGER)
 
 
 def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
     """What this call's step was about."""
     previous = _previous(transcript, turn)
     told = _find_trigger(transcript, turn, previous)
-    goal, origin, sure = _goal(transcript, turn)
+    goal, origin, goal_rule = _goal(transcript, turn)
+    rule = weaker(told.rule, goal_rule)
     action, label, changed = _action_taken(transcript, turn, told.trigger)
     evidence = [InferredStep(what="trigger", quote=quote) for quote in told.quotes]
     evidence += [InferredStep(what="goal", quote=goal)] if goal else []
@@ -62,7 +66,8 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
         "changed": changed,
         "summary": _summary(told.trigger, label, turn, changed),
         "evidence": evidence,
-        "confidence": round(min(told.confidence, sure), 2),
+        "strength": rule.strength,
+        "rule": rule.name,
     }
 
 
@@ -94,20 +99,19 @@ def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> 
         assert isinstance(failed, ev.LlmFailed)  # noqa: S101 - for the type checker
         text = failed.message or failed.error_type
         quote: Quoted = {"seq": failed.seq, "ref": None, "part": 0, "start": 0, "end": len(text), "text": text}
-        return _Trigger(MODEL_ERROR, [quote], _CONFIDENCE[MODEL_ERROR])
+        return _Trigger(MODEL_ERROR, [quote])
     new = [(event, passage) for event in turn.new_messages for passage in _passages(transcript, event.message)]
     last = new[-1][1].source if new else None
     if last is None or last not in _TRIGGERS:
         compressed = any(isinstance(e, ev.ContextCompressed) and e.span == turn.begin.span for e in transcript.events)
         trigger = COMPRESSION if compressed else NONE
-        return _Trigger(trigger, [], _CONFIDENCE[trigger])
+        return _Trigger(trigger, [])
     tail = [(event, passage) for event, passage in new if passage.source == last]
     if last == RESULT:
         failed_ones = [each for each in tail if _failure(transcript, each[1])]
         if failed_ones:
-            return _Trigger(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones], _CONFIDENCE[TOOL_ERROR])
-    trigger = _TRIGGERS[last]
-    return _Trigger(trigger, [quoted(passage, event.seq) for event, passage in tail], _CONFIDENCE[trigger])
+            return _Trigger(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones])
+    return _Trigger(_TRIGGERS[last], [quoted(passage, event.seq) for event, passage in tail])
 
 
 def _failure(transcript: Transcript, passage: Passage) -> str | None:
@@ -123,21 +127,24 @@ def _passages(transcript: Transcript, ref: ContentRef | None) -> Iterator[Passag
 # --- what for --------------------------------------------------------------------------------------------------------
 
 
-def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, float]:
-    """The request that it most likely served, where that is from, and how sure this is."""
+def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, Rule]:
+    """The request that it most likely served, where that is from, and by which rule."""
     said = list(_said_by(transcript, turn, USER))  # the latest first
     telling = [each for each in said if len(each.text.split()) >= _MIN_WORDS and not _ANSWERS.match(each.text)]
     seq = turn.begin.seq
     if telling:
         latest = telling[0] is said[0]
         origin = "user_message" if latest else "earlier_user_message"
-        return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, 0.8 if latest else 0.6
+        rule = rules.LATEST_REQUEST if latest else rules.EARLIER_REQUEST
+        return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, rule
     if said:
-        return quoted(said[-1], seq_before(transcript, said[-1].content, seq)), "user_message", 0.5
+        goal = quoted(said[-1], seq_before(transcript, said[-1].content, seq))
+        return goal, "user_message", rules.SHORT_REQUEST
     system = list(_said_by(transcript, turn, SYSTEM))
     if system:
-        return quoted(system[-1], seq_before(transcript, system[-1].content, seq)), "system_message", 0.3
-    return None, None, 0.2
+        goal = quoted(system[-1], seq_before(transcript, system[-1].content, seq))
+        return goal, "system_message", rules.SYSTEM_GOAL
+    return None, None, rules.NO_GOAL
 
 
 def _said_by(transcript: Transcript, turn: Turn, source: str) -> Iterator[Passage]:

@@ -26,7 +26,12 @@ async def test_a_user_s_words_are_the_reason_for_a_call_with_their_values(chat: 
     chat.user("Cancel order AB12CD, please")
     called = chat.asks("cancel_order", {"order": "AB12CD"}, "cancelled")
     why = await last(chat)
-    assert (why["kind"], why["confidence"], why["seq"]) == ("user_request", 0.95, called.seq)
+    assert (why["kind"], why["strength"], why["rule"], why["seq"]) == (
+        "user_request",
+        "strong",
+        "user_just_said",
+        called.seq,
+    )
     (evidence,) = why["evidence"]
     assert (evidence["what"], evidence["quote"]) == ("message", "Cancel order AB12CD, please")
     assert chat.events[evidence["seq"] - 1].role == "user"  # type: ignore[operator, union-attr]
@@ -49,7 +54,7 @@ async def test_values_from_the_result_just_given_make_a_follow_up(chat: Chat):
     chat.asks("find_order", {"email": "mia@example.com"}, {"orders": ["AB12CD"]})
     chat.asks("track", {"order": "AB12CD"}, "on its way")
     why = await last(chat)
-    assert (why["kind"], why["confidence"], why["evidence"][0]["what"]) == ("follow_up", 0.9, "result")
+    assert (why["kind"], why["rule"], why["evidence"][0]["what"]) == ("follow_up", "new_results", "result")
 
 
 async def test_a_user_s_values_outlive_results_in_between(chat: Chat):
@@ -57,7 +62,7 @@ async def test_a_user_s_values_outlive_results_in_between(chat: Chat):
     chat.asks("get_user", {"user": "mia_77"}, {"name": "Mia"})
     chat.asks("search_flights", {"to": "SEA", "date": "2024-06-01"}, [])
     why = await last(chat)
-    assert (why["kind"], why["confidence"]) == ("user_request", 0.8)
+    assert (why["kind"], why["strength"], why["rule"]) == ("user_request", "likely", "users_values")
 
 
 async def test_an_error_just_told_makes_a_recovery(chat: Chat):
@@ -65,7 +70,7 @@ async def test_an_error_just_told_makes_a_recovery(chat: Chat):
     chat.asks("pay", {"card": "card-1111", "amount": 250}, error="card declined")
     chat.asks("pay", {"card": "card-1111", "amount": 125}, "ok")
     why = await last(chat)
-    assert (why["kind"], why["confidence"], why["evidence"][0]["what"]) == ("error_recovery", 0.9, "error")
+    assert (why["kind"], why["rule"], why["evidence"][0]["what"]) == ("error_recovery", "same_tool_failed", "error")
     assert "card declined" in why["reason"]
 
 
@@ -74,7 +79,7 @@ async def test_a_result_that_only_says_that_it_is_an_error_is_one(chat: Chat):
     chat.asks("pay", {"amount": 250}, "Error: no card given")
     chat.asks("list_cards", {}, ["card-1111"])
     why = await last(chat)
-    assert (why["kind"], why["confidence"]) == ("error_recovery", 0.7)
+    assert (why["kind"], why["strength"], why["rule"]) == ("error_recovery", "likely", "other_tool_failed")
 
 
 STEPS = ["run the tests", "build the package", "publish"]
@@ -114,7 +119,7 @@ async def test_nothing_speaks_for_a_call_out_of_nowhere(chat: Chat):
     chat.asks("get_weather", {"city": "Reykjavik"}, "rain")
     chat.asks("open_door", {"door": "QX-99-ZZ"}, "opened")
     why = await last(chat)
-    assert (why["kind"], why["confidence"], why["suspects"]) == ("unknown", 0.0, ["door"])
+    assert (why["kind"], why["strength"], why["suspects"]) == ("unknown", "weak", ["door"])
 
 
 async def test_a_call_that_no_model_asked_for_is_traced_to_the_run_s_input():
@@ -167,7 +172,7 @@ async def test_values_from_another_agent_s_plan_are_from_that_agent(chat: Chat):
     chat.new.append(text_message("assistant", "Plan: WebSurfer opens https://example.org/HAT139 and reads the table."))
     chat.asks("open_page", {"url": "https://example.org/HAT139"}, "a table")
     why = await last(chat)
-    assert (why["kind"], why["confidence"]) == ("agent_message", 0.75)
+    assert (why["kind"], why["rule"]) == ("agent_message", "other_agents_values")
     assert why["values"][0]["source"] == "assistant"
     assert why["evidence"][0]["quote"].startswith("Plan: WebSurfer opens")
 

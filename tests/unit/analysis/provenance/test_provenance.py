@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playhead.model.message import Message, message_contents, text_message
+from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.value_search import Origin, trace_values
 from playhead_collector.analysis.texts.passages import ContextIndex, passages_of
 from playhead_collector.analysis.texts.words import dates_in, numbers_in, words_in
@@ -58,71 +59,94 @@ def user(text: str) -> Message:
 
 
 LABELLED: list[tuple[str, Any, list[Message], str, str]] = [
-    ("id", "mia_li_3668", [user("I am mia_li_3668.")], "user", "exact"),
-    ("name", "José Núñez", [user("my name is JOSE  NUNEZ")], "user", "normalised"),
-    ("name", "O'Brien", [user("It is O\u2019Brien")], "user", "normalised"),
-    ("trip", "round_trip", [user("A round trip, please")], "user", "normalised"),
-    ("amount", 1250, [user("I paid $1,250.00 for it")], "user", "normalised"),
-    ("bags", 3, [user("I have three checked bags.")], "user", "normalised"),
-    ("total_baggages", 3, [user("There are 7 of us. I have 3 bags.")], "user", "exact"),
-    ("insurance", "no", [user("I do not want any insurance.")], "user", "implied"),
-    ("insurance", True, [text_message("assistant", "Insurance?"), user("Yes please")], "user", "implied"),
-    ("order", "#W9502126", [user("It is order 9502126, please")], "user", "normalised"),
-    ("order", "#W9502126", [result({"id": "#W1111111"}), result({"order": 9502126})], "tool_result", "normalised"),
-    ("order", 9502126, [user("my order is #W9502126")], "user", "normalised"),
-    ("order", "9502126", [user("my order is w9502126.")], "user", "normalised"),
-    ("order", "AB-12 CD", [user("order ab12cd")], "user", "normalised"),
-    ("phone", "5551234567", [user("call (555) 123-4567")], "user", "normalised"),
-    ("phone", "555-123-4567", [user("call 5551234567")], "user", "normalised"),
-    ("trip", "roundTrip", [user("A round trip, please")], "user", "normalised"),
-    ("trip", "round_trip", [user("ROUNDTRIP")], "user", "normalised"),
-    ("amount", 1250, [user("I paid 1.250 € for it")], "user", "normalised"),
-    ("amount", 1250000, [user("it was 1 250 000 in all")], "user", "normalised"),
-    ("reservation", "H8Q05L", [result({"reservations": ["H8Q05L"]})], "tool_result", "exact"),
-    ("amount", 375, [result("375.0")], "tool_result", "normalised"),
-    ("date", "2024-05-20", [user("on May 20th")], "derived", "date_format"),
-    ("date", "2024-05-20", [user("on the 20th of May")], "derived", "date_format"),
-    ("date", "2024-05-27", [user("May 24th and 27th")], "derived", "date_format"),
-    ("date", "1990-04-05", [user("born April 5, 1990")], "derived", "date_format"),
-    ("date", "2024-05-16", [user("tomorrow")], "derived", "date_format"),
-    ("date", "2024-05-22", [user("between May 20 and May 24")], "derived", "date_range"),
-    ("date", "2024-05-24", [result('{"date": "2024-05-23"}'), user("the day after, please")], "derived", "date_shift"),
-    ("amount", 290, [text_message("assistant", "$123 and $167")], "derived", "computed"),
-    ("amount", 155, [user("It is 255, and I have a voucher of 100")], "derived", "computed"),
-    ("amount", 548, [user("two seats at 274 each")], "derived", "computed"),
-    ("passengers_count", 2, [user("hello")], "derived", "computed"),
-    ("cabin", "economy", [user("the cheapest one")], "derived", "enum"),
-    ("cabin", "economy", [user("basic economy")], "derived", "enum"),
-    ("refundable", False, [user("the cheapest one")], "derived", "enum"),
-    ("currency", "EUR", [user("the cheapest one")], "derived", "default"),
-    ("first_name", "Mia", [user("I am mia_li_3668")], "derived", "part"),
-    ("last_four", "7447", [user("my card 551237447")], "derived", "part"),
-    ("name", "Noah Brown", [result({"first_name": "Noah", "last_name": "Brown"})], "derived", "joined"),
-    ("city", "NYC", [user("to New York City")], "derived", "abbreviation"),
-    ("city", "SEA", [user("to Seattle")], "derived", "abbreviation"),
-    ("expression", "123 + 167", [result({"a": 123, "b": 167})], "derived", "composed"),
-    ("summary", "User asks to cancel H8Q05L today", [user("cancel H8Q05L for me today")], "derived", "composed"),
-    ("flight", "HAT139", [text_message("assistant", "I suggest HAT139.")], "assistant", "exact"),
-    ("desk", "desk-7", [user("help")], "system", "exact"),
-    ("flight", "ZRH-4711", [user("any flight")], "definition", "exact"),
-    ("payment", "credit_card_5634", [user("my credit card"), result({"id": "gift_card_5634"})], "invented", "nowhere"),
-    ("order", "#W9502126", [user("order 19502126")], "invented", "nowhere"),
-    ("order", "#W9502126", [user("my order is #X9502126")], "invented", "nowhere"),
-    ("order", "#W9502126", [result({"price": 9502126})], "invented", "nowhere"),
-    ("payment", "credit_card_56345", [user("my card 56345")], "invented", "nowhere"),
-    ("phone", "555-123-4567", [user("call 5551234568")], "invented", "nowhere"),
-    ("order", "9502126", [result({"id": "gift_card_9502126"})], "derived", "part"),
-    ("code", "123456", [user("rows 12, 34 and 56")], "invented", "nowhere"),
-    ("amount", 4321.5, [user("hello")], "invented", "nowhere"),
-    ("note", "Refund of 777 sent to AB12CD for Zoltan", [user("hello")], "invented", "composed"),
+    ("id", "mia_li_3668", [user("I am mia_li_3668.")], "user", "exact", "user_said"),
+    ("name", "José Núñez", [user("my name is JOSE  NUNEZ")], "user", "normalised", "user_said"),
+    ("name", "O'Brien", [user("It is O\u2019Brien")], "user", "normalised", "user_said"),
+    ("trip", "round_trip", [user("A round trip, please")], "user", "normalised", "user_said"),
+    ("amount", 1250, [user("I paid $1,250.00 for it")], "user", "normalised", "user_said"),
+    ("bags", 3, [user("I have three checked bags.")], "user", "normalised", "small_user_said"),
+    ("total_baggages", 3, [user("There are 7 of us. I have 3 bags.")], "user", "exact", "small_user_said"),
+    ("insurance", "no", [user("I do not want any insurance.")], "user", "implied", "implied_clearly"),
+    ("insurance", True, [text_message("assistant", "Insurance?"), user("Yes please")], "user", "implied", "implied"),
+    ("order", "#W9502126", [user("It is order 9502126, please")], "user", "normalised", "user_said"),
+    ("order", "#W9502126", [result({"id": "#W1111111"}), result({"order": 9502126})],
+     "tool_result", "normalised", "beside_in_result"),
+    ("order", 9502126, [user("my order is #W9502126")], "user", "normalised", "user_said"),
+    ("order", "9502126", [user("my order is w9502126.")], "user", "normalised", "user_said"),
+    ("order", "AB-12 CD", [user("order ab12cd")], "user", "normalised", "user_said"),
+    ("phone", "5551234567", [user("call (555) 123-4567")], "user", "normalised", "user_said"),
+    ("phone", "555-123-4567", [user("call 5551234567")], "user", "normalised", "user_said"),
+    ("trip", "roundTrip", [user("A round trip, please")], "user", "normalised", "user_said"),
+    ("trip", "round_trip", [user("ROUNDTRIP")], "user", "normalised", "user_said"),
+    ("amount", 1250, [user("I paid 1.250 € for it")], "user", "normalised", "user_said"),
+    ("amount", 1250000, [user("it was 1 250 000 in all")], "user", "normalised", "user_said"),
+    ("reservation", "H8Q05L", [result({"reservations": ["H8Q05L"]})], "tool_result", "exact", "identifier_in_result"),
+    ("amount", 375, [result("375.0")], "tool_result", "normalised", "beside_in_result"),
+    ("date", "2024-05-20", [user("on May 20th")], "derived", "date_format", "date_this_year"),
+    ("date", "2024-05-20", [user("on the 20th of May")], "derived", "date_format", "date_this_year"),
+    ("date", "2024-05-27", [user("May 24th and 27th")], "derived", "date_format", "date_this_year"),
+    ("date", "1990-04-05", [user("born April 5, 1990")], "derived", "date_format", "date_other_form"),
+    ("date", "2024-05-16", [user("tomorrow")], "derived", "date_format", "date_relative"),
+    ("date", "2024-05-22", [user("between May 20 and May 24")], "derived", "date_range", "date_between"),
+    ("date", "2024-05-24", [result('{"date": "2024-05-23"}'), user("the day after, please")],
+     "derived", "date_shift", "date_shifted"),
+    ("amount", 290, [text_message("assistant", "$123 and $167")], "derived", "computed", "computed"),
+    ("amount", 155, [user("It is 255, and I have a voucher of 100")], "derived", "computed", "computed"),
+    ("amount", 548, [user("two seats at 274 each")], "derived", "computed", "computed"),
+    ("passengers_count", 2, [user("hello")], "derived", "computed", "list_length"),
+    ("cabin", "economy", [user("the cheapest one")], "derived", "enum", "definition_allows"),
+    ("cabin", "economy", [user("basic economy")], "derived", "enum", "definition_allows"),
+    ("refundable", False, [user("the cheapest one")], "derived", "enum", "definition_allows"),
+    ("currency", "EUR", [user("the cheapest one")], "derived", "default", "definition_default"),
+    ("first_name", "Mia", [user("I am mia_li_3668")], "derived", "part", "part"),
+    ("last_four", "7447", [user("my card 551237447")], "derived", "part", "part"),
+    ("name", "Noah Brown", [result({"first_name": "Noah", "last_name": "Brown"})], "derived", "joined", "joined"),
+    ("city", "NYC", [user("to New York City")], "derived", "abbreviation", "abbreviation"),
+    ("city", "SEA", [user("to Seattle")], "derived", "abbreviation", "abbreviation"),
+    ("expression", "123 + 167", [result({"a": 123, "b": 167})], "derived", "composed", "facts_known"),
+    ("summary", "User asks to cancel H8Q05L today", [user("cancel H8Q05L for me today")],
+     "derived", "composed", "facts_known"),
+    ("flight", "HAT139", [text_message("assistant", "I suggest HAT139.")], "assistant", "exact", "agent_said"),
+    ("desk", "desk-7", [user("help")], "system", "exact", "system_said"),
+    ("flight", "ZRH-4711", [user("any flight")], "definition", "exact", "definition_only"),
+    ("payment", "credit_card_5634", [user("my credit card"), result({"id": "gift_card_5634"})],
+     "invented", "nowhere", "nowhere"),
+    ("order", "#W9502126", [user("order 19502126")], "invented", "nowhere", "nowhere"),
+    ("order", "#W9502126", [user("my order is #X9502126")], "invented", "nowhere", "nowhere"),
+    ("order", "#W9502126", [result({"price": 9502126})], "invented", "nowhere", "nowhere"),
+    ("payment", "credit_card_56345", [user("my card 56345")], "invented", "nowhere", "nowhere"),
+    ("phone", "555-123-4567", [user("call 5551234568")], "invented", "nowhere", "nowhere"),
+    ("order", "9502126", [result({"id": "gift_card_9502126"})], "derived", "part", "part"),
+    ("code", "123456", [user("rows 12, 34 and 56")], "invented", "nowhere", "nowhere"),
+    ("amount", 4321.5, [user("hello")], "invented", "nowhere", "nowhere"),
+    ("note", "Refund of 777 sent to AB12CD for Zoltan", [user("hello")], "invented", "composed", "facts_unknown"),
+    ("cabin", "business", [result([{"cabin": "business"}])], "tool_result", "exact", "listed_in_result"),
+    ("amount", 4411, [result([{"x": 1}, {"y": 4411}])], "tool_result", "exact", "alone_in_result"),
+    ("bags", 3, [result({"bags": 3})], "tool_result", "exact", "small_in_result"),
+    ("bags", 3, [text_message("assistant", "that makes 3 bags")], "assistant", "exact", "small_beside"),
+    ("bags", 3, [user("at 3 pm")], "user", "exact", "small_by_chance"),
+    ("bags", 4, [user("hello")], "invented", "nowhere", "small_nowhere"),
+    ("note", "", [user("hello")], "derived", "default", "empty"),
+    ("date", "2025-01-02", [user("on January 2nd")], "derived", "date_format", "date_next_year"),
+    ("date", "2024-05-27", [user("on the 27th")], "derived", "date_format", "date_this_month"),
+    ("amount", 600, [user("100, 200 and 300 dollars")], "derived", "computed", "computed_indirectly"),
+    ("amount", 600, [user("60, 100, 120, 150, 200, 300, 400, 500")], "derived", "computed", "computed_ambiguously"),
+    ("name", "Noah Brown", [result("first: Noah"), result("last: Brown")], "derived", "joined", "joined_from_texts"),
+    ("query", "please think about it carefully today", [user("think about it carefully")],
+     "derived", "composed", "wording_known"),
+    ("query", "summer beach holidays somewhere warm", [user("hello")], "invented", "composed", "wording_unknown"),
+    ("summary", "Refund AB12CD and XY99ZZ, 120", [user("AB12CD, 120")], "derived", "composed", "facts_mostly_known"),
+    ("code", "print('AB12CD')\nprint('XY99ZZ', 55555)\n", [user("AB12CD")], "derived", "code", "code_unknown"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value", "messages", "source", "how"), LABELLED)
-def test_each_rule_says_where_a_value_is_from(name: str, value: Any, messages: list[Message], source: str, how: str):
+@pytest.mark.parametrize(("name", "value", "messages", "source", "how", "rule"), LABELLED)
+def test_each_rule_says_where_a_value_is_from(
+    name: str, value: Any, messages: list[Message], source: str, how: str, rule: str
+):
     arguments = {name: value, "passengers": [{"age": None}, {"age": None}]}
     origin = traced(arguments, *messages)[name]
-    assert (origin.source, origin.how) == (source, how), origin
+    assert (origin.source, origin.how, origin.rule.name) == (source, how, rule), origin
 
 
 def test_a_date_rests_on_the_words_and_on_the_year_of_the_current_date():
@@ -176,7 +200,7 @@ def test_every_value_has_one_origin_and_every_place_is_what_stands_there(argumen
     origins = trace_values(index, TracedCall("book", arguments, visible, definitions_of(TOOLS)["book"]))
     assert [(o.path, repr(o.value)) for o in origins] == [(path, repr(value)) for path, value in scalars(arguments)]
     for origin in origins:
-        assert 0 <= origin.confidence <= 1
+        assert origin.rule in vars(rules).values()
         assert (origin.source == "invented") <= (not origin.evidence or origin.how == "composed")
         for hit in origin.evidence:
             assert hit.text

@@ -3,6 +3,7 @@
 from typing import NotRequired, TypedDict
 
 from playhead.wire.answers.page import CutText
+from playhead.wire.answers.strength import Strength
 
 
 class CausalNode(TypedDict):
@@ -21,14 +22,16 @@ class CausalEdge(TypedDict):
     """`effect` rests on `cause`.
 
     `why` is user_request, follow_up, error_recovery, plan_step, agent_initiative, value (of the argument at `path`),
-    requested, returned, entered, answered, said, read, cites, replies, noted or ended.
+    requested, returned, entered, answered, said, read, cites, replies, noted or ended.  `rule` found it: that of an
+    attribution or a value, or one of causes.
     """
 
     cause: int
     effect: int
     why: str
     path: str | None
-    confidence: float
+    strength: Strength
+    rule: str
     quote: str | None
 
 

@@ -4,6 +4,7 @@ from typing import Any, NotRequired, TypedDict
 
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead.wire.answers.page import CutText
+from playhead.wire.answers.strength import Strength
 
 
 class MessageCounts(TypedDict):
@@ -82,7 +83,8 @@ class FactNeeded(TypedDict):
     seq: int
     value: str | None
     quotes: list[Quoted]
-    confidence: float
+    strength: Strength
+    rule: str
 
 
 class LostFact(TypedDict):
@@ -104,7 +106,7 @@ class CompressionAudit(Compression):
     """What became of every message, and of the facts in those that went.
 
     `summary` is the message that sums up.  `lost` begins with facts that were needed later; `lost_total` counts all.
-    `searched_to` is the last event that was looked at for needs.  `confidence` says how sure strategy and summary are.
+    `searched_to` is the last event that was looked at for needs.  `strength` and `rule` are about strategy and summary.
     `missing`: refs not stored (what they said cannot be missed).
     """
 
@@ -112,7 +114,8 @@ class CompressionAudit(Compression):
     summarised: list[MessagePlace]
     dropped: list[MessagePlace]
     summary: Any
-    confidence: float
+    strength: Strength
+    rule: str
     reason: str
     lost: list[LostFact]
     lost_total: int

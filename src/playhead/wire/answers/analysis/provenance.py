@@ -1,12 +1,14 @@
 """Answers about provenance: why a tool was called, and where each value in its arguments is from.
 
-Every answer carries what it rests on: places in the context with quotes and offsets, and a confidence between 0 and 1.
+Every answer carries what it rests on: places in the context with quotes and offsets, the `rule` that gave it, and the
+`strength` of that rule (strong, likely or weak).
 An offset counts characters in a part's text; the text of a part that is no text is its canonical JSON.
 """
 
 from typing import Any, NotRequired, TypedDict
 
 from playhead.wire.answers.page import CutText
+from playhead.wire.answers.strength import Strength
 
 
 class Place(TypedDict):
@@ -54,7 +56,8 @@ class ValueOrigin(TypedDict):
     value: Any
     source: str
     how: str
-    confidence: float
+    strength: Strength
+    rule: str
     note: str
     suspect: bool
     evidence: list[Place]
@@ -95,7 +98,8 @@ class Attribution(TypedDict):
     decided_at: int | None
     arguments: Any
     kind: str
-    confidence: float
+    strength: Strength
+    rule: str
     reason: str
     evidence: list[Evidence]
     values: list[ValueOrigin]

@@ -4,6 +4,7 @@ from typing import Any, NotRequired, TypedDict
 
 from playhead.wire.answers.calls import LlmCall
 from playhead.wire.answers.page import CutText
+from playhead.wire.answers.strength import Strength
 
 
 class Quoted(TypedDict):
@@ -67,6 +68,7 @@ class InferredReasoning(TypedDict):
     before failed), `system_message`, `compression`, or `none`.  `goal` is the request that it most likely served, and
     `goal_origin` says where that is from: `user_message` (the latest), `earlier_user_message` or `system_message`.
     `pattern` reads like `tool_error -> retry_with_changed_argument`; null while the call has not answered.
+    `strength` and `rule` are those of the weaker of trigger and goal.
     """
 
     basis: str
@@ -79,7 +81,8 @@ class InferredReasoning(TypedDict):
     changed: list[ChangedArgument]
     summary: str
     evidence: list[InferredStep]
-    confidence: float
+    strength: Strength
+    rule: str
 
 
 class Explanation(TypedDict):
