@@ -1,6 +1,6 @@
 """What the modules of agent frameworks share: tools observed where the framework calls them, agents where they start.
 
-A framework is touched when the program imports it, and not before.  A tool's function that is under `@observe` already
+A tool's function that is under `@observe` already
 is left to that.  Each agent has a span: the outermost one is a run, those that start inside it are agents of that run.
 """
 
@@ -9,60 +9,22 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, ParamSpec, TypeVar, cast
 
-import wrapt
-
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions import wrappers
 from playhead.api.functions.proxy import ObservedFunction
 from playhead.api.guard import swallowed
 from playhead.api.observe import Observation
+from playhead.capture.patching import Wrapper
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Begin = Callable[[], ObservedSpan | None]
-Patch = Callable[[Any], None]
 
 _TOOL = Observation(None, "tool", True, True, None, {}, None)
 _AGENT = Observation(None, "agent", True, True, None, {}, None)
-
-
-class Framework:
-    """Switches the instrumentation of one framework on and off. `patches`: module name → function that wraps
-    something in it."""
-
-    def __init__(self, patches: dict[str, Patch]):
-        self.on = False
-        self._patches = patches
-        self._hooked = False
-
-    def patch(self) -> None:
-        """Wraps what is imported, and what will be.  A second time changes nothing."""
-        self.on = True
-        if not self._hooked:
-            self._hooked = True
-            for module, patch in self._patches.items():
-                wrapt.register_post_import_hook(functools.partial(_guarded, patch), module)
-
-    def unpatch(self) -> None:
-        """Makes the wrappers pass calls through unrecorded."""
-        self.on = False
-
-
-def _guarded(patch: Patch, module: Any) -> None:
-    try:
-        patch(module)
-    except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
-        let_through(error)
-        swallowed(f"instrument {getattr(module, '__name__', 'a framework')}", error)
-
-
-def wrap(owner: Any, method: str, wrapper: Callable[..., Any]) -> None:
-    """`wrapper` is called instead of the method: with the method, its object, and the arguments."""
-    found: Any = cast("dict[str, Any]", vars(owner))[method]
-    setattr(owner, method, wrapt.FunctionWrapper(found, wrapper))
 
 
 def none_on_error(read: Callable[P, T]) -> Callable[P, T | None]:
@@ -109,6 +71,19 @@ def agent(name: str, agent_input: Any) -> Begin:
     return lambda: _AGENT.begin(name, None if agent_input is None else {"input": agent_input}, {})
 
 
+def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
+    """A wrapper that gives what the function returned (a coroutine, a stream, a block) to `record`, and returns that.
+
+    `read` looks at the object, args and kwargs of the call, and says what to record, e.g. a `Begin`; None: nothing.
+    """
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        what, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+        return made if what is None else record(what, made)
+
+    return wrapper
+
+
 def is_inside_run() -> bool:
     """Whether a recorded call is current here."""
     return current_span() is not None
@@ -120,7 +95,7 @@ def call(begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwar
     return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs)
 
 
-def call_async(begin: Begin, output: str, made: Awaitable[Any]) -> Awaitable[Any]:
+def call_async(begin: Begin, made: Awaitable[Any], output: str) -> Awaitable[Any]:
     """Awaits what a framework's function made, recorded; or gives the recorded answer."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine))

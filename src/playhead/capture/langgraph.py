@@ -13,7 +13,8 @@ from playhead.api.calls.lifecycle import current_span
 from playhead.api.functions import wrappers
 from playhead.api.guard import swallowed
 from playhead.api.scope import log_event
-from playhead.capture.frameworks import Begin, Framework, agent, call, call_async, none_on_error, wrap
+from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, recorded_result
+from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -23,18 +24,9 @@ _UNNAMED = "LangGraph"  # what a graph is called that was given no name
 _ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
-def _patch(module: Any) -> None:
-    for method, wrapper in (("invoke", _invoke), ("ainvoke", _ainvoke), ("stream", _stream), ("astream", _astream)):
-        wrap(module.Pregel, method, wrapper)
-
-
-_langgraph = Framework({"langgraph.pregel.main": _patch})
-patch, unpatch = _langgraph.patch, _langgraph.unpatch
-
-
 @none_on_error
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    if not _langgraph.on or _is_entered(instance):
+    if _is_entered(instance):
         return None
     name = _name(instance, args[1] if len(args) > 1 else kwargs.get("config"))
     return agent(name, args[0] if args else kwargs.get("input")) if name is not None else None
@@ -139,16 +131,16 @@ async def _ainvoked(begin: Begin, observed: _Call, made: Any) -> Any:
         with observed.inside():
             return await made
 
-    result = await call_async(begin, names.OUTPUT_REF, body())
+    result = await call_async(begin, body(), names.OUTPUT_REF)
     observed.outside()
     return result
 
 
-def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else wrappers.iterate(begin, None, made)
+_stream = recorded_result(_begin, lambda begin, made: wrappers.iterate(begin, None, made))
+_astream = recorded_result(_begin, lambda begin, made: wrappers.iterate_async(begin, None, made))
 
-
-def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else wrappers.iterate_async(begin, None, made)
+_METHODS = {"invoke": _invoke, "ainvoke": _ainvoke, "stream": _stream, "astream": _astream}
+_langgraph = Instrumentation(
+    Wrap("langgraph.pregel.main", f"Pregel.{method}", wrapper) for method, wrapper in _METHODS.items()
+)
+patch, unpatch = _langgraph.patch, _langgraph.unpatch

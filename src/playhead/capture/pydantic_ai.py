@@ -1,45 +1,29 @@
 """pydantic-ai's function tools, and its agents, also those that tools of another agent start."""
 
+from functools import partial
 from typing import Any
 
 from playhead.api.calls.lifecycle import enter, fail, finish
 from playhead.api.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
-    Framework,
     agent,
     call_async,
     is_inside_run,
     is_observed,
     none_on_error,
+    recorded_result,
     tool,
-    wrap,
 )
+from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
 SUPPORTS = "pydantic-ai-slim >= 2.0"
 
 
-def _patch_toolset(module: Any) -> None:
-    wrap(module.FunctionToolset, "call_tool", _call_tool)
-
-
-def _patch_agent(module: Any) -> None:
-    wrap(module.Agent, "iter", _iter)  # which `run`, `run_sync` and `run_stream` go through
-
-
-_pydantic_ai = Framework({"pydantic_ai.toolsets.function": _patch_toolset, "pydantic_ai.agent": _patch_agent})
-patch, unpatch = _pydantic_ai.patch, _pydantic_ai.unpatch
-
-
-def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _tool(args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else call_async(begin, names.TOOL_RESULT_REF, made)
-
-
 @none_on_error
-def _tool(args: Any, kwargs: Any) -> Begin | None:
-    if not _pydantic_ai.on or not is_inside_run():
+def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run():
         return None
     given = {**dict(zip(("name", "tool_args", "ctx", "tool"), args, strict=False)), **kwargs}
     schema = getattr(given["tool"].call_func, "__self__", None)
@@ -48,15 +32,8 @@ def _tool(args: Any, kwargs: Any) -> Begin | None:
     return tool(given["name"], given["tool_args"], given["ctx"].tool_call_id)
 
 
-def _iter(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _agent(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else _Started(made, begin)
-
-
 @none_on_error
 def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    if not _pydantic_ai.on:
-        return None
     return agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
 
 
@@ -65,10 +42,10 @@ def _output(run: Any) -> Any:
     return getattr(getattr(run, "result", None), "output", None)
 
 
-class _Started:
+class _StartedAgent:
     """The block in which an agent runs."""
 
-    def __init__(self, block: Any, begin: Begin):
+    def __init__(self, begin: Begin, block: Any):
         self._block = block
         self._begin = begin
         self._span: ObservedSpan | None = None
@@ -100,3 +77,15 @@ class _Started:
     def _failed(self, raised: BaseException) -> None:
         if self._span is not None:
             fail(self._span, raised)
+
+
+_call_tool = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+_iter = recorded_result(_agent, _StartedAgent)
+
+_pydantic_ai = Instrumentation(
+    [
+        Wrap("pydantic_ai.toolsets.function", "FunctionToolset.call_tool", _call_tool),
+        Wrap("pydantic_ai.agent", "Agent.iter", _iter),  # which `run`, `run_sync` and `run_stream` go through
+    ]
+)
+patch, unpatch = _pydantic_ai.patch, _pydantic_ai.unpatch

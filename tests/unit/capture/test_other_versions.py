@@ -84,5 +84,5 @@ def test_tools_that_have_no_place_for_it_are_left_alone() -> None:
     module.FunctionTool = FunctionTool
     before = FunctionTool.on_invoke_tool
     with pytest.raises(TypeError, match="no place"):  # which the hook that calls it catches
-        openai_agents._patch_tool(module)
+        openai_agents._ToolFunctions().apply(module, lambda: True)
     assert FunctionTool.on_invoke_tool is before

@@ -28,13 +28,9 @@ def test_a_framework_is_not_imported_before_the_program_does():
 
 
 def test_another_library_of_a_frameworks_name_is_left_alone(caplog: pytest.LogCaptureFixture):
-    from playhead.capture.frameworks import Framework
+    from playhead.capture.patching import Instrumentation, Wrap
 
-    def patch(module: Any) -> None:
-        module.FunctionTool.on_invoke_tool = None
-
-    framework = Framework({__name__: patch})
-    framework.patch()
+    Instrumentation([Wrap(__name__, "FunctionTool.run", lambda *_: None)]).patch()
     assert "could not instrument" in caplog.text
     assert "your program is unaffected" in caplog.text
 

@@ -5,11 +5,12 @@ The client's own retries happen inside the wrapped method, so they are one call 
 
 import importlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import isawaitable
+from itertools import product
 from typing import Any, cast
 
-import wrapt
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.api.guard import swallowed
@@ -20,12 +21,12 @@ from playhead.capture.openai import responses_outcome, responses_reading
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai.replay import restore
+from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.model.objects.interrupts import let_through
 
 SUPPORTS = "openai >= 1.60"
 
-_METHODS = ("create", "parse")
 _RAW_HEADER = "X-Stainless-Raw-Response"
 _Arguments = Mapping[str, Any]
 
@@ -92,65 +93,23 @@ class OpenAIInstrumentor(BaseInstrumentor):
 
 def patch() -> None:
     """Wraps the client's methods.  A second time changes nothing."""
-    # The client looks whether `httpx` is loaded, and breaks on one that is still being imported: see `configure`.
+    # The client looks whether `httpx` is loaded, and breaks on one that is still being imported: see `recording`.
     import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
 
-    _Switch.on = True
-    for api, owner, method, found in _targets():
-        if not _is_wrapped(found):
-            observe = _observing_async if owner.__name__.startswith("Async") else _observing
-            setattr(owner, method, _Wrapped(found, observe(api)))
+    # Now, since the client imports them within the program's first call.
+    for module in _openai.modules:
+        with suppress(ModuleNotFoundError):
+            importlib.import_module(module)
+    _openai.patch()
 
 
 def unpatch() -> None:
     """Leaves the client as it was; beneath another's wrapper, ours stays and does nothing."""
-    _Switch.on = False
-    for _, owner, method, found in _targets():
-        if type(found) is _Wrapped:
-            setattr(owner, method, cast(Any, found).__wrapped__)
-
-
-def _targets() -> Iterator[tuple[_Api, Any, str, Any]]:
-    """API, class, name of a method, and the method: those that this version of the library has."""
-    for api in (_CHAT, _RESPONSES):
-        for owner in _classes(api):
-            own = cast(dict[str, Any], vars(owner))
-            for method in _METHODS:
-                if method in own:
-                    yield api, owner, method, own[method]
-
-
-def _classes(api: _Api) -> Iterator[Any]:
-    for name in api.modules:
-        try:
-            module = importlib.import_module(name)
-        except ModuleNotFoundError:
-            continue
-        yield from filter(None, (getattr(module, class_name, None) for class_name in api.classes))
-
-
-class _Switch:
-    """Whether calls are observed."""
-
-    on = False
-
-
-class _Wrapped(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
-    """Tells our wrapper from another's."""
-
-
-def _is_wrapped(method: Any) -> bool:
-    while method is not None:
-        if type(method) is _Wrapped:
-            return True
-        method = getattr(method, "__wrapped__", None)
-    return False
+    _openai.unpatch()
 
 
 def _observing(api: _Api) -> Callable[..., Any]:
     def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not _Switch.on:
-            return wrapped(*args, **kwargs)
         kwargs = _with_lists(api, kwargs)
         call = ObservedModelCall.start(
             lambda: api.read_request(instance, kwargs, wrapped.__name__),
@@ -173,8 +132,6 @@ def _observing(api: _Api) -> Callable[..., Any]:
 
 def _observing_async(api: _Api) -> Callable[..., Any]:
     async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not _Switch.on:
-            return await wrapped(*args, **kwargs)
         kwargs = _with_lists(api, kwargs)
         call = ObservedModelCall.start(
             lambda: api.read_request(instance, kwargs, wrapped.__name__),
@@ -257,3 +214,15 @@ def _is_one_shot(value: Any) -> bool:
 def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
     headers = kwargs.get("extra_headers")
     return cast(Mapping[str, str], headers).get(_RAW_HEADER) if headers else None
+
+
+def _wraps() -> Iterator[Wrap]:
+    """Which methods have which wrapper; not every version of the library has all of them."""
+    for api in (_CHAT, _RESPONSES):
+        plain, asynchronous = api.classes
+        wrappers = {plain: _observing(api), asynchronous: _observing_async(api)}
+        for module, owner, method in product(api.modules, api.classes, ("create", "parse")):
+            yield Wrap(module, f"{owner}.{method}", wrappers[owner], is_optional=True)
+
+
+_openai = Instrumentation(_wraps())

@@ -11,16 +11,16 @@ from playhead.api.calls.lifecycle import current_span, detach, enter, note_error
 from playhead.api.guard import swallowed
 from playhead.capture.frameworks import (
     Begin,
-    Framework,
     agent,
     call_async,
     is_inside_run,
     is_observed,
     none_on_error,
+    recorded_result,
     tool,
-    wrap,
 )
 from playhead.capture.openai_agents.handoffs import AgentRun, turn
+from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.objects.interrupts import let_through
@@ -28,49 +28,16 @@ from playhead.model.objects.interrupts import let_through
 SUPPORTS = "openai-agents >= 0.14"
 
 
-def _patch_tool(module: Any) -> None:
-    if "__slots__" in vars(module.FunctionTool):
-        raise TypeError("this version's tools have no place for what they do when called")
-    module.FunctionTool.on_invoke_tool = _OnInvokeTool()
-    if hasattr(module, _SWALLOWS):
-        wrap(module, _SWALLOWS, _swallowed)
-
-
-# Given what a tool raised, makes the text that the model gets instead.
-_SWALLOWS = "maybe_invoke_function_tool_failure_error_function"
-
-
-def _patch_run(module: Any) -> None:
-    wrap(module.AgentRunner, "run", _run)  # which `run_sync` goes through
-    wrap(module.AgentRunner, "run_streamed", _run_streamed)
-    _patch_turns(module)
-
-
-def _patch_turns(module: Any) -> None:
-    """In each module that calls them: one imports them from the other."""
-    for name in _TURNS:
-        found = getattr(module, name, None)
-        if found is not None and not isinstance(found, wrapt.FunctionWrapper):
-            wrap(module, name, turn)
-
-
-_TURNS = ("run_single_turn", "run_single_turn_streamed", "resolve_interrupted_turn", "run_output_guardrails")
-_agents = Framework(
-    {"agents.tool": _patch_tool, "agents.run": _patch_run, "agents.run_internal.run_loop": _patch_turns}
-)
-patch, unpatch = _agents.patch, _agents.unpatch
-
-
 class _OnInvokeTool:
     """Descriptor on the tool class. Reading it returns the user's function wrapped so that calls are recorded."""
 
-    _NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
+    NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         held = cast("dict[str, Any]", {} if instance is None else vars(instance))
-        if self._NAME not in held:
-            raise AttributeError(self._NAME)
-        function: Any = held[self._NAME]
+        if self.NAME not in held:
+            raise AttributeError(self.NAME)
+        function: Any = held[self.NAME]
         ours: _ObservedTool | None = held.get(self._OURS)
         # The framework asks whether it is still the same; a copy of a tool has that of the tool.
         if ours is None or not ours.stands_for(function, instance):
@@ -78,7 +45,7 @@ class _OnInvokeTool:
         return ours
 
     def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self._NAME] = cast(Any, value).__wrapped__ if type(value) is _ObservedTool else value
+        vars(instance)[self.NAME] = cast(Any, value).__wrapped__ if type(value) is _ObservedTool else value
 
 
 class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
@@ -96,12 +63,35 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
     def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
         begin = _tool(self._self_of, context, arguments)
         made = self._self_function(context, arguments, *more, **options)
-        return made if begin is None else call_async(begin, names.TOOL_RESULT_REF, made)
+        return made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF)
+
+
+def _is_patched(kind: Any) -> bool:
+    own = cast("dict[str, Any]", vars(kind))
+    return type(own.get(_OnInvokeTool.NAME)) is _OnInvokeTool
+
+
+class _ToolFunctions:
+    """The patch by which each tool's own function is read wrapped: tools are objects, with their function inside."""
+
+    module = "agents.tool"
+
+    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+        """Puts the descriptor on the class.  Raises TypeError where tools have slots."""
+        if "__slots__" in vars(module.FunctionTool):
+            raise TypeError("this version's tools have no place for what they do when called")
+        if not _is_patched(module.FunctionTool):
+            module.FunctionTool.on_invoke_tool = _OnInvokeTool()
+
+    def undo(self, module: Any) -> None:
+        """Takes it away: the functions are where they would be without it, in the tools."""
+        if _is_patched(module.FunctionTool):
+            del module.FunctionTool.on_invoke_tool
 
 
 @none_on_error
 def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
-    if not _agents.on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
+    if not _agents.is_on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
     return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
@@ -118,7 +108,7 @@ async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any
 def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
     """The tool's call has failed, though it returns a text; a function under `@observe` has said so already."""
     span = current_span()
-    if span is None or not _agents.on or span.kind != "tool":
+    if span is None or span.kind != "tool":
         return
     if span.attributes.get(names.TOOL_CALL_ID) == getattr(context, "tool_call_id", None):
         note_error(span, error)
@@ -134,10 +124,8 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 @none_on_error
-def _agent(args: Any, kwargs: Any) -> tuple[Begin, Any] | None:
+def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any]:
     """What begins the agent, and the agent itself."""
-    if not _agents.on:
-        return None
     starting = args[0] if args else kwargs.get("starting_agent")
     asked: Any = args[1] if len(args) > 1 else kwargs.get("input")
     if not isinstance(asked, str | list):  # the state of a run that was interrupted
@@ -150,12 +138,8 @@ def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 
 
-def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    found, made = _agent(args, kwargs), wrapped(*args, **kwargs)
-    return made if found is None else _recorded(*found, made)
-
-
-async def _recorded(begin: Begin, starting: Any, made: Any) -> Any:
+async def _recorded(agent: tuple[Begin, Any], made: Any) -> Any:
+    begin, starting = agent
     span = begin()
     if span is None:
         return await made
@@ -171,8 +155,11 @@ async def _recorded(begin: Begin, starting: Any, made: Any) -> Any:
     return result
 
 
+_run = recorded_result(_agent, _recorded)
+
+
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    found = _agent(args, kwargs)
+    found = _agent(instance, args, kwargs)
     span = None if found is None else found[0]()
     if found is None or span is None:
         return wrapped(*args, **kwargs)
@@ -204,3 +191,19 @@ def _ended(run: AgentRun, result: Any, task: Any) -> None:
         run.fail(raised)
     else:
         run.finish(_final_output(result))
+
+
+_TURNS = ("run_single_turn", "run_single_turn_streamed", "resolve_interrupted_turn", "run_output_guardrails")
+_agents = Instrumentation(
+    [
+        _ToolFunctions(),
+        # Given what a tool raised, makes the text that the model gets instead.
+        Wrap("agents.tool", "maybe_invoke_function_tool_failure_error_function", _swallowed, is_optional=True),
+        Wrap("agents.run", "AgentRunner.run", _run),  # which `run_sync` goes through
+        Wrap("agents.run", "AgentRunner.run_streamed", _run_streamed),
+        # In each module that calls them: one imports them from the other.
+        *(Wrap("agents.run", name, turn, is_optional=True) for name in _TURNS),
+        *(Wrap("agents.run_internal.run_loop", name, turn, is_optional=True) for name in _TURNS),
+    ]
+)
+patch, unpatch = _agents.patch, _agents.unpatch
