@@ -51,7 +51,7 @@ ASKED = {
     "/tokens": [""],
     "/llm-calls": ["?hydrate=true"],
     "/tool-calls": ["?hydrate=true"],
-    "/events": ["?hydrate=true"],
+    "/events": ["?preview=10000"],
 }
 READS_NO_TEXT = {"", "/spans", "/logs", "/lease", "/explain"}
 SHAPES: dict[str, Callable[[int], str]] = {
