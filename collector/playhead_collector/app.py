@@ -45,6 +45,7 @@ from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser_requests import BrowserGuard
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
+from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Batch, Store
@@ -152,12 +153,13 @@ def assemble(
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     answers = configured(settings, clock)
-    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes))
-    app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper))
+    reads = _reads(settings, metrics)
+    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads))
+    app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(store))
     app.include_router(identity.router())
-    app.include_router(metrics.router(partial(_measure, metrics, store)))
+    app.include_router(metrics.router(partial(_measure, metrics, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper)
     if pool is not None:
         _observe_analysis(metrics, pool)
@@ -319,6 +321,14 @@ def _bounds(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimit
     return flow, guard
 
 
+def _reads(settings: CollectorSettings, metrics: Metrics) -> ReadLimiter:
+    # A question has one connection at a time: of the pool, at least half is left to ingest, probes and the projector.
+    reads = ReadLimiter(min(settings.max_reads, max(settings.pool_size // 2, 1)), settings.reads_waiting)
+    metrics.gauge("reads_running", "Questions that read from the database", lambda: reads.running)
+    metrics.gauge("reads_waiting", "Questions that wait for their turn to read", lambda: reads.waiting)
+    return reads
+
+
 def _observe(metrics: Metrics, flow: RequestLimiter, runner: Runner, sweeper: Sweeper) -> None:
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
@@ -341,11 +351,12 @@ def _count(runner: Runner, what: str) -> float:
     return runner.counts[what]
 
 
-async def _measure(metrics: Metrics, store: Store) -> None:
+async def _measure(metrics: Metrics, store: Store, one_at_a_time: asyncio.Lock) -> None:
     """What has to be asked of the database. While it is down, the other figures are wanted all the more."""
     try:
-        metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
-        counts = await store.counts()
+        async with one_at_a_time:
+            metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
+            counts = await store.counts()
         metrics.stored(counts["content_bytes"], counts["database_bytes"])
     except StoreUnavailable:
         metrics.waiting.set(float("nan"))

@@ -180,6 +180,17 @@ class CollectorSettings:
     analysis_memory_bytes: int = setting(
         "PLAYHEAD_ANALYSIS_MEMORY_BYTES", 1024 * MIB, s.BYTES, "memory that an analysis process may take (Linux)"
     )
+    # 4: they are mostly Postgres' work, which two connections per core keep busy; each may hold an answer of some MB.
+    max_reads: int = setting(
+        "PLAYHEAD_MAX_READS",
+        4,
+        COUNT,
+        "questions that read from the database at a time (events, state, context); at most half of PLAYHEAD_POOL_SIZE",
+    )
+    # 64: a few open pages ask some ten each; of the common ones, that many are answered within a second.
+    reads_waiting: int = setting(
+        "PLAYHEAD_READS_WAITING", 64, COUNT, "such questions that wait; beyond, callers are asked to come back"
+    )
     # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest content kept; of a larger one, a marker is kept"

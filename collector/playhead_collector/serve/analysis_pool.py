@@ -10,15 +10,25 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
+from playhead_collector.serve.errors import client_gone
+from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import finished_answer
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
-# What nginx logs for it; nobody receives it.
-_CLIENT_GONE = 499
+
+@dataclass(frozen=True, slots=True)
+class LimitedAnalysis:
+    """Analysis in this process, whose questions are limited with those that only read."""
+
+    analysis: Analysis
+    reads: ReadLimiter
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        async with self.reads.turn():
+            return await self.analysis.ask(question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +39,12 @@ class AnalysisHandlers:
     runner: RunProjector
     project: int
     analysis: Analysis
+    reads: ReadLimiter
 
     async def record(self, run: str) -> RunRecord:
         """The run with all that has arrived for it projected.  Raises Refused: 404."""
-        return await open_record(self.store, self.runner, self.project, run)
+        async with self.reads.turn():
+            return await open_record(self.store, self.runner, self.project, run)
 
     async def answer(self, request: Request, name: str, *runs: str, **options: Any) -> Response:
         """The answer to a question about runs.  Raises Refused and what else the question does."""
@@ -50,7 +62,7 @@ async def _until_disconnected(request: Request, work: Coroutine[Any, Any, bytes]
     try:
         await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise Refused(_CLIENT_GONE, "client_gone", "the client has gone: its question was given up")
+            raise client_gone()
         return working.result()
     finally:
         working.cancel()

@@ -24,6 +24,8 @@ from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 
 log = logging.getLogger(__name__)
 
+# What nginx logs when a client has closed the connection; nobody receives it.
+_CLIENT_GONE = 499
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 
 
@@ -45,6 +47,11 @@ def formed(
         response = JSONResponse({"error": {"code": code, "message": message}}, status)
     response.headers.update(headers or {})
     return response
+
+
+def client_gone() -> Refused:
+    """A question whose client does not wait for its answer any more."""
+    return Refused(_CLIENT_GONE, "client_gone", "the client has gone: its question was given up")
 
 
 def install(app: FastAPI) -> None:

@@ -1,0 +1,69 @@
+"""How many questions are read from the database at a time, and how many wait for their turn.
+
+Spans and content have limits of their own (`receive.flow`), analysis has its queue (`workers.pool`). Without these,
+questions would take every connection to Postgres, and ingest and probes would wait behind them.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from fastapi import Request
+
+from playhead_collector.errors import Refused
+from playhead_collector.serve.errors import client_gone
+
+# As long as a request waits for a connection to Postgres; callers give up soon after.
+WAIT_SECONDS = 10.0
+# What waits is answered within a few seconds, unless the database is slow.
+_RETRY_SECONDS = 2
+
+
+class ReadLimiter:
+    """Lets `at_a_time` questions go on; at most `most_waiting` wait, each for `wait_seconds`. Others are refused."""
+
+    def __init__(self, at_a_time: int, most_waiting: int, wait_seconds: float = WAIT_SECONDS) -> None:
+        self.running = 0
+        self.waiting = 0
+        self._turns = asyncio.Semaphore(at_a_time)
+        self._most_waiting = most_waiting
+        self._wait_seconds = wait_seconds
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """One question, in the order in which they came. Raises Refused: 503 with Retry-After."""
+        await self._wait()
+        self.running += 1
+        try:
+            yield
+        finally:
+            self.running -= 1
+            self._turns.release()
+
+    async def around(self, request: Request) -> AsyncGenerator[None]:
+        """The same as a dependency of a route. A client that left while it waited is not answered."""
+        async with self.turn():
+            if await request.is_disconnected():
+                raise client_gone()
+            yield
+
+    async def _wait(self) -> None:
+        if self._turns.locked() and self.waiting >= self._most_waiting:
+            raise _too_many()
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise _too_many() from None
+        finally:
+            self.waiting -= 1
+
+
+def _too_many() -> Refused:
+    return Refused(
+        503,
+        "too_many_questions",
+        "other questions are being answered: ask again later, or raise PLAYHEAD_MAX_READS and PLAYHEAD_POOL_SIZE",
+        {"Retry-After": str(_RETRY_SECONDS)},
+    )
