@@ -1,4 +1,4 @@
-"""Which model calls and tool calls were there?"""
+"""Lists of a run's model calls and tool calls."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class CallEvents(Generic[Begin, End]):
 
 
 class CallPairing(Generic[Begin, End]):
-    """Finds the ends of the first `limit` calls, events being taken in seq order."""
+    """Pairs starts and ends of the first `limit` calls. Takes events in seq order."""
 
     def __init__(self, begin: type[Begin], end: tuple[type[Any], ...], limit: int) -> None:
         self.calls: list[CallEvents[Begin, End]] = []
@@ -41,7 +41,7 @@ class CallPairing(Generic[Begin, End]):
 
     @property
     def done(self) -> bool:
-        """Whether later events change nothing."""
+        """Whether later events cannot change the result."""
         return self.more and not self._open
 
     def take(self, events: Iterable[ev.RunEvent]) -> None:
@@ -62,13 +62,13 @@ class CallPairing(Generic[Begin, End]):
 
 
 async def list_llm_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[LlmCall]:
-    """Model calls that began behind seq `after`."""
+    """Model calls that began after seq `after`."""
     pairing: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, limit)
     return await _page(record, pairing, llm_call, after, hydrate)
 
 
 async def list_tool_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[ToolCall]:
-    """Tool calls that began behind seq `after`."""
+    """Tool calls that began after seq `after`."""
     pairing: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, limit)
     return await _page(record, pairing, tool_call, after, hydrate)
 

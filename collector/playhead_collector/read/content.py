@@ -1,4 +1,4 @@
-"""What does a ref name?"""
+"""Contents and threads, by their refs."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,9 @@ def parse_ref(text: str) -> ContentRef:
 
 
 async def read_batch(store: Store, project: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
-    """Those that are stored, each as a value.  Raises Refused: one is no ref, or they are too large together."""
+    """The stored contents among these refs, each as a value. Raises Refused for an invalid ref, or when they are too
+    large together.
+    """
     wanted = iter(dict.fromkeys(map(parse_ref, refs)))
     found: dict[str, ContentValue] = {}
     size = 0
@@ -41,7 +43,7 @@ async def read_batch(store: Store, project: int, refs: Sequence[str]) -> Mapping
 
 
 def content_value(content: Content) -> ContentValue:
-    """The content within JSON: JSON as it stands, text as text, anything else in base64."""
+    """A content as a JSON value: JSON as it is, text as a string, anything else as base64."""
     answer: ContentValue = {"media_type": content.media_type, "size": len(content.data)}
     value = plain_value(content)
     if value is None:

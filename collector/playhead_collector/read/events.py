@@ -1,4 +1,4 @@
-"""What happened in a run, in order."""
+"""The events of a run, in order."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class EventFilter:
     since_ns: int | None = None
 
     def fits(self, event: RunEvent) -> bool:
-        """Whether this event is asked for."""
+        """Whether the event meets all conditions."""
         unknown = isinstance(event, UnknownEvent)
         kind = event.original_kind if unknown else event.kind
         priority = event.original.get("priority", NORMAL) if unknown else event.priority
@@ -36,7 +36,8 @@ class EventFilter:
 async def list_events(
     record: RunRecord, where: EventFilter, limit: int, after: int, preview: int = 0
 ) -> Page[RecordedEvent]:
-    """Events behind seq `after`.  A page may hold fewer than `limit` although more follow: `next_cursor` says so.
+    """Events after seq `after`. A page may hold fewer than `limit` although more follow; `next_cursor` then names the
+    next page.
 
     `preview`: how many characters of each value that an event names are answered with it; 0: none.
     """

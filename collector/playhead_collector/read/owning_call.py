@@ -1,4 +1,4 @@
-"""Which model call does an event belong to?
+"""Finds the model call that an event belongs to.
 
 An event of a model call belongs to that call.  One of a tool call belongs to the model call that asked for the tool:
 the one whose output names the call's id, else the only one that asked for this tool with these arguments; where no
@@ -43,7 +43,7 @@ async def model_call_at(record: RunRecord, seq: int) -> CallEvents[LlmCalled, Ll
 
 
 async def model_call_starts(record: RunRecord, spans: Collection[str], near: int) -> dict[str, LlmCalled]:
-    """The beginnings of these spans' model calls; a span that is no model call's has none."""
+    """The start events of these spans' model calls; spans that are no model calls are left out."""
     found: dict[str, LlmCalled] = {}
     async for block in record.around(near):
         for event in block:
@@ -75,7 +75,7 @@ async def _begin_at(record: RunRecord, seq: int) -> LlmCalled:
 
 
 async def _beginning(record: RunRecord, event: RunEvent) -> RunEvent:
-    """The start of the tool call that the event is part of; where that is not here, the event."""
+    """The start of the tool call that the event is part of; the event itself if that start is not stored here."""
     if not isinstance(event, ToolCalled) and event.span is not None:
         async for block in record.backwards(event.seq):
             for earlier in reversed(block):
@@ -122,7 +122,8 @@ def _canonical_arguments(value: Any) -> bytes:
 
 
 async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """The last model call before it below the nearest span that has any; else the last one of the same agent."""
+    """The last model call before it below the nearest enclosing span that has one; else the last one of the same agent.
+    """
     parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project, record.run)}
     above = list(_chain(parents, tool.span))
     last_of_actor: LlmCalled | None = None

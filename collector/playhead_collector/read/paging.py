@@ -11,12 +11,12 @@ _MAX_SEQ_LENGTH = 9
 
 
 def row_cursor(row: RunRow) -> str:
-    """The place behind this row in the list of runs."""
+    """The cursor for the rows after this one in the list of runs."""
     return base64.urlsafe_b64encode(f"{row.started_ns} {row.run}".encode()).decode().rstrip("=")
 
 
 def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
-    """What `row_cursor` wrote; None for none.  Raises Refused."""
+    """Parses a cursor of `row_cursor`; None for None. Raises Refused."""
     if not cursor:
         return None
     try:
@@ -40,7 +40,7 @@ def read_seq(cursor: str | None) -> int:
 
 
 def is_seq(text: str) -> bool:
-    """Whether this is a seq as people write it; a longer row of digits may be an event id."""
+    """Whether the text is a seq. A longer row of digits may be an event id."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH
 
 

@@ -18,7 +18,7 @@ _MAX_READ_BYTES = 64 * 1024
 
 
 async def previews_of(store: Store, project: int, events: Iterable[RunEvent], most: int) -> Mapping[ContentRef, str]:
-    """A text of at most `most` characters for each stored content that these events name.
+    """For each stored content that these events name, a text of at most `most` characters.
 
     Text as it is, JSON in canonical form, a message as what it says.  Left out: threads (their messages have events of
     their own), binary content, and what is not stored.

@@ -63,7 +63,7 @@ class Prices:
     models: Mapping[str, Price]
 
     def of(self, model: str | None) -> Price | None:
-        """The model's line: by its name as it is, else without who serves it and which issue it is."""
+        """The model's line: by its exact name, else without the provider prefix and the date of the version."""
         if model is None:
             return None
         name = model.strip().lower()
@@ -74,7 +74,7 @@ class Prices:
 
 @lru_cache(maxsize=1)
 def shipped() -> Prices:
-    """The table that comes with the collector."""
+    """The built-in table."""
     return read_prices(SHIPPED)
 
 

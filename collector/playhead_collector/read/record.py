@@ -1,4 +1,4 @@
-"""A run that is known and projected, and the ways to read its events: what most questions begin with."""
+"""A projected run, and the ways to read its events: most questions begin with this."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -27,13 +27,13 @@ class RunProjector(Protocol):
         ...
 
     async def catch_up(self) -> None:
-        """Projects what arrived lately, of a backlog only a part."""
+        """Projects runs with recent news; of a backlog only a part."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A run within its project, summary read, events at hand."""
+    """A projected run: its summary, and access to its events."""
 
     store: Store
     project: int
@@ -62,7 +62,7 @@ class RunRecord:
         return found
 
     def not_here(self, seq: int) -> Refused:
-        """Says that an event stands in another run's record, which is gone."""
+        """Error for an event that is part of another run's record, which is gone."""
         return Refused(
             404,
             "parent_missing",
@@ -71,18 +71,18 @@ class RunRecord:
         )
 
     async def backwards(self, upto: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """Blocks of events from `upto` back to the first, each in seq order."""
+        """Blocks of events from seq `upto` back to the first event. Each block is in seq order."""
         for number in range((upto - 1) // BLOCK, -1, -1):
             yield [event for event in await self._block(number) if event.seq <= upto]
 
     async def onwards(self, after: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """Blocks of events from behind `after` to the last, each in seq order."""
+        """Blocks of events after seq `after` up to the last. Each block is in seq order."""
         for number in range(after // BLOCK, -(-self.last // BLOCK)):
             if block := [event for event in await self._block(number) if event.seq > after]:
                 yield block
 
     async def around(self, seq: int) -> AsyncIterator[Sequence[RunEvent]]:
-        """All events, nearest first: blocks back from seq and on from there, in turn."""
+        """All events in blocks, nearest to seq first: alternately before and after it."""
         sides = [self.backwards(seq), self.onwards(seq)]
         while sides:
             for side in tuple(sides):
@@ -121,7 +121,7 @@ def _record(store: Store, project: int, run: str, row: RunRow | None) -> RunReco
 
 
 async def _projected(store: Store, runner: RunProjector, project: int, run: str) -> RunRow | None:
-    """The row of a run that is projected, and so is what it shares with the runs above it."""
+    """The row of a run, after it and the runs that it was forked from were projected."""
     line: list[str] = []
     above: str | None = run
     row: RunRow | None = None

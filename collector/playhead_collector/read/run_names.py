@@ -1,4 +1,4 @@
-"""Which run a name means: an id, a part of one, or `last`."""
+"""Finds the run that a name means: an id, a part of one, or `last`."""
 
 import re
 

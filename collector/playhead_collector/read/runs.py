@@ -1,4 +1,4 @@
-"""Which runs are there, and what is a run in a few words."""
+"""Lists of runs, and the summary of one run."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ _MAX_FORKS = 100
 async def list_runs(
     store: Store, project: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
 ) -> Page[RunSummary]:
-    """Newest first."""
+    """Runs, newest first."""
     rows = await store.runs(project, where, limit=limit + 1, before=read_row_cursor(cursor))
     shown = rows[:limit]
     return {
@@ -81,7 +81,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
 
 
 def _cost(row: RunRow, prices: Prices) -> float | None:
-    """What the calls whose price is known cost; None when there is none, or what was used is not known."""
+    """Cost of the calls whose price is known; None when there is none, or when the usage is not known."""
     costs = [_model_cost(used, prices) for used in row.usage or ()]
     known = [cost for cost in costs if cost is not None]
     return round(sum(known), 10) if known else None
@@ -94,7 +94,7 @@ def _model_cost(used: ModelUsage, prices: Prices) -> float | None:
 
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
-    """The summary, what the program said about it, how it failed, its forks, and where to ask on."""
+    """The summary with metadata, error, forks, and the paths of further questions."""
     forks = await record.store.runs(record.project, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
@@ -114,7 +114,7 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
 
 
 async def _metadata(record: RunRecord) -> Any:
-    """What the program said about the run; None when it said nothing, or that is not stored."""
+    """The run's metadata; None when there is none or it is not stored."""
     started = [event for event in await record.events(limit=1) if isinstance(event, RunStarted) and event.metadata]
     if not started:
         return None

@@ -14,7 +14,7 @@ _STATUS = {STATUS_OK: "ok", STATUS_ERROR: "error"}
 
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
-    """Spans in tree order; the cursor counts those already shown."""
+    """Spans in tree order. The cursor is the number of spans already returned."""
     tree = in_tree_order(await record.store.spans(record.project, record.run))
     shown = tree[after : after + limit]
     end = after + len(shown)
@@ -25,7 +25,7 @@ async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpa
 
 
 async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
-    """Log events by time; the cursor counts those already shown."""
+    """Log events by time. The cursor is the number of events already returned."""
     found = await record.store.logs(record.project, record.run)
     shown = found[after : after + limit]
     end = after + len(shown)
@@ -45,7 +45,7 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
 
 
 def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
-    """Each span after its parent, siblings by start; what only leads to itself stands as a root."""
+    """Each span after its parent, siblings by start time. Spans in a cycle of parents count as roots."""
     by_id = {span.span_id: span for span in spans}
     children: defaultdict[str | None, list[Span]] = defaultdict(list)
     for span in by_id.values():

@@ -1,4 +1,4 @@
-"""What was the state of a run at a moment?"""
+"""The state of a run at a moment."""
 
 from typing import Any, cast
 
@@ -34,9 +34,11 @@ def _within(record: RunRecord, seq: int) -> int:
 
 
 async def state_at(record: RunRecord, seq: int) -> RunState:
-    """The fold of the events up to seq, begun at the nearest stored state.  Raises Refused where none of them is here.
+    """The fold of the events up to seq, started at the nearest stored state. Raises Refused when none of the events is
+    stored here.
 
-    Of a fork whose parent is gone, it is what its own events say."""
+    Of a fork whose parent is gone, it is what its own events say.
+    """
     start = await record.store.snapshot(record.project, record.run, seq) or RunState()
     events = await record.events(start.seq, seq)
     if not events and start.seq == 0:

@@ -34,7 +34,7 @@ def parse_time(text: str) -> int:
 
 
 def _read(text: str) -> tuple[datetime, int]:
-    """The moment in whole seconds, and the nanoseconds behind it."""
+    """Whole seconds since 1970, and the nanoseconds of the second."""
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise ValueError(text)
@@ -44,5 +44,5 @@ def _read(text: str) -> tuple[datetime, int]:
 
 
 def elapsed_ms(start_ns: int, end_ns: int | None) -> float | None:
-    """How long it took, once it has ended."""
+    """Milliseconds between start and end; None while there is no end."""
     return None if end_ns is None else (end_ns - start_ns) / 1e6

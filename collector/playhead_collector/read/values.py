@@ -35,17 +35,17 @@ class ContentCache:
         return list(self._missing)
 
     def value(self, ref: ContentRef | None) -> Any:
-        """What it names, ready to be written as JSON; None when it is None, or not stored."""
+        """The content as JSON bytes; None when the ref is None or not stored."""
         content = self._get(ref)
         return None if content is None else json_value(content)
 
     def parsed(self, ref: ContentRef | None) -> Any:
-        """The value to be worked with: JSON or text; None for all else."""
+        """The content as a Python value (JSON or text); None for anything else."""
         content = self._get(ref)
         return None if content is None or plain_value(content) is None else value_of(content)
 
     def message(self, ref: ContentRef | None) -> Any:
-        """The message, its large parts put back in; None when it is not stored."""
+        """The message as JSON bytes, with its large parts; None when it is not stored."""
         content = self._get(ref)
         if content is None or _MARK not in content.data:
             return None if content is None else json_value(content)
@@ -53,7 +53,7 @@ class ContentCache:
         return json_value(content) if message is None else orjson.Fragment(canonical_json(message))
 
     def parsed_message(self, ref: ContentRef | None) -> Message | None:
-        """The same to be worked with; None also for content that is no message."""
+        """The message as a Python value; None when it is not stored or is no message."""
         content = self._get(ref)
         message = None if content is None else _read_message(content)
         return None if message is None else whole(message, self._part)
@@ -72,7 +72,7 @@ class ContentCache:
 
 
 async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
-    """What these refs name, and the large parts of those that are messages: two round trips at most."""
+    """The contents of these refs, and the large parts of those that are messages: at most two round trips."""
     contents = await _stored(store, project, refs)
     parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
     return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents)
@@ -86,7 +86,9 @@ async def messages_of(store: Store, project: int, thread: ContentRef | None) -> 
 async def fetch_thread(
     store: Store, project: int, thread: ContentRef | None, *others: ContentRef | None
 ) -> tuple[list[ContentRef], ContentCache]:
-    """A thread's messages and other contents together.  A thread that is not stored has none, and is missing."""
+    """A thread's messages together with other contents. A thread that is not stored has no messages and counts as
+    missing.
+    """
     try:
         messages, lost = await messages_of(store, project, thread), None
     except ContentMissing:
@@ -97,7 +99,7 @@ async def fetch_thread(
 
 
 def json_value(content: Content) -> Any:
-    """A content's value, ready to be written as JSON; what has none is described as `{"$bytes": base64}`."""
+    """A content as JSON bytes; one that has no JSON form becomes `{"$bytes": base64}`."""
     value = plain_value(content)
     return {"$bytes": base64.b64encode(content.data).decode()} if value is None else value
 
@@ -146,5 +148,5 @@ def _read_message(content: Content) -> Message | None:
 
 
 def text_of(value: Any) -> str:
-    """A value as a model reads it."""
+    """A value as text, as a model reads it."""
     return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

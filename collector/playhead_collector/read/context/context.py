@@ -21,7 +21,8 @@ PARTS, OPENAI = "parts", "openai"
 
 
 async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
-    """The call that `at` belongs to, and its whole context; `exact`: with the request's body too.  Raises Refused."""
+    """The model call that `at` belongs to, and its whole context; with `exact`, the request's body too. Raises Refused.
+    """
     call = await model_call_at(record, await seq_at(record, at))
     begin = call.begin
     others = (begin.system, begin.tools, begin.request, begin.input)
@@ -35,7 +36,7 @@ async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, e
 def context_answer(
     run: str, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache, form: str
 ) -> ContextAt:
-    """The context as an answer, from what was fetched."""
+    """Builds the answer from fetched contents."""
     begin, shown = call.begin, llm_call(call)
     in_form = _as_openai if form == OPENAI else ContentCache.message
     return {

@@ -1,4 +1,4 @@
-"""[read]: which messages were in an agent's context at a moment, and what took out those that no longer were."""
+"""[read]: which messages were in an agent's context at a moment, and which compression removed the others."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,18 +25,20 @@ class ContextMembership:
     removed: Mapping[ContentRef, Removal] = field(default_factory=dict[ContentRef, Removal])
 
     def has(self, event: MessageAdded) -> bool:
-        """Whether the message was in its agent's context; what came after the last call is there for the next one."""
+        """Whether the message was in its agent's context. A message after the agent's last call counts, since the next
+        call will have it.
+        """
         since, messages = self.contexts.get(event.actor, (0, frozenset[ContentRef]()))
         return event.seq > since or event.message in messages
 
     def removal(self, event: MessageAdded) -> Removal | None:
-        """What took it out."""
+        """The compression that removed the message, or None."""
         removal = self.removed.get(event.message) if event.message is not None else None
         return None if removal is None or self.has(event) or removal["seq"] < event.seq else removal
 
 
 async def context_membership_at(record: RunRecord, at: int, added: Iterable[MessageAdded]) -> ContextMembership:
-    """What the agents of these messages had in their contexts right after `at`."""
+    """Membership of these messages in their agents' contexts, right after seq `at`."""
     wanted = {event.actor for event in added}
     held = ContextMembership()
     async for block in record.backwards(at):
@@ -61,7 +63,7 @@ async def _messages(record: RunRecord, thread: ContentRef) -> frozenset[ContentR
 
 
 async def _removals(record: RunRecord, at: int) -> dict[ContentRef, Removal]:
-    """The last compression that took each message out."""
+    """For each message, the last compression that removed it."""
     removed: dict[ContentRef, Removal] = {}
     for seq in (await state_at(record, at)).compressions:
         event = await record.event(seq)

@@ -1,4 +1,4 @@
-"""Who said what, in a whole run, also what was taken out of the context later?"""
+"""The messages of a whole run: who made each, and which compression removed it later."""
 
 from dataclasses import dataclass, field
 
@@ -52,7 +52,7 @@ class _NearbyEvents:
 async def list_history(
     record: RunRecord, limit: int, after: int, hydrate: bool, at: str | None = None
 ) -> Page[HistoryEntry]:
-    """Messages that entered the run behind seq `after`, up to the moment `at`, in order.  Raises Refused."""
+    """Messages that entered the run after seq `after` and up to the moment `at`, in order. Raises Refused."""
     upto = record.last if at is None and record.last == 0 else await seq_at(record, at)
     added, around = await _read(record, limit, after, upto)
     shown = added[:limit]
@@ -94,7 +94,7 @@ def history_entry(
     held: ContextMembership,
     scales: dict[str | None, Scale],
 ) -> HistoryEntry:
-    """A message's entrance as an answer.  Pure."""
+    """Builds the answer for one `message_added` event. Pure."""
     call = around.begins.get(event.span)
     end = around.ends.get(event.span) if event.source == "output" else around.tool_of(message)
     begin = call if event.source == "output" else around.tools.get(end.span) if end else None

@@ -29,7 +29,7 @@ _TEXT, _ABSENT = "text", "absent"
 async def exact_request(
     record: RunRecord, begin: LlmCalled, thread: Sequence[ContentRef], cache: ContentCache
 ) -> dict[str, Any]:
-    """The request's body as JSON values.  Raises Refused (404): the record does not say it, or a part is not stored."""
+    """The request's body as JSON values. Raises Refused (404) when it was not recorded or a part is not stored."""
     if begin.request is None:
         raise _unknown(begin, "was recorded without its request, as other instrumentation does")
     shape, patches = await _read(record, begin)
@@ -62,7 +62,7 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
 
 
 async def _read(record: RunRecord, begin: LlmCalled) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
-    """The request's shape, and the patches by the places of their messages."""
+    """Reads the request's shape, and the patches by message position."""
     shape, at = _CHAT, begin.exact
     patches: dict[int, Any] = {}
     while at is not None:

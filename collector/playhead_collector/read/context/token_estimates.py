@@ -1,7 +1,7 @@
-"""[read]: how many tokens a text has, when no provider said so.
+"""[read]: estimates how many tokens a text has, where no provider reported it.
 
-The plain estimate goes by length; what a model really counts is proportional to it, by a factor that recorded calls
-tell: what they reported, over the estimate of what they were given.  Pure.
+The plain estimate is proportional to the length in bytes. It is multiplied by a factor that recorded calls give:
+what the provider reported, divided by the plain estimate of the same input. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a plain estimate is multiplied with.  Without samples it is 1, and says so."""
+    """The factor for plain estimates. Without samples it is 1, and its basis is `estimated`."""
 
     factor: float = 1.0
     calls: int = 0
@@ -55,17 +55,17 @@ def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
 
 
 def estimate_message(message: Message | None) -> float:
-    """Of a message with its frame; nothing for one that is not stored."""
+    """Plain estimate for a message, with the tokens around it; 0 for one that is not stored."""
     return 0.0 if message is None else _FRAME + sum(map(_part, message["parts"]))
 
 
 def estimate_value(value: Any) -> float:
-    """Of system instructions or tool definitions."""
+    """Plain estimate for system instructions or tool definitions."""
     return 0.0 if value is None else _text(text_of(value))
 
 
 def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
-    """Of a whole context."""
+    """Plain estimate for a whole context."""
     return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
 
 

@@ -46,7 +46,7 @@ async def _others(record: RunRecord, model: str) -> AsyncIterator[Sample]:
 
 
 async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str | None, Sample]:
-    """Of each model, the last call that reported its input and whose whole context is stored.
+    """For each model, the last call that reported its input and whose whole context is stored.
 
     Contexts grow, so the last call has most of what the ones before it had.
     """
@@ -76,5 +76,5 @@ async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample
 
 
 def answer_token_count(usage: ev.TokenUsage) -> int | None:
-    """The tokens of a call's only answer: what was thought is not kept in the context."""
+    """Tokens of a call's only answer, without reasoning, which is not kept in the context."""
     return None if usage.output_tokens is None else max(0, usage.output_tokens - (usage.reasoning_tokens or 0))

@@ -1,4 +1,4 @@
-"""[read]: two values as lines, and the lines that differ, for a person.  Pure."""
+"""[read]: two values as lines of text, and the lines in which they differ. Pure."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _MAX_COMPARED = 1_000
 
 
 def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
-    """A content: a message as who said what, JSON as one `path: value` a line, so that a difference names its place."""
+    """A content as lines: a message as role and text, JSON as one `path: value` per line."""
     message = cache.parsed_message(ref)
     if message is not None:
         return _spoken(message)
@@ -26,7 +26,7 @@ def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
 
 
 def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Lines that went, with `-`, and that came, with `+`; empty when there are none."""
+    """The removed lines with `-` and the added ones with `+`; empty when there are none."""
     compared = (list(before[:_MAX_COMPARED]), list(after[:_MAX_COMPARED]))
     found = [
         line[:_WIDEST]

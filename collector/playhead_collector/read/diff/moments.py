@@ -57,7 +57,7 @@ async def answer_diff(record: RunRecord, before: str | None, after: str | None, 
 
 
 async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:
-    """A thread's messages; and the thread, if it is not stored."""
+    """A thread's messages, and the thread's ref if it is not stored."""
     try:
         return await messages_of(record.store, record.project, thread), []
     except ContentMissing:
@@ -99,7 +99,7 @@ def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCa
 
 
 def _hydrate(entries: Iterable[ContextEntry], cache: ContentCache) -> None:
-    """Puts in what was said where it differs: kept messages are what both contexts have."""
+    """Adds the values of entries that differ; kept messages are in both contexts."""
     for entry in entries:
         if entry["op"] != KEPT:
             entry["value"] = cache.parsed_message(ContentRef(entry["message"]))

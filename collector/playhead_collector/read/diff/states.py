@@ -77,7 +77,8 @@ def values_in(diff: StateDiff) -> Iterator[ContentRef]:
 
 
 def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], known: Known) -> list[ContextEntry]:
-    """Every message of either context: in the new order, and those that went before what came in their places."""
+    """One entry per message of either context, in the new order; removed messages come before those that replaced them.
+    """
     change = compare(before, after)
     new_of = dict(replaced(change, known))
     old_of = {new: old for old, new in new_of.items()} | {new: old for old, new in change.stayed.items()}
@@ -93,7 +94,7 @@ def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], kno
 
 
 def _next_old(count: int, positions: int, old_of: Mapping[int, int]) -> list[int]:
-    """For each new place, the old one of the next message that was there before."""
+    """For each new position, the old position of the next message that both contexts have."""
     found, upto = [0] * positions, count
     for position in range(positions - 1, -1, -1):
         upto = old_of.get(position, upto)
