@@ -1,4 +1,4 @@
-"""What an operator configures that answers depend on."""
+"""Settings of the operator on which answers depend."""
 
 import time
 from collections.abc import Callable

@@ -31,7 +31,7 @@ class ModelApi:
     transport: httpx.AsyncBaseTransport | None = None
 
     async def ask(self, messages: Sequence[dict[str, str]]) -> AsyncGenerator[str]:
-        """Its answer, piece by piece.  Raises Refused."""
+        """Yields the answer piece by piece. Raises Refused."""
         try:
             async with self._client() as http, http.stream("POST", self._path, json=self._body(messages)) as response:
                 if not response.is_success:
@@ -68,7 +68,7 @@ class ModelApi:
 
 
 async def _pieces(response: httpx.Response) -> AsyncGenerator[str]:
-    """What it says, from a stream of events, or from an answer that came whole."""
+    """Pieces of the answer's text, from a stream of events or from a complete response."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
         answer = parse_json(await response.aread())
         yield str(answer["choices"][0]["message"]["content"] or "")

@@ -122,7 +122,8 @@ def _canonical_arguments(value: Any) -> bytes:
 
 
 async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
-    """The last model call before it below the nearest enclosing span that has one; else the last one of the same agent.
+    """The last model call before it below the nearest enclosing span that has one; else the last one
+    of the same agent.
     """
     parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project, record.run)}
     above = list(_chain(parents, tool.span))

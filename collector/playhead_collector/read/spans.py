@@ -45,7 +45,9 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
 
 
 def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:
-    """Each span after its parent, siblings by start time. Spans in a cycle of parents count as roots."""
+    """Each span after its parent, siblings by start time. Of spans whose parents form a cycle, the first counts as a
+    root.
+    """
     by_id = {span.span_id: span for span in spans}
     children: defaultdict[str | None, list[Span]] = defaultdict(list)
     for span in by_id.values():

@@ -1,4 +1,4 @@
-"""[analysis]: what rests on what in a run, as edges between its events.  Pure.
+"""[analysis]: edges between the events of a run: which event rests on which. Pure.
 
 Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. What a model
 had in its context and did not use is no cause: `read` and `answered` are followed only from the event in question.
@@ -44,7 +44,7 @@ class Edge:
 
 
 class Causes:
-    """All that rests on something in a run, found for the events that are asked about."""
+    """Finds the edges of the events that are asked about."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._story = transcript
@@ -71,7 +71,7 @@ class Causes:
         return _distinct((*(edge for unit in later[:MAX_LATER] for edge in self._edges(unit)), *others))
 
     def has_more_after(self, seq: int) -> bool:
-        """Whether there is more after an event than is looked through."""
+        """Whether there are more events after this one than are examined."""
         return len(self._later(seq)) > MAX_LATER
 
     def _later(self, seq: int) -> list[Turn | ToolRun]:
@@ -109,7 +109,9 @@ def _last_of(unit: Turn | ToolRun) -> int:
 
 
 def _distinct(edges: Iterable[Edge]) -> list[Edge]:
-    """The last of those that say the same; a cause comes before its effect."""
+    """Drops duplicate edges (of equal cause, effect, reason and path the last one stays) and edges whose cause does not
+    come before its effect.
+    """
     kept = {(edge.cause, edge.effect, edge.why, edge.path): edge for edge in edges if edge.cause < edge.effect}
     return list(kept.values())
 
@@ -171,7 +173,7 @@ def _is_from_user(transcript: Transcript, event: ev.MessageAdded) -> bool:
 
 
 def _other_edges(transcript: Transcript) -> Iterator[Edge]:
-    """Events that tell of something beside calls rest on the last answer or result before them."""
+    """Edges for events beside calls (state, plan, handoff, ...): to the last answer or result before them."""
     last: int | None = None
     failed: int | None = None
     started: dict[str | None, int] = {}

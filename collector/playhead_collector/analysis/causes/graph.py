@@ -73,11 +73,11 @@ class _Walk:
         self._causes, self._start = causes, start
 
     def back(self) -> None:
-        """To what the event rests on: only what is on the way is attributed."""
+        """Follows edges to causes. Only tool calls on the way are attributed."""
         self._follow("back", self._causes.causes_of)
 
     def forward(self) -> None:
-        """To what rested on the event: any later call may, so that they are all attributed, up to a number."""
+        """Follows edges to effects. Any later call may be one, so all later calls are attributed, up to a limit."""
         beside: defaultdict[int, list[Edge]] = defaultdict(list)
         edges, self.truncated = (
             self._causes.effects_of(self._start),

@@ -1,7 +1,7 @@
-"""[analysis]: which calls of one run stand for which of another.  Pure and deterministic; linear time.
+"""[analysis]: aligns the calls of two runs. Pure, deterministic, linear time.
 
-Calls that are the same in every respect and stand once in each run hold the alignment in place (as in a patience diff);
-then calls that asked the same do; what lies between is paired by how much is alike.  Pairs never cross.
+Calls that are equal in every respect and occur once in each run fix the alignment (as in a patience diff), then
+calls that asked the same. The calls between are paired by similarity. Pairs never cross.
 """
 
 from bisect import bisect_left
@@ -27,7 +27,7 @@ class Facets:
     response: tuple[Hashable, ...]
 
     def likeness(self, other: "Facets") -> int:
-        """How much is the same; 0 for calls that are not to be paired."""
+        """One more than the number of equal facets; 0 for calls that must not be paired."""
         if self.sort != other.sort:
             return 0
         ours, theirs = (*self.request, *self.response), (*other.request, *other.response)
@@ -58,7 +58,7 @@ def align(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
 def _divide(
     ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, done: int
 ) -> Iterator[tuple[_Range, int] | Pair]:
-    """The stretch as pairs, and as smaller stretches for which more passes are done."""
+    """Splits a stretch into pairs, and into smaller stretches that are aligned in further passes."""
     a, a_end, b, b_end = stretch
     while a < a_end and b < b_end and ours[a] == theirs[b]:
         yield a, b
@@ -107,7 +107,7 @@ _KEYS: tuple[_Key, ...] = (_full_key, _request_key)
 
 
 def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, key: _Key) -> list[tuple[int, int]]:
-    """The most calls that stand once in each and keep their order."""
+    """The longest sequence of calls that occur once in each run and have the same order in both."""
     a, a_end, b, b_end = stretch
     here, there = _unique_positions(ours, a, a_end, key), _unique_positions(theirs, b, b_end, key)
     found = [(i, there[k]) for k, i in here.items() if k in there]
@@ -129,7 +129,7 @@ def _anchors(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range, 
 
 
 def _unique_positions(calls: Sequence[Facets], start: int, end: int, key: _Key) -> dict[Hashable, int]:
-    """Places of what stands once, in order."""
+    """Positions of the values that occur once, in order."""
     positions: dict[Hashable, int] = {}
     again: set[Hashable] = set()
     for position in range(start, end):
@@ -141,7 +141,7 @@ def _unique_positions(calls: Sequence[Facets], start: int, end: int, key: _Key) 
 
 
 def _weighed(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
-    """The pairs that are most alike together."""
+    """The pairs with the highest total similarity."""
     a, a_end, b, b_end = stretch
     rows, columns = a_end - a, b_end - b
     best = [[0] * (columns + 1) for _ in range(rows + 1)]
@@ -167,7 +167,7 @@ def _weighed(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) 
 
 
 def _in_order(ours: Sequence[Facets], theirs: Sequence[Facets], stretch: _Range) -> Iterator[Pair]:
-    """Each call with the next one of its sort, if that is not far."""
+    """Pairs each call with the next one of its sort, unless that is far away."""
     a, a_end, b, b_end = stretch
     positions: defaultdict[Hashable, list[int]] = defaultdict(list)
     for j in range(b, b_end):

@@ -1,4 +1,4 @@
-"""[analysis]: the calls of a run as something that can be compared with another run's.  Pure but for reading.
+"""[analysis]: the calls of a run in a form that can be compared with another run's. Pure except for reading.
 
 A model call is compared by what was new to it, not by its whole context: one message that differs would make all later
 calls differ, too.  Ids of tool calls, which providers draw anew each time, make no difference.
@@ -30,7 +30,7 @@ Keys = Mapping[ContentRef, Hashable]
 
 @dataclass(slots=True)
 class ComparableCall:
-    """A call with what was new to it and what it answered."""
+    """A call: what was new in its request, and its answer."""
 
     begin: Begin
     end: End | None = None
@@ -80,7 +80,7 @@ class ComparableCall:
 
 @dataclass(slots=True)
 class ComparableRun:
-    """A run, read to be compared."""
+    """The calls of a run, and its outcome."""
 
     record: RunRecord
     calls: list[ComparableCall] = field(default_factory=list[ComparableCall])
@@ -144,7 +144,9 @@ async def read_run(record: RunRecord) -> ComparableRun:
 
 
 async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
-    """What messages are told apart by, where that is not their refs: without ids of calls, all else that they say."""
+    """For messages with tool calls, a key that ignores the ids of the calls. Other messages are
+    compared by their refs.
+    """
     named = dict.fromkeys(ref for call in calls for ref in (*call.new, *call.outputs))
     keys: dict[ContentRef, Hashable] = {}
     async for ref, message in _messages(record, list(named)):
@@ -170,8 +172,9 @@ def _key(message: Message) -> Hashable:
 
 
 def facets_of(call: ComparableCall, keys: Keys) -> Facets:
-    """What the call is compared by, in the order of `MODEL_REQUEST` and `MODEL_RESPONSE`, or of the two for other
-    calls."""
+    """The values by which the call is compared, in the order of `MODEL_REQUEST` and `MODEL_RESPONSE` (or the two lists
+    for other calls).
+    """
     asked = call.request_refs()
     if isinstance(call.begin, ev.LlmCalled):
         new, said = _keyed(call.new, keys), _keyed(call.outputs, keys)
@@ -181,7 +184,7 @@ def facets_of(call: ComparableCall, keys: Keys) -> Facets:
 
 
 def differing(ours: Facets, theirs: Facets) -> list[str]:
-    """Names of what is not the same."""
+    """Names of the facets that differ."""
     of_model = ours.sort == "llm"
     named = (*MODEL_REQUEST, *MODEL_RESPONSE) if of_model else (*CALL_REQUEST, *CALL_RESPONSE)
     values = zip(named, (*ours.request, *ours.response), (*theirs.request, *theirs.response), strict=True)

@@ -1,4 +1,4 @@
-"""How do two runs differ: what is common, where do they part, which calls stand for which, what came of it?"""
+"""Compares two runs: their common part, where they part, their aligned calls and their outcomes."""
 
 import asyncio
 from collections import Counter
@@ -28,7 +28,7 @@ _FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
 
 
 async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> c.Comparison:
-    """The runs' calls, aligned; pairs behind the common part, from the one with number `after` on."""
+    """The answer: aligned calls; pairs after the common part, from pair number `after` on."""
     one, other = await read_run(a), await read_run(b)
     shared = _shared_calls(one.calls, other.calls)
     rest = [*one.calls[shared:], *other.calls[shared:]]
@@ -94,7 +94,7 @@ class RunComparison:
 
 
 def _shared_calls(ours: Sequence[ComparableCall], theirs: Sequence[ComparableCall]) -> int:
-    """How many calls are the very same events, ends included."""
+    """Number of leading calls whose events, ends included, are the same events in both runs."""
     count = 0
     for one, other in zip(ours, theirs, strict=False):
         ends = (one.end and one.end.id, other.end and other.end.id)
@@ -156,7 +156,7 @@ def _until(call: ComparableCall) -> int:
 
 
 def _shared_events(ours: Sequence[tuple[str, int]], theirs: Sequence[tuple[str, int]]) -> int:
-    """How many events stand in the same runs' records."""
+    """Number of events that both runs share because one is a fork."""
     shared = 0
     for (run, upto), (other, other_upto) in zip(ours, theirs, strict=False):
         if run != other:
@@ -182,7 +182,7 @@ async def _first_difference(comparison: RunComparison, pair: Pair) -> c.FirstDif
 
 
 def _differing_refs(call: ComparableCall | None, differs: Sequence[str]) -> dict[str, Sequence[ContentRef]]:
-    """Refs of what was asked and given, where it differs; of a call that has no other, of all."""
+    """Refs of requests and results that differ; all of them for a call without a counterpart."""
     if call is None:
         return {}
     said: dict[str, Sequence[ContentRef]] = {

@@ -1,4 +1,4 @@
-"""[analysis]: what was said in a run after a compression, and when messages had entered it before."""
+"""[analysis]: the statements of a run after a compression, and when messages had entered the run before it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ CallIdentity = tuple[str, bytes]
 
 
 async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Sequence[int]]:
-    """The seqs at which each message had entered the run before this one."""
+    """For each message, the seqs below this one at which it had entered the run."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
     async for block in record.onwards(0):
         for event in block:
@@ -32,12 +32,12 @@ async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Seq
 
 
 def latest_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:
-    """The messages that entered last, as many as are worth reading."""
+    """The messages that entered the run last, up to a limit."""
     return list(entered)[-_MAX_EVENTS:]
 
 
 async def events_after(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
-    """What the same agent was told, said and called after the compression; and up to which seq that was looked for."""
+    """Messages, answers and tool calls of the same agent after the compression, and the last seq that was searched."""
     found: list[RunEvent] = []
     async for block in record.onwards(since.seq):
         for event in block:
@@ -49,7 +49,7 @@ async def events_after(record: RunRecord, since: ContextCompressed) -> tuple[lis
 
 
 def refs_to_read(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
-    """The contents that have to be read to know what was said."""
+    """Refs of the contents that these events need."""
     for event in events:
         match event:
             case MessageAdded():
@@ -63,7 +63,7 @@ def refs_to_read(events: Iterable[RunEvent]) -> Iterator[ContentRef | None]:
 
 
 def calls_in(messages: Iterable[Message | None]) -> set[CallIdentity]:
-    """The tool calls that messages ask for, by name and arguments."""
+    """Tool calls that messages request, as name and arguments."""
     parts = (part for message in messages if message for part in message["parts"])
     return {_call(part.get("name"), part.get("arguments")) for part in parts if part.get("type") == "tool_call"}
 
@@ -92,7 +92,7 @@ def said_after(
 
 
 def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str, str | None, Passage]]:
-    """The tool calls that a message asks for: name, id, and arguments as a text."""
+    """The tool calls that a message requests: name, id, and arguments as text."""
     for number, part in enumerate(message["parts"]):
         if part.get("type") == "tool_call":
             passage = passage_of(ref, number, ASSISTANT, part.get("arguments") or {})

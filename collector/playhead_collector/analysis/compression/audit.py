@@ -1,4 +1,6 @@
-"""[analysis]: a compression, message by message and fact by fact: what it lost, and what of that was needed.  Pure."""
+"""[analysis]: audits a compression, message by message and fact by fact: what was lost, and which of that was needed
+later. Pure.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +55,7 @@ class AuditInput:
 
 
 def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
-    """The whole answer."""
+    """Builds the whole answer."""
     event, fates, cache = audit_input.event, audit_input.fates, audit_input.cache
     known = _known(fates, cache)
     note_replacements(fates, known)
@@ -92,7 +94,7 @@ def _known(fates: MessageFates, cache: ContentCache) -> Known:
 
 
 def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
-    """Facts that went, with how they were needed."""
+    """Lost facts, with the evidence that they were needed."""
     fates, cache = audit_input.fates, audit_input.cache
     made = retained(fates, audit_input.event)
     left = FactIndex()
@@ -120,7 +122,7 @@ def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
 
 
 def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
-    """All that a message says, the arguments of the calls that it asks for included."""
+    """All passages of a message, including the arguments of the tool calls that it requests."""
     message = cache.parsed_message(ref)
     if message is not None:
         yield from passages_of(ref, message)

@@ -1,6 +1,6 @@
-"""What did compressions of the context drop, and was it needed later?
+"""Lists the compressions of a run, and audits one.
 
-`list_compressions` counts; `audit_compression` reads what was said before, after and from then on.
+`list_compressions` only counts; `audit_compression` reads the messages before and after, and what followed.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class _CompressionAndCall:
 
 
 async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
-    """Compressions behind seq `after`, in order."""
+    """Compressions after seq `after`, in order."""
     found = await _find(record, after, limit)
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
@@ -40,7 +40,7 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[C
 
 
 async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
-    """The compression at `at`, message by message and fact by fact.  Raises Refused."""
+    """Audit of the compression at `at`. Raises Refused."""
     seq = await seq_at(record, at)
     found = await _find(record, seq - 1, 1)
     if not found or found[0].event.seq != seq:
@@ -86,7 +86,7 @@ def compression(
 
 
 async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionAndCall]:
-    """Up to limit + 1 compressions behind `after`, each with the first call that saw its outcome."""
+    """Up to limit + 1 compressions after `after`, each with the first model call that saw the new context."""
     waiting: list[ContextCompressed] = []
     calls: dict[str, LlmCalled] = {}
     async for block in record.onwards(after):
@@ -124,7 +124,7 @@ def _reported(event: ContextCompressed) -> TokensSaved:
 
 
 def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) -> TokensSaved:
-    """As reported, else estimated from what was said."""
+    """Token counts before and after: as reported, else estimated from the messages."""
     reported = _reported(event)
     if reported["saved"] is not None:
         return reported

@@ -1,8 +1,8 @@
-"""[analysis]: the facts in a text: what a summary may lose and somebody may need.  Pure.
+"""[analysis]: finds the facts in a text that a summary may lose. Pure.
 
-A fact is something that cannot be said in other words: an identifier, a number, a date, a name, a path, a URL, a quoted
-text, a name of code.  `norm` is equal for equal facts however they are written (`$1,250.00` and `1250`, `May 3rd` and
-`2026-05-03` as far as each says), and `label` is what the text calls it (`order_id`, `account`).
+A fact cannot be said in other words: an identifier, a number, a date, a name, a path, a URL, a quoted text, a name
+in code. `norm` is equal for equal facts in different spellings (`$1,250.00` and `1250`; `May 3rd` and `2026-05-03`
+as far as each says). `label` is the name that the text gives it (`order_id`, `account`).
 """
 
 import re
@@ -77,7 +77,7 @@ _MIN_NUMBER = 10
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact and its place in a text."""
+    """A fact and its position in a text."""
 
     kind: str
     text: str
@@ -89,7 +89,7 @@ class Fact:
 
 @dataclass(slots=True)
 class FactIndex:
-    """Index of the words, numbers and dates of some texts, to look facts up in."""
+    """Index of the words, numbers and dates of some texts, to check which facts they contain."""
 
     words: list[str] = field(default_factory=list[str])
     """All words, one after the other; an empty one between two texts."""
@@ -102,7 +102,7 @@ class FactIndex:
     """The years that each month and day was said with; None: without one."""
 
     def add(self, text: str) -> None:
-        """One more text."""
+        """Adds a text."""
         for word, _, _ in words_in(text):
             self.positions.setdefault(word, array("I")).append(len(self.words))
             self.words.append(word)
@@ -129,7 +129,7 @@ class FactIndex:
 
 
 def facts_in(text: str) -> list[Fact]:
-    """The facts of a text in order; what is part of a larger one is not listed again."""
+    """The facts of a text, in order. A fact inside a larger one is not listed again."""
     keys: list[tuple[int, str]] = []
     bare = text
     if text.lstrip()[:1] in ("{", "["):
@@ -144,12 +144,14 @@ def facts_in(text: str) -> list[Fact]:
 
 
 def label_words(label: str) -> set[str]:
-    """What labels are compared by: two that share one call the same thing, as `order` and `orderId`; none for none."""
+    """Words by which labels are compared: labels that share a word name the same thing (`order`, `orderId`). Empty for
+    no label.
+    """
     return set(name_words(label)) - _NO_LABELS or ({label} if label else set[str]())
 
 
 class _FactFinder:
-    """Collects facts, the surest kinds first; a place that is taken is not given again."""
+    """Collects facts, the most certain kinds first; characters that are part of a fact are not used for another one."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -195,7 +197,9 @@ def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = 
 
 
 def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
-    """The strings of a JSON text, cut or not: for a key, up to behind its colon, and the key."""
+    """Ranges of the strings of a JSON text, also of one that was cut. Of a key: its range up to and including the
+    colon, and the key.
+    """
     for found in _JSON_STRING.finditer(text):
         colon = _COLON.match(text, found.end()) if found["closed"] else None
         if colon is not None:
@@ -243,7 +247,7 @@ def _names(text: str) -> _Places:
 
 
 def _labelled(fact: Fact, text: str, keys: Sequence[tuple[int, str]]) -> Fact:
-    """With what it is called: the key that it stands under, else the last word before it that says something."""
+    """The fact with its label: the JSON key above it, else the last meaningful word before it."""
     at = bisect_right(keys, (fact.start, "\U0010ffff")) - 1
     if at >= 0:
         label = keys[at][1]
@@ -269,5 +273,5 @@ def _letters(text: str) -> int:
 
 
 def _spelled(text: str) -> str:
-    """The words of a text, so that `HAT-001`, `hat 001` and `HAT001` are one."""
+    """The words of a text, split so that `HAT-001`, `hat 001` and `HAT001` are equal."""
     return " ".join(word for word, _, _ in words_in(text))

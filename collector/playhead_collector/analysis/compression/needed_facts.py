@@ -57,7 +57,7 @@ _MAX_TOOL_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A stretch of what was said at an event."""
+    """A range of a text of an event."""
 
     seq: int
     passage: Passage
@@ -122,7 +122,9 @@ def lost_facts(gone: Iterable[tuple[int, Passage]], left: FactIndex) -> list[Los
 def find_needs(
     lost: Sequence[LostFactRecord], later: Iterable[LaterStatement], left: FactIndex, ever: FactIndex
 ) -> None:
-    """Notes with each lost fact how it was needed.  `left` grows by what is said later; `ever` is all from before."""
+    """Adds to each lost fact the evidence that it was needed. `left`: index of the context after the compression,
+    extended by later statements; `ever`: index of everything before.
+    """
     finding = _NeedFinder(lost, left, ever)
     for each in later:
         finding.take(each)
@@ -247,7 +249,9 @@ def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> Rule:
 
 
 def writes(tool: str) -> bool:
-    """Whether a tool changes something, by the verb that its name begins with: `update_order`, `orders.cancel`."""
+    """Whether a tool changes something, judged by the verb with which its name begins: `update_order`,
+    `orders.cancel`.
+    """
     parts = [name_words(part) for part in tool[-_MAX_TOOL_LENGTH:].split(".")]
     reads = any(word in _READS for words in parts for word in words)
     return not reads and any(word in _WRITES for words in parts for word in words[:1])

@@ -1,6 +1,6 @@
-"""[analysis]: what became of each message of a context that was compressed.  Pure.
+"""[analysis]: what happened to each message of a compressed context. Pure.
 
-Every message of the context before is kept, summarised or dropped: one of the three, and none is forgotten.
+Each message of the context before is exactly one of kept, summarised and dropped.
 """
 
 from collections import Counter, defaultdict
@@ -84,7 +84,7 @@ def entry_seqs(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence
 
 
 def _positions_in_order(all_before: Sequence[ContentRef], diff: Change) -> dict[ContentRef, list[int]]:
-    """Places of each message, those first that are no longer there."""
+    """Positions of each message; those at which it left the context come first."""
     went = diff.went
     gone = set(went)
     positions: defaultdict[ContentRef, list[int]] = defaultdict(list)

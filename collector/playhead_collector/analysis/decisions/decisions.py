@@ -164,7 +164,7 @@ def _declared_decision(transcript: Transcript, event: ev.RunEvent, last: Turn | 
 
 
 def _decision_at(transcript: Transcript, seq: int) -> tuple[Decision, Turn | None]:
-    """The decision at this seq, else the one made in the call that the event is part of."""
+    """The decision at this seq, else the one made in the call to which the event belongs."""
     event = transcript.event(seq)
     part_of: tuple[Decision, Turn | None] | None = None
     for decision, turn in decisions(transcript):
@@ -204,7 +204,7 @@ def _noted(transcript: Transcript, decision: Decision) -> list[Option]:
 
 
 def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
-    """Values that the tool's definition allows, for arguments that are one of a list."""
+    """The allowed values of arguments that the tool's definition lists."""
     definition = transcript.definitions(tool.turn).get(tool.begin.name)
     asked = TracedCall(tool.begin.name, tool.arguments, {}, definition)
     for path, value in scalars(tool.arguments):
@@ -213,7 +213,7 @@ def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
 
 
 def _others(tool: ToolRun, thoughts: str) -> Iterator[Option]:
-    """Other calls that the same response asked for."""
+    """The other tool calls that the same response requested."""
     for request in tool.request.turn.requests if tool.request else ():
         if request is not tool.request:
             call = f"{request.name}({canonical_json(request.arguments).decode('utf-8', 'replace')})"
@@ -241,7 +241,7 @@ def _elsewhere(choices: list[Choice], turn: Turn | None, transcript: Transcript)
 
 
 def _attributions(transcript: Transcript, decision: Decision) -> list[Attribution]:
-    """Of the tool calls that the decision is about."""
+    """Attributions of the tool calls that the decision is about."""
     if decision["kind"] not in (SELECTION, ARGUMENTS):
         return []
     about = [

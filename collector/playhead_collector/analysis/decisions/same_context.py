@@ -74,7 +74,7 @@ def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
 
 
 async def _sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
-    """The call at this seq with its answer; None when its thread is another, or it has not answered."""
+    """The call at this seq with its answer; None when its thread differs or it has not answered."""
     after = seq - 1
     begin: ev.LlmCalled | None = None
     outputs: list[ContentRef] = []

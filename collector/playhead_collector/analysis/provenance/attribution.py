@@ -95,7 +95,7 @@ class _NewInput:
 
 
 def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[ToolAttribution]:
-    """These tool calls of a run, in its order.  The run is read once, whatever the number of calls."""
+    """Attributions of these tool calls, in the order of the run. The run is read once, whatever their number."""
     contexts = Contexts(transcript)
     for tool in tools:
         visible = contexts.at(tool)
@@ -114,7 +114,7 @@ def traced_call_of(transcript: Transcript, tool: ToolRun, visible: Visible) -> T
 
 
 def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced: TracedCall) -> ToolAttribution:
-    """One tool call."""
+    """The attribution of one tool call."""
     origins = trace_values(index, traced)
     deciding = _AttributionRules(transcript, tool, traced, origins, _new_input(transcript, tool))
     kind, rule, reason, evidence = next(answer for answer in deciding.rules() if answer)
@@ -175,7 +175,7 @@ class _AttributionRules:
         return self._raised()
 
     def _raised(self) -> Answer:
-        """A call that raised, in a run whose model calls were not recorded, or whose model was told nothing of it."""
+        """A tool call that raised, where model calls were not recorded or the model did not see the error."""
         if self.new_input.passages:
             return None
         seq = self.tool.begin.seq
@@ -244,7 +244,7 @@ class _AttributionRules:
         return None
 
     def _from_agents(self) -> Answer:
-        """Values from what an agent said: another one, or this one before."""
+        """Values from an agent's words: another agent's, or this agent's earlier ones."""
         hits = self._from(ASSISTANT)
         others = [hit for hit in hits if self._author(hit.passage) != self.tool.begin.actor]
         if others:
@@ -256,7 +256,7 @@ class _AttributionRules:
         return None
 
     def _is_told_by_an_agent(self) -> bool:
-        """Whether another agent had just spoken, or values are from what one said."""
+        """Whether another agent had just spoken, or values are from another agent's words."""
         new = [passage for _, passage in self.new_input.of(ASSISTANT)]
         said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]
         return any(self._author(passage) != self.tool.begin.actor for passage in said)
@@ -269,7 +269,7 @@ class _AttributionRules:
         return None
 
     def _author(self, passage: Passage) -> str | None:
-        """The agent whose model call put this out, as far as that is recorded; "" for one that is not."""
+        """The agent whose model call produced this message; "" when that is not recorded."""
         turn = self.transcript.first_turn_by_text.get(passage.text.strip())
         if turn is None or turn.begin.seq >= self.tool.begin.seq:
             return ""
@@ -279,7 +279,7 @@ class _AttributionRules:
         return f"the agent {self._author(passage)!r}" if self._author(passage) else "another agent"
 
     def _goes_on(self) -> Answer:
-        """The call whose result was just given had some of the same arguments."""
+        """Whether the call whose result was just given shares arguments with this one."""
         mine = {value for _, value in self.traced.distinctive_values}
         for event, passage in self.new_input.of(RESULT):
             before = self.transcript.tool_run_by_result.get((passage.content, passage.part))
@@ -297,7 +297,7 @@ class _AttributionRules:
     # --- evidence -----------------------------------------------------------------------------------------------------
 
     def _from(self, source: str) -> list[Hit]:
-        """Where values are from this source, small ones and those by chance apart."""
+        """Values from this source, without small ones and coincidences."""
         telling = [origin for origin in self.origins if origin.rule not in rules.BY_CHANCE]
         hits = [hit for origin in telling for hit in origin.evidence[:3]]
         return [hit for hit in hits if self._source(hit.passage) == source]

@@ -1,4 +1,4 @@
-"""Why was each tool called: attributions as answers, for one call or all of a run."""
+"""Attributions as answers, for one tool call or all of a run."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _OF_OTHER_CALLS = (LlmCalled, LlmCompleted, LlmFailed, MessageAdded, StepStarted
 
 
 async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[Attribution]:
-    """Tool calls that began behind seq `after`, each with why."""
+    """Attributions of the tool calls that began after seq `after`."""
     transcript = await read_transcript_page(record, after, limit, ToolCalled, with_contexts=True)
     tools = [tool for tool in transcript.tools if tool.begin.seq > after]
     found = await asyncio.to_thread(_answers, transcript, tools[:limit])
@@ -42,7 +42,7 @@ async def list_attributions(record: RunRecord, limit: int, after: int) -> Page[A
 
 
 async def answer_attribution(record: RunRecord, at: str) -> Attribution:
-    """Why the tool was called that the event is part of.  Raises Refused."""
+    """Attribution of the tool call that the event is part of. Raises Refused."""
     seq = await seq_at(record, at)
     event = await record.event(seq)
     called = await _call_of(record, event)
@@ -63,7 +63,7 @@ async def answer_attribution(record: RunRecord, at: str) -> Attribution:
 
 
 async def _call_of(record: RunRecord, event: RunEvent) -> ToolCalled | None:
-    """The beginning of the tool call that the event is part of."""
+    """The start event of the tool call that the event is part of."""
     if event.span is None or isinstance(event, _OF_OTHER_CALLS):
         return None
     async for block in record.around(event.seq):
@@ -119,8 +119,9 @@ def value_answer(transcript: Transcript, origin: Origin, upto: int) -> ValueOrig
 
 
 def is_suspect(origin: Origin) -> bool:
-    """Whether it comes from nowhere, or only from an example in the tool's definition, or facts in it do; or it is
-    that of something else than what the call names."""
+    """Whether the value occurs nowhere, or only in an example of the tool's definition; or facts in it occur nowhere;
+    or it belongs to another subject than the call names.
+    """
     return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.subject_mismatch is not None
 
 

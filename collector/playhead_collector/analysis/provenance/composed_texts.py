@@ -1,7 +1,8 @@
-"""[analysis]: texts that the model wrote itself (summaries, queries, formulas): each fact in them is traced.
+"""[analysis]: traces each fact in texts that the model wrote itself (summaries, queries, formulas).
 
-Facts are numbers, dates, identifiers, addresses, quotations and names.  A text is `derived` when its facts are known,
-whatever its wording; facts that stand nowhere are its `unfounded`.  A text without any basis is invented.  Pure.
+Facts are numbers, dates, identifiers, addresses, quotations and names. A text is `derived` when its facts are known,
+whatever its wording; facts that occur nowhere are its `unfounded`. A text without any known fact or word is
+invented. Pure.
 """
 
 import re
@@ -48,7 +49,7 @@ class Composed:
 
     @property
     def is_baseless(self) -> bool:
-        """Most of its facts stand nowhere; or it has none, and speaks of nothing that the context does."""
+        """Whether most of its facts occur nowhere; or, without facts, whether it shares no words with the context."""
         if self.founded or self.unfounded:
             return len(self.unfounded) > self.founded
         return not self.formula and self.known_words < _MIN_KNOWN
@@ -64,7 +65,7 @@ class Composed:
 
     @property
     def note(self) -> str:
-        """In words."""
+        """The result as a sentence."""
         facts = self.founded + len(self.unfounded)
         if not facts:
             return f"the model's wording, without facts; {self.known_words:.0%} of its longer words are in the context"
@@ -72,7 +73,7 @@ class Composed:
 
 
 def is_composed(text: str) -> bool:
-    """Whether a model wrote it, rather than copied it: several words, or a formula."""
+    """Whether a model wrote the text instead of copying it: it has several words, or is a formula."""
     if read_date(text) is not None:
         return False
     worded = len(list(words_in(text))) >= _MIN_WORDS and " " in text.strip()
@@ -80,14 +81,14 @@ def is_composed(text: str) -> bool:
 
 
 def _is_formula(text: str) -> bool:
-    """Whether it is numbers with something to compute between them, and nothing else; `555-123-4567` is a number."""
+    """Whether the text consists only of numbers and operators; `555-123-4567` is a number and no formula."""
     if text.count("-") > 1 and text.replace("-", "").isdecimal():
         return False
     return _OF_A_FORMULA.issuperset(text) and _OPERATION.search(text) is not None
 
 
 def trace_facts(index: ContextIndex, traced: TracedCall, path: str, text: str) -> Composed:
-    """Traces what it says."""
+    """Traces each fact of the text."""
     hits: list[Hit] = []
     unfounded: list[str] = []
     founded = 0
@@ -111,7 +112,7 @@ def trace_facts(index: ContextIndex, traced: TracedCall, path: str, text: str) -
 
 
 def facts_in(text: str) -> Iterator[str]:
-    """What can be true or false in it, as it is written."""
+    """The facts of a text (what can be true or false), as they are written."""
     covered: list[tuple[int, int]] = []
     for found in _FACT.finditer(text):
         if found.lastgroup == "identifier" and _ORDINAL.fullmatch(found[0]):
@@ -125,7 +126,7 @@ def facts_in(text: str) -> Iterator[str]:
 
 
 def find_basis(index: ContextIndex, traced: TracedCall, path: str, fact: str) -> tuple[Hit, ...] | None:
-    """Where a fact is from; None when nobody said it, and it follows from nothing."""
+    """Where a fact occurs, or what it follows from; None when there is neither."""
     words = [word for word, _, _ in words_in(fact)]
     hits = _preferred(index.find(words, traced.visible))
     plain = _number(fact)
@@ -148,7 +149,7 @@ def _number(fact: str) -> str | None:
 
 
 def _follows(plain: str, numbers: Mapping[Decimal, Hit]) -> bool:
-    """Whether the text works it out itself, from other numbers in it."""
+    """Whether the text computes the number from other numbers in it."""
     total = sum(numbers, Decimal(0))
     return (
         Decimal(plain) == total
@@ -170,12 +171,12 @@ def _hour(index: ContextIndex, traced: TracedCall, plain: str) -> Derivation | N
 
 
 def _preferred(hits: list[Hit]) -> list[Hit]:
-    """Users' words and results before the agent's own."""
+    """Sorts hits: users' words and results before the agent's own words."""
     return sorted(hits, key=lambda hit: hit.passage.source not in (USER, RESULT))
 
 
 def cited(index: ContextIndex, visible: Visible, text: str) -> Iterator[tuple[str, Hit]]:
-    """The facts of a text that stand in users' words or in results, and where they did first."""
+    """The facts of a text that occur in users' words or in results, each with its first occurrence."""
     for fact in islice(dict.fromkeys(facts_in(text)), _MAX_FACTS):
         plain = _number(fact)
         words = [word for word, _, _ in words_in(fact)]

@@ -1,4 +1,4 @@
-"""[analysis]: numbers that follow from numbers: sums, differences, products, other units.  Pure."""
+"""[analysis]: numbers that are computed from other numbers: sums, differences, products, unit conversions. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
@@ -29,9 +29,9 @@ Computation = tuple[int, str, tuple[Hit, ...]]
 
 
 def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str) -> Derivation | None:
-    """A sum, difference or product of numbers that were said, or that stand beside other values of this call.
+    """A sum, difference or product of numbers that were said, or that occur near other values of this call.
 
-    The more ways there are to compute it, the less each of them says.
+    The more ways there are to compute it, the weaker the rule.
     """
     target = Decimal(plain)
     pool = _pool(index, traced, path)
@@ -39,7 +39,7 @@ def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str
 
 
 def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation | None:
-    """The plainest way, and of those the one that rests least on the agent's own words."""
+    """The simplest way to compute it; of equally simple ones, the one that uses the agent's own words least."""
     ranked = sorted(ways, key=lambda way: (way[0], sum(hit.passage.source == ASSISTANT for hit in way[2]), len(way[2])))
     if not ranked:
         return None
@@ -50,8 +50,9 @@ def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation 
 
 
 def _pool(index: ContextIndex, traced: TracedCall, path: str) -> dict[Decimal, Hit]:
-    """Numbers that are spoken of: in users' and the agent's own words, beside what this call names in a result, and
-    where the system message speaks of this tool."""
+    """Numbers that may be used: from users' and the agent's own words, near values of this call in a result, and near
+    the tool's name in the system message.
+    """
     pool: dict[Decimal, Hit] = {}
     for plain, hit in index.latest_numbers(traced.visible):
         number = Decimal(plain)
@@ -72,7 +73,7 @@ def _is_spoken_of(traced: TracedCall, path: str, hit: Hit) -> bool:
 
 
 def computations_of(target: Decimal, numbers: Mapping[Decimal, Hit]) -> Iterator[Computation]:
-    """Ways to compute it, each with its rank: the plainer, the lower."""
+    """Ways to compute the target, each with its rank: simpler ones have lower ranks."""
     pool = dict(islice(((number, hit) for number, hit in numbers.items() if number != target), _MAX_NUMBERS))
     for number, hit in pool.items():
         yield from (
@@ -88,7 +89,9 @@ def computations_of(target: Decimal, numbers: Mapping[Decimal, Hit]) -> Iterator
 
 
 def _pairs(target: Decimal, pool: Mapping[Decimal, Hit]) -> Iterator[tuple[Decimal, Decimal]]:
-    """The pairs that may give the target: to each number those that are missing for it, instead of all there are."""
+    """Pairs of numbers that may give the target. For each number only its possible partners are looked up, so not all
+    pairs are tried.
+    """
     order = {number: place for place, number in enumerate(pool)}
     shares = [target / factor for factor in range(1, _MAX_FACTOR + 1)]
     for one, place in order.items():

@@ -1,4 +1,4 @@
-"""[analysis]: what each model call of a run saw, in one index that is read on as the run goes on.  Pure."""
+"""[analysis]: what each model call of a run saw, in one index that grows along the run. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ Beside = tuple[ContentRef | None, Source]
 
 
 class Contexts:
-    """What each turn saw, read into one index as the run goes on.  Ask in the order of the run."""
+    """Index of what each model call saw. Ask for calls in the order of the run."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.index = ContextIndex()
@@ -32,13 +32,13 @@ class Contexts:
         self._depth = 0
 
     def at(self, tool: ToolRun) -> dict[ContentRef, int]:
-        """What was known when this tool was called; valid until the next question."""
+        """The context of this tool call. Valid until the next call of a method."""
         self._go_to(tool.turn.begin.thread if tool.turn else None)
         beside = self._beside(tool) if not self._at or tool.request is None else ()
         return self._with(tool.turn, beside)
 
     def of_turn(self, turn: Turn) -> dict[ContentRef, int]:
-        """What this model call saw; valid until the next question."""
+        """The context of this model call. Valid until the next call of a method."""
         self._go_to(turn.begin.thread)
         return self._with(turn, ())
 

@@ -1,4 +1,4 @@
-"""[analysis]: dates that follow from dates, days and words for days that somebody wrote.  Pure."""
+"""[analysis]: dates that follow from other dates, weekdays and words such as "tomorrow". Pure."""
 
 import datetime
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _SHIFTS = {
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What the context says that the date is."""
+    """The current date according to the context."""
 
     date: datetime.date
     hit: Hit
@@ -91,7 +91,7 @@ def _relative(
 def _between(
     index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
-    """A day within two dates that a user names in one message."""
+    """A day between two dates that a user names in one message."""
     year = value.year or (today.date.year if today else None)
     date = _date(value, year)
     if date is None:
@@ -113,7 +113,7 @@ def _between(
 def _shifted(
     index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
-    """The day after or before a date, when a user speaks of such a day."""
+    """The day after or before a date, where a user speaks of such a day."""
     year = value.year or (today.date.year if today else None)
     date = _date(value, year)
     for away, phrases in _SHIFTS.items() if date else ():

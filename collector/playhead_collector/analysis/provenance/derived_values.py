@@ -1,7 +1,7 @@
-"""[analysis]: values that nobody said as they stand, and that follow from what was said.  Pure.
+"""[analysis]: values that occur nowhere as they are, but follow from what was said. Pure.
 
-Each rule is one function: it answers with what it rests on and the rule's name and strength (see `rules.py`), or with
-None.  Here are the rules for texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
+Each rule is one function. It returns the evidence and the name of the rule, or None. This module has the rules for
+texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _MIN_PIECE = 3
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """How a value follows, from which places, and by which rule."""
+    """Result of a rule: how the value follows, from which places, and by which rule."""
 
     how: str
     note: str
@@ -37,7 +37,7 @@ def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivati
 
 
 def derive_joined(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:
-    """Put together from words that were said apart from each other.
+    """A value that is put together from words that were said separately.
 
     An identifier has to be put together from one message of a user: pieces of several identifiers make none.
     """
@@ -85,6 +85,6 @@ def _initials(index: ContextIndex, traced: TracedCall, low: str) -> list[Hit]:
 
 
 def hits_from(hits: Iterable[Hit], *sources: str) -> list[Hit]:
-    """Those of these sources, in the order of the sources."""
+    """The hits from these sources, in the order of the sources."""
     kept = list(hits)
     return [hit for source in sources for hit in kept if hit.passage.source == source]

@@ -1,8 +1,7 @@
-"""[analysis]: small values (numbers under 13, yes and no, true and false), and those that a tool's definition lists.
+"""[analysis]: small values (numbers under 13, yes and no, true and false), and values that a tool's definition lists.
 
-They stand everywhere, so finding one proves nothing: a place counts only beside a word like the argument's own name
-(`baggages`: "three checked bags").  What nobody spoke of may still be one of the values that the definition allows, or
-its default.  Pure.
+They occur everywhere, so an occurrence alone proves nothing. It counts only near a word like the argument's own name
+(`baggages`: "three checked bags"). Otherwise the value may be one that the definition allows, or its default. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ _POLAR = {
 
 
 def is_small(value: Scalar) -> bool:
-    """Whether finding it says nothing by itself."""
+    """Whether the value is so common that an occurrence proves nothing."""
     if isinstance(value, str):
         plain = read_number(value)
         return not value.isdigit() and not is_distinctive(value) if plain is None else _is_little(plain)
@@ -45,7 +44,7 @@ def is_small(value: Scalar) -> bool:
 def trace_small_value(
     index: ContextIndex, traced: TracedCall, path: str, value: Scalar
 ) -> tuple[str, Derivation] | None:
-    """Who said it, and how; None when nobody did."""
+    """The source of the value, or None."""
     names = [word for word in name_words(path) if len(word) > 2]
     names = [word for word in names if word not in _VAGUE] or names
     plain = _plain(value)
@@ -68,7 +67,7 @@ def trace_small_value(
 
 
 def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
-    """The definition names it as the default, or lists it."""
+    """Whether the definition has the value as its default, or lists it."""
     schema = traced.schema(path)
     if "default" in schema and schema["default"] == value:
         return Derivation("default", "the default of the tool's definition", (), rules.DEFINITION_DEFAULT)
@@ -79,7 +78,7 @@ def allowed_by_definition(traced: TracedCall, path: str, value: Scalar) -> Deriv
 
 
 def alternatives(traced: TracedCall, path: str) -> list[str]:
-    """What the definition allows, if it lists that."""
+    """The values that the definition lists for this argument; empty if it lists none."""
     listed = traced.schema(path).get("enum")
     return [each for each in cast(list[Any], listed) if isinstance(each, str)] if isinstance(listed, list) else []
 
@@ -95,7 +94,7 @@ def _plain(value: Scalar) -> str | None:
 
 
 def _forms(value: Scalar, plain: str | None) -> list[str]:
-    """The words by which it may be called."""
+    """Words and digits by which the value may be written."""
     if plain is not None:
         return [plain, *SMALL.get(plain, ())]
     return [fold(value)] if isinstance(value, str) and value.strip() else []
@@ -104,7 +103,7 @@ def _forms(value: Scalar, plain: str | None) -> list[str]:
 def _beside(
     index: ContextIndex, traced: TracedCall, names: Sequence[str], forms: Sequence[str], sources: Sequence[str]
 ) -> list[Hit]:
-    """Where one of these forms stands beside a word like the argument's name: users' last words first."""
+    """Occurrences of these forms near a word like the argument's name; users' last words first."""
     hits: list[Hit] = []
     for hit in index.words_matching(
         ("alike", *names), lambda word: any(is_same_word(word, name) for name in names), traced.visible
@@ -119,13 +118,13 @@ def _beside(
 
 
 def _parted(text: str, hit: Hit, start: int, end: int) -> bool:
-    """Whether the sentence, or the line, ends between them."""
+    """Whether a sentence or line ends between them."""
     between = text[min(end, hit.end) : max(start, hit.start)]
     return any(mark in between for mark in (". ", "? ", "! ", "\n", "}", "], "))
 
 
 def _polar(index: ContextIndex, traced: TracedCall, names: Sequence[str], value: Scalar) -> Derivation | None:
-    """A yes or no that the user gave by speaking of it, or by answering the agent who did."""
+    """A yes or no that a user expressed: by naming the subject, or by answering the agent's question about it."""
     meant = {"yes": True, "true": True, "no": False, "false": False, "none": False}.get(written(value).lower())
     nothing = _plain(value) == "0"
     if meant is None and not nothing:
@@ -155,7 +154,7 @@ def _words_around(hit: Hit) -> set[str]:
 
 
 def _answer(index: ContextIndex, traced: TracedCall, question: Hit) -> Hit | None:
-    """A yes or no with which a user begins the very next message."""
+    """The yes or no with which a user begins the next message after a question."""
     place = traced.visible[question.passage.content] + 1
     polar = _POLAR[True] | _POLAR[False]
     later = [
@@ -167,7 +166,7 @@ def _answer(index: ContextIndex, traced: TracedCall, question: Hit) -> Hit | Non
 
 
 def _count(traced: TracedCall, path: str, value: Scalar) -> Derivation | None:
-    """The length of a list in the same arguments whose name is like this one's."""
+    """The length of a list in the same arguments with a similar name."""
     plain, names = _plain(value), name_words(path)
     arguments = traced.arguments
     if plain is None or not isinstance(arguments, dict):
@@ -185,7 +184,7 @@ def _speaks_of(names: Iterable[str], others: Sequence[str]) -> bool:
 def _anywhere(
     index: ContextIndex, traced: TracedCall, names: Sequence[str], value: Scalar, plain: str | None
 ) -> tuple[str, Derivation] | None:
-    """Little better than nothing: it stands somewhere, or it is what one writes for nothing."""
+    """The weakest evidence: the value occurs somewhere, or is a usual placeholder for nothing."""
     if any(value is empty or (value == empty and type(value) is type(empty)) for empty in _EMPTY):
         return "derived", Derivation("default", "what is written when there is nothing", (), rules.EMPTY)
     near = _beside(index, traced, names, _forms(value, plain), (ASSISTANT, SYSTEM))

@@ -56,7 +56,7 @@ def is_code(path: str, text: str) -> bool:
 
 
 def literals_of(index: ContextIndex, traced: TracedCall, path: str, text: str) -> list[Literal]:
-    """What of the code is known, and what of its data is not."""
+    """The literals of the code with their sources, and the data among them that occurs nowhere."""
     found: list[Literal] = []
     data: dict[str, bool] = {}
     for literal, is_data in islice(_parts(text), _MOST):

@@ -1,10 +1,11 @@
-"""[analysis]: whose is a value?  A call names one order, and gives a card that only the record of another order has.
+"""[analysis]: finds values that belong to another subject: a call names one order, and gives a card that only the
+record of another order has.
 
-What a call names are the identifiers among its outermost arguments (`order_id`).  In the context, a value belongs to
-the JSON objects around it, and to what the call was asked for whose result it stands in.  It is another one's when at
-each of its places one of these has another value than the call's under the name that the call's stands under (the
-argument's own, or the one in other records), none has the call's, and no user or system message says it.  A place that
-says nothing about whose it is, such as a user's list of cards for an order, clears it.  Pure.
+The subjects of a call are the identifiers among its outermost arguments (`order_id`). In the context, a value
+belongs to the JSON objects around it, and to the arguments of the call in whose result it occurs. It belongs to
+another subject if, at each of its occurrences, one of these has another value than the call under the subject's name
+(the argument's own, or the name in other records), none has the call's value, and no user or system message contains
+it. One occurrence without a subject, such as a user's list of cards, is enough to clear the value. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,13 +38,13 @@ class SubjectMismatch:
 
     @property
     def note(self) -> str:
-        """In words."""
+        """The mismatch as a sentence."""
         return f"stands in the context only with {', '.join(self.others[:3])}, and the call names {self.value}"
 
 
 @dataclass(slots=True)
 class Subjects:
-    """What one call names, and how the context calls that."""
+    """The subjects of one call, and their names in the context."""
 
     index: ContextIndex
     traced: TracedCall
@@ -51,7 +52,7 @@ class Subjects:
     _names: dict[str, set[Name]] = field(default_factory=dict[str, set[Name]])
 
     def mismatch(self, path: str, value: Scalar, hits: Sequence[Hit]) -> SubjectMismatch | None:
-        """The subject that it stands with only, if that is another one than the call names.  `hits`: all its places."""
+        """The other subject to which the value belongs, or None. `hits`: all occurrences of the value."""
         given = [hit for hit in hits if hit.passage.source == RESULT]
         if isinstance(value, int) and abs(value) >= _LARGEST:
             return None
@@ -80,7 +81,7 @@ class Subjects:
         return self._named
 
     def _around(self, hit: Hit) -> Iterator[JsonRecord]:
-        """The objects around a place, and the arguments of the call that gave it."""
+        """The JSON objects around an occurrence, and the arguments of the call whose result it is in."""
         record = self.index.records(hit.passage).at(hit.start)
         if record is not None:
             yield from record.chain()
@@ -93,7 +94,7 @@ class Subjects:
             yield given
 
     def _owner(self, records: Sequence[JsonRecord], path: str, named: str, value: str) -> str | None:
-        """The other subject that one of these objects is about."""
+        """The value of another subject that one of these objects has, or None."""
         for record in records:
             for name in self._names_of(path, named):
                 owner = _called(record, name)
@@ -102,7 +103,7 @@ class Subjects:
         return None
 
     def _names_of(self, path: str, named: str) -> set[Name]:
-        """What this identifier is called, as an argument and in results."""
+        """The names of this identifier: the argument's, and those in results."""
         if path not in self._names:
             names = {(_leaf(path), "")} if _is_specific(_leaf(path)) else set[Name]()
             words = [word for word, _, _ in words_in(named)]
@@ -123,7 +124,7 @@ def _names_in(record: JsonRecord, named: str) -> Iterator[Name]:
 
 
 def _called(record: JsonRecord, name: Name) -> str | None:
-    """What the object has under this name."""
+    """The object's value under this name."""
     key, within = name
     if key:
         return record.members.get(key) if not within or record.key == within else None

@@ -1,4 +1,4 @@
-"""[analysis]: other forms of the same value: what somebody else wrote with other separators, or without a prefix.
+"""[analysis]: occurrences of a value in another form: with other separators, or without a prefix.
 
 Words are compared without case, accents, quotes and separators anyway (see `words`); here is what that does not find:
 
@@ -29,7 +29,7 @@ _THOUSANDS = frozenset(".' \u2019\u00a0\u202f")
 
 @dataclass(frozen=True, slots=True)
 class OtherForm:
-    """Where a value stands in another form, and what is different about it."""
+    """An occurrence in another form, and what differs."""
 
     hits: list[Hit]
     note: str = ""

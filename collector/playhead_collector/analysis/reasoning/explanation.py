@@ -1,7 +1,7 @@
-"""What does a model say about a decision, or about a whole run, when it is asked afterwards?
+"""Asks the operator's model to explain a decision, or a whole run, and keeps its answer.
 
-An opinion, not a record: it is made from contents of the run by a model that the operator configured, and kept under
-what that model was shown, so that the same question is not paid for twice.
+The answer is an opinion, not a record. It is stored under the contents that the model was shown, so that the same
+question is not paid for twice.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class Explainer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExplanationBrief:
-    """What the model is shown, and the contents that this was made from."""
+    """The text that the model is shown, and the contents that it was made from."""
 
     run: str
     seq: int | None
@@ -127,7 +127,7 @@ async def keep_explanation(
 
 
 def no_model() -> Refused:
-    """Nobody can be asked."""
+    """Error: no model is configured."""
     return Refused(
         409,
         "no_explainer",
@@ -214,7 +214,7 @@ def _fitting_entries(entries: Sequence[tuple[ContentRef | None, str]]) -> list[t
 
 
 def read_explanation(text: str) -> dict[str, Any]:
-    """The fields of an answer, as far as it keeps to the form that was asked for."""
+    """The fields of an answer, as far as it keeps to the requested form."""
     fields: dict[str, Any] = {"goal": None, "key_decisions": [], "mistakes": [], "alternatives": []}
     value = _object_in(text)
     goal = value.get("goal")

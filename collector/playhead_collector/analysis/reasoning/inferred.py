@@ -1,6 +1,6 @@
-"""[analysis]: what a model's step was about, concluded from what was new in its context since its last decision.
+"""[analysis]: infers the purpose of a model call from what was new in its context since the agent's last decision.
 
-None of this is the model's own word, so it is always marked as inferred, with what it rests on.  Pure.
+None of this is the model's own word, so it is always marked as inferred, with its evidence. Pure.
 """
 
 import re
@@ -46,7 +46,7 @@ class _Trigger:
 
 
 def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
-    """What this call's step was about."""
+    """Infers trigger, goal, action and pattern of this call."""
     previous = _previous(transcript, turn)
     told = _find_trigger(transcript, turn, previous)
     goal, origin, goal_rule = _goal(transcript, turn)

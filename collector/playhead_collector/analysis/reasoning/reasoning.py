@@ -1,4 +1,4 @@
-"""What was the model thinking at a call?  As it was captured, as it wrote it down, and as it can be inferred."""
+"""Reasoning of a model call: as it was captured, as the model wrote it down, and as it can be inferred."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""[analysis]: reasoning that a model wrote down in a form: `<reasoning>` in its answer or in its thinking, taken apart.
+"""[analysis]: parses reasoning that a model wrote in a form: `<reasoning>` in its answer or in its thinking.
 
-Models keep to a form more or less: fields are tags (`<goal>`), labels (`Goal: ...`, `**Goal**`, `## Goal`) or keys of a
-JSON object; options are tags, or lines with a bullet or a number.  What belongs to no field is kept as `rest`: every
-character that is no markup stands in exactly one piece.  Pure; never fails.
+Models keep to the form only roughly. Fields are tags (`<goal>`), labels (`Goal: ...`, `**Goal**`, `## Goal`) or keys
+of a JSON object. Options are tags, or lines with a bullet or a number. Text that belongs to no field is kept as
+`rest`: every character that is no markup is in exactly one piece. Pure; never fails.
 """
 
 import re
@@ -50,7 +50,7 @@ _NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
 
 @dataclass(frozen=True, slots=True)
 class TextRange:
-    """Characters from `start` to `end` of the text that was taken apart."""
+    """Range of characters, `start` to `end`, of the parsed text."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class TextRange:
 
 @dataclass(slots=True)
 class ConsideredOption:
-    """A way that was considered."""
+    """An option that the model considered."""
 
     name: TextRange
     about: list[TextRange] = field(default_factory=list[TextRange])
@@ -68,7 +68,7 @@ class ConsideredOption:
 
 @dataclass(slots=True)
 class StructuredText:
-    """What stands in one block, from `start` to `end` (its own tags aside)."""
+    """The fields of one block, which reaches from `start` to `end` (without its tags)."""
 
     start: int
     end: int
@@ -85,19 +85,19 @@ class StructuredText:
 
 
 def read_structured(text: str, tag: str) -> list[StructuredText]:
-    """All blocks in this tag, in order; one that is not closed goes to the end."""
+    """All blocks with this tag, in order. A block that is not closed ends with the text."""
     return [_read(text, *block.span(1)) for block in block_pattern(tag).finditer(text)]
 
 
 @cache
 def block_pattern(tag: str) -> re.Pattern[str]:
-    """Finds blocks in this tag: group 1 is what stands in one."""
+    """Pattern of blocks with this tag; group 1 is the block's content."""
     name = re.escape(tag)
     return re.compile(rf"<{name}(?:\s[^<>]{{0,500}}+)?>(.*?)(?:</{name}\s{{0,16}}+>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def parse_block(text: str) -> StructuredText:
-    """The same for a text that is a block as a whole: captured thinking."""
+    """Parses a text that is a block as a whole: captured thinking."""
     return _read(text, 0, len(text))
 
 

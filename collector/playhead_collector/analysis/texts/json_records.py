@@ -1,4 +1,4 @@
-"""[analysis]: the objects of a JSON text with their places, read in one pass; also of a text that was cut.  Pure."""
+"""[analysis]: the objects of a JSON text with their positions, read in one pass; also of a text that was cut. Pure."""
 
 import re
 from bisect import bisect_right
@@ -12,8 +12,9 @@ _MAX_LENGTH, _MAX_DEPTH = 128, 64
 
 @dataclass(slots=True, eq=False)
 class JsonRecord:
-    """An object: its place, the object around it, the key that it (or the list that it is in) stands under, its
-    its scalar members as texts, and the keys of its members that are objects."""
+    """An object: its position, its parent object, the key under which it (or its list) is, its scalar members as texts,
+    and the keys of its members that are objects.
+    """
 
     start: int
     key: str
@@ -38,7 +39,7 @@ class JsonRecords:
     _innermost: list[JsonRecord | None]
 
     def at(self, position: int) -> JsonRecord | None:
-        """The innermost object around this place."""
+        """The innermost object around this position."""
         before = bisect_right(self._starts, position) - 1
         return self._innermost[before] if before >= 0 else None
 

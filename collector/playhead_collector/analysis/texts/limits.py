@@ -27,14 +27,14 @@ _now: ContextVar[TextLimit | None] = ContextVar("reading", default=None)
 
 
 def begin_reading(longest: int = MAX_TEXT_LENGTH) -> TextLimit:
-    """From here on, in this task and the threads that it starts, at most so many characters of a text are read."""
+    """Sets the limit of characters per text for this task and the threads that it starts."""
     reading = TextLimit(longest)
     _now.set(reading)
     return reading
 
 
 def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
-    """The beginning of the text, as much as is read of it; `content` and `part` say whose text it is."""
+    """The beginning of the text, up to the limit. `content` and `part` identify the text in the answer's `cut`."""
     reading = _now.get()
     longest = MAX_TEXT_LENGTH if reading is None else reading.longest
     if len(text) <= longest:
@@ -45,7 +45,7 @@ def readable(text: str, content: ContentRef | None, part: int = 0) -> str:
 
 
 def texts_cut() -> list[CutText]:
-    """The texts of which this question read the beginning only."""
+    """The texts of which only the beginning was read for this question."""
     reading = _now.get()
     if reading is None:
         return []
@@ -56,6 +56,6 @@ def texts_cut() -> list[CutText]:
 
 
 def with_cuts(answer: Any) -> Any:
-    """The answer, saying which texts were too long to be read whole, if any were."""
+    """The answer with `cut`, if texts were cut."""
     cut = texts_cut()
     return {**cast(dict[str, Any], answer), "cut": cut} if cut and isinstance(answer, dict) else answer

@@ -55,7 +55,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A place in a passage.  `whole`: it is not part of a longer identifier or number."""
+    """An occurrence in a passage. `whole`: it is not part of a longer identifier or number."""
 
     passage: Passage
     start: int
@@ -89,7 +89,7 @@ def quote(text: str, start: int, end: int) -> str:
 
 
 def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
-    """What a message says, part by part.  The calls that it asks for are no source of anything: they are traced."""
+    """The passages of a message, one per part. Its tool calls are left out, since their values are what is traced."""
     for number, part in enumerate(message["parts"]):
         kind = part.get("type")
         if kind in ("tool_call", "blob"):
@@ -101,12 +101,12 @@ def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
 
 
 def passage_of(ref: ContentRef, part: int, source: Source, value: Any) -> Passage:
-    """A value as a passage; of a very long one the beginning (see `reading`)."""
+    """A value as a passage; of a very long one, the beginning (see `limits`)."""
     return Passage(ref, part, source, readable(text_of(value), ref, part))
 
 
 class ContextIndex:
-    """Finds words, numbers and dates in all the passages that were added."""
+    """Index of the words, numbers and dates of all passages that were added."""
 
     def __init__(self) -> None:
         self._known: set[tuple[ContentRef, Source]] = set()
@@ -127,7 +127,7 @@ class ContextIndex:
         return any((ref, source) in self._known for source in (*_OF_ROLE.values(), DEFINITION))
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Reads these; a passage that is known is not read again."""
+        """Adds passages; one that is known is not read again."""
         fresh = [each for each in passages if (each.content, each.source) not in self._known]
         self._known.update((each.content, each.source) for each in fresh)
         for passage in fresh:
@@ -147,7 +147,7 @@ class ContextIndex:
                 self._dates[mention.day].append((Hit(passage, mention.start, mention.end), mention))
 
     def find(self, words: Sequence[str], visible: Visible) -> list[Hit]:
-        """Where these words stand in a row: the first places and the last ones, in the order of the context."""
+        """Occurrences of these consecutive words: the first and the last ones, in the order of the context."""
         words = list(words)
         if not words:
             return []
@@ -199,7 +199,7 @@ class ContextIndex:
         return first >= 0 and self._words[first : first + len(words)] == words
 
     def number(self, plain: str, visible: Visible) -> list[Hit]:
-        """Where a number stands, however it is written."""
+        """Occurrences of a number, however it is written."""
         written = self._numbers.get(plain, [])
         if len(written) > 2 * _MAX_PLACES:
             written = [*written[:_MAX_PLACES], *written[-_MAX_PLACES:]]
@@ -212,30 +212,30 @@ class ContextIndex:
         return self._records[passage]
 
     def latest_numbers(self, visible: Visible) -> Iterator[tuple[str, Hit]]:
-        """The last few hundred numbers of the context, the latest first, and the first of system messages."""
+        """The last few hundred numbers of the context, latest first, and the first ones of system messages."""
         said = (each for each in reversed(self._in_turn) if each[1].passage.content in visible)
         yield from islice(said, _LATEST_NUMBERS)
         of_system = (each for each in self._of_system if each[1].passage.content in visible)
         yield from islice(of_system, _SYSTEM_NUMBERS)
 
     def dates(self, day: int, visible: Visible) -> list[tuple[Hit, DateMention]]:
-        """Where a date with this day of the month is written: the first and the last such places."""
+        """The first and the last occurrences of dates with this day of the month."""
         written = self._dates.get(day, [])
         if len(written) > 2 * _MAX_DATES:
             written = [*written[:_MAX_DATES], *written[-_MAX_DATES:]]
         return [(hit, mention) for hit, mention in written if hit.passage.content in visible]
 
     def all_dates(self, visible: Visible) -> Iterator[tuple[Hit, DateMention]]:
-        """Where dates are written: some of the first and the last ones of each day of the month."""
+        """Some of the first and the last occurrences of dates, for each day of the month."""
         for day in self._dates:
             yield from self.dates(day, visible)
 
     def has(self, word: str, visible: Visible) -> bool:
-        """Whether the word stands anywhere."""
+        """Whether the word occurs."""
         return bool(self.find([word], visible))
 
     def containing(self, piece: str, visible: Visible) -> list[Hit]:
-        """Where a piece of a longer word stands.  Looks through the vocabulary, not through the texts."""
+        """Occurrences of longer words that contain this text. Searches the vocabulary, not the texts."""
         longer = [word for word in islice(self._at, _MAX_WORDS) if piece in word]
         return in_order([hit for word in longer[:_EACH_END] for hit in self.find([word], visible)], visible)
 
@@ -267,7 +267,7 @@ def hit_at(passage: Passage, start: int, end: int) -> Hit:
 
 
 def in_order(hits: Iterable[Hit], visible: Visible) -> list[Hit]:
-    """In the order in which the call saw them."""
+    """Sorts hits in the order in which the call saw them."""
     return sorted(hits, key=lambda hit: (visible[hit.passage.content], hit.passage.part, hit.start))
 
 

@@ -1,4 +1,4 @@
-"""[analysis]: a text as words, numbers and dates, each with its place: what provenance compares.  Pure.
+"""[analysis]: splits a text into words, numbers and dates with their positions, as provenance compares them. Pure.
 
 A word is a run of letters, or a run of digits: `HAT001` is two, so it is found in `hat 001`, too.  Words are compared
 without case and accents.  A number stands alone: not in a date, a time or an identifier.
@@ -68,7 +68,7 @@ class DateMention:
 
 
 def words_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each word as it is compared, and where it stands."""
+    """Each word in its compared form, with its position."""
     for found in _WORD.finditer(text):
         yield fold(found[0]), found.start(), found.end()
 
@@ -82,7 +82,7 @@ def fold(word: str) -> str:
 
 
 def numbers_in(text: str) -> Iterator[tuple[str, int, int]]:
-    """Each number in its plain form (`1,250.00` is `1250`), and where it stands."""
+    """Each number in its plain form (`1,250.00` is `1250`), with its position."""
     for found in _NUMBER.finditer(text):
         plain = plain_number(f"{found['sign'] or ''}{found['whole'].replace(',', '')}{found['part'] or ''}")
         if plain is not None:
@@ -95,7 +95,7 @@ def written(value: str | float | bool | None) -> str:
 
 
 def plain_number(value: str | float | Decimal) -> str | None:
-    """One text per number, however it is written; None for what is none."""
+    """The plain form of a number: one text per number, however it is written; None for what is no number."""
     try:
         # Not the text of an integer: see `written`.
         number = Decimal(value) if isinstance(value, int) else Decimal(str(value))
@@ -107,7 +107,7 @@ def plain_number(value: str | float | Decimal) -> str | None:
 
 
 def read_number(text: str) -> str | None:
-    """The plain form of a text that is a number and nothing else, thousands separators and currency aside."""
+    """The plain form of a text that is only a number, apart from thousands separators and a currency."""
     bare = text.strip().lstrip("$€£").rstrip("%")
     shape = _NUMBER.fullmatch(bare)
     return None if shape is None else next((plain for plain, _, _ in numbers_in(bare)), None)
@@ -127,7 +127,7 @@ def dates_in(text: str) -> Iterator[DateMention]:
 
 
 def read_date(text: str) -> DateMention | None:
-    """The date that a text is and nothing else; a time of day may follow."""
+    """The date of a text that is only a date; a time of day may follow."""
     first = next(dates_in(text.strip()), None)
     if first is None or first.start != 0 or first.month is None:
         return None

@@ -93,11 +93,11 @@ def model_of(turn: Turn | None) -> str | None:
 
 
 def usage_of(turn: Turn) -> ev.TokenUsage:
-    """What the provider reported."""
+    """Token usage as the provider reported it."""
     return turn.end.usage if isinstance(turn.end, ev.LlmCompleted) else ev.TokenUsage()
 
 
 def known_sum(numbers: Sequence[int | None]) -> int | None:
-    """The sum of those that are known; None when none is."""
+    """The sum of the known numbers; None when none is known."""
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None

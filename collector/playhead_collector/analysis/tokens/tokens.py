@@ -1,7 +1,7 @@
-"""How did a run's contexts grow, how near did they come to their models' limits, and what did that cost?
+"""The timeline of a run's context sizes, against the limits of its models, and its cost.
 
-A call's context is what its provider counted, else an estimate.  The messages before a call are placed so that they end
-at that figure, those that it answered follow it; so every number is anchored at the call that it belongs to.
+A call's context is what its provider counted, else an estimate. Messages before a call are placed so that they end
+at that number, its answers follow it. So every number is anchored at the call to which it belongs.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, e
 
 
 async def answer_tokens(record: RunRecord, prices: Prices, limit: int, after: int) -> TokenTimeline:
-    """The timeline behind seq `after`, and what the whole run amounts to."""
+    """The timeline after seq `after`, and totals of the whole run."""
     transcript = await read_transcript_outline(record)
     scales = await read_scales(record, (model_of(turn) for turn in transcript.turns))
     await _read_measured(record, transcript, limit, after)
@@ -60,7 +60,7 @@ async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, 
 
 
 def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limit: int, after: int) -> TokenTimeline:
-    """The answer, from what was gathered.  Pure."""
+    """Builds the answer from fetched data. Pure."""
     metered = [_MeasuredCall(turn, measures, prices) for turn in transcript.turns]
     points = list(islice(_points(transcript, metered, measures, after), limit + 1))
     shown = points[:limit]

@@ -1,4 +1,4 @@
-"""[analysis]: a call whose arguments are to be traced: its values by path, and what its tool's definition says of each.
+"""[analysis]: a tool call whose arguments are traced: its values by path, and their schemas in the tool's definition.
 
 Definitions are read in the forms that providers have them: `{"function": {"name", "parameters"}}`, `{"name",
 "parameters"}` and `{"name", "input_schema"}`.  Pure.
@@ -29,7 +29,7 @@ _NEAR = 160
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as the model was offered it."""
+    """A tool's definition, as the model got it."""
 
     name: str
     description: str
@@ -110,14 +110,14 @@ def scalars(value: Json, path: str = "") -> Iterator[tuple[str, Scalar]]:
 
 
 def is_distinctive(value: str) -> bool:
-    """Whether a text is rare enough that finding it says where it is from."""
+    """Whether a text is so rare that an occurrence shows where it is from."""
     bare = value.strip().lower()
     letters = sum(character.isalnum() for character in bare)
     return letters >= 3 and bare not in _EVERYDAY
 
 
 def is_identifier(value: Scalar) -> bool:
-    """Whether a text is made to name one thing: it has letters and digits, or several words joined by `_` or `-`."""
+    """Whether a text looks like an identifier: letters and digits, or several words joined by `_` or `-`."""
     if not isinstance(value, str) or len(value) < 5 or " " in value:
         return False
     digits = sum(character.isdigit() for character in value)
@@ -125,7 +125,7 @@ def is_identifier(value: Scalar) -> bool:
 
 
 def definitions_of(tools: Json) -> dict[str, ToolDefinition]:
-    """Tools by name; what is no definition is passed over."""
+    """Definitions by tool name; anything else in the list is ignored."""
     found: dict[str, ToolDefinition] = {}
     for tool in cast(list[Any], tools) if isinstance(tools, list) else []:
         whole = cast(dict[str, Any], tool) if isinstance(tool, dict) else {}

@@ -1,4 +1,4 @@
-"""[analysis]: what a tool's result says went wrong, though the tool returned.  Pure.
+"""[analysis]: recognises results that report an error although the tool returned. Pure.
 
 Structure first: fields of a JSON object, exit codes, tracebacks that a text ends in; then how error messages begin.
 """
@@ -31,7 +31,7 @@ _CUT_OBJECT = re.compile(r'\s{0,64}+\{[^{}]{0,200}"(?:error|exception)" ?: ?(?!n
 
 
 def failure_text(text: str) -> str | None:
-    """The beginning of a text that tells of a failure; None for one that does not."""
+    """The beginning of a text that reports a failure; None for any other."""
     return text.strip()[:_MAX_LENGTH] if _tells(text) else None
 
 

@@ -1,7 +1,7 @@
-"""[analysis]: reads a run, or the part of it that a page tells of, as turns.
+"""[analysis]: reads a run, or the part of it that a page needs, as a transcript.
 
-Events once, each thread that no later one continues, all contents together; what takes long is done beside the event
-loop, so that others are answered meanwhile.
+Events are read once, each thread that no later one continues once, all contents together. Long computations run in a
+thread, so that the event loop stays free.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ async def read_transcript_outline(record: RunRecord) -> Transcript:
 async def read_transcript_page(
     record: RunRecord, after: int, limit: int, kind: type[ev.RunEvent], *, with_contexts: bool
 ) -> Transcript:
-    """The part of a run that tells of the first `limit` events of this kind behind seq `after`, and of one more.
+    """The part of a run with the first `limit` events of this kind after seq `after`, and one more.
 
     What was asked for more than `_BEFORE` events before the page is not found again.  `with_contexts`: also what calls
     saw, and where that had entered the run.
@@ -119,7 +119,7 @@ async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> 
 
 
 def refs_in_events(events: Iterable[ev.RunEvent]) -> Iterator[ContentRef | None]:
-    """The contents that events tell of."""
+    """Refs of the contents that events name."""
     for event in events:
         match event:
             case ev.MessageAdded(message=ref) | ev.ToolCalled(arguments=ref) | ev.ToolCompleted(result=ref):

@@ -1,4 +1,6 @@
-"""[analysis]: the steps of plans that an agent wrote down: as plans, as state under `plan`, in annotations.  Pure."""
+"""[analysis]: the steps of plans that an agent wrote down: in plan events, in the state under `plan`, in annotations.
+Pure.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ _WORDS = ("text", "step", "content", "task", "title", "description", "name")
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of a plan: the event that the plan was written down with, the step's words, and all that it says."""
+    """A step of a plan: the event that has the plan, the step's words, and its whole text."""
 
     seq: int
     plan: ContentRef | None
@@ -24,7 +26,7 @@ class PlanStep:
 
 
 def plan_steps_in(event: ev.RunEvent, cache: ContentCache) -> Iterator[PlanStep]:
-    """The steps of the plan that this event tells of, if it tells of one."""
+    """The steps of the plan in this event; empty if it has none."""
     match event:
         case ev.PlanCreated(plan=ref) | ev.StateChanged(key="plan", value=ref):
             value = cache.parsed(ref)

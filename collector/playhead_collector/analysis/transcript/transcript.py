@@ -1,5 +1,5 @@
-"""[analysis]: a run as turns: what each model call saw, what it asked for, what became of that.  Questions about why
-begin with this; `stories` reads what it is told from.  Pure.
+"""[analysis]: a run as turns: what each model call saw, which tools it requested, and their results. Questions about
+why begin with this; `loading` reads the data. Pure.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ class Turn:
 
 @dataclass(slots=True, eq=False)
 class ToolRequest:
-    """A tool call as the model asked for it."""
+    """A tool call that a model requested."""
 
     turn: Turn
     name: str
@@ -44,7 +44,7 @@ class ToolRequest:
 
 @dataclass(slots=True, eq=False)
 class ToolRun:
-    """A tool call as it was made.  `turn` is the model call that asked for it, else the last one before it."""
+    """A tool call that was made. `turn` is the model call that requested it, else the last one before it."""
 
     begin: ev.ToolCalled
     arguments: Any
@@ -124,7 +124,7 @@ def build_transcript(
 
 
 def failure_in(tool: ToolRun | None, text: str) -> str | None:
-    """What a result says went wrong; None for one that is no failure."""
+    """The error that a result reports, or None."""
     if tool is not None and isinstance(tool.end, ev.ToolFailed):
         return tool.end.message or tool.end.error_type
     return failure_text(text)

@@ -21,7 +21,8 @@ PARTS, OPENAI = "parts", "openai"
 
 
 async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, exact: bool = False) -> ContextAt:
-    """The model call that `at` belongs to, and its whole context; with `exact`, the request's body too. Raises Refused.
+    """The model call that `at` belongs to, and its whole context; with `exact`, the request's body
+    too. Raises Refused.
     """
     call = await model_call_at(record, await seq_at(record, at))
     begin = call.begin

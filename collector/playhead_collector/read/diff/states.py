@@ -77,7 +77,8 @@ def values_in(diff: StateDiff) -> Iterator[ContentRef]:
 
 
 def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], known: Known) -> list[ContextEntry]:
-    """One entry per message of either context, in the new order; removed messages come before those that replaced them.
+    """One entry per message of either context, in the new order; removed messages come before those
+    that replaced them.
     """
     change = compare(before, after)
     new_of = dict(replaced(change, known))
