@@ -14,10 +14,10 @@ from playhead.model.ref import ContentRef
 def compression_refs(
     to: Recorder, frames: Frames, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
 ) -> dict[str, ContentRef | None]:
-    """The refs that the log event `playhead.compressed` carries.
+    """The refs for the log event `playhead.compressed`.
 
-    The threads are those of the run's conversation: what its model calls were given is not hashed again, and what the
-    next one is given is known.
+    The threads are extended from the run's known ones: what its model calls had is not hashed again, and the next
+    call's messages are known.
     """
     known, redact = span.run.threads, span.redact
     left = list(after)

@@ -1,8 +1,8 @@
-"""The guard: observing must not break what it observes.
+"""The guard: observing must not break the observed program.
 
-Whatever goes wrong inside Playhead is logged once per cause and swallowed; the user's results, exceptions and timing
-pass through.  That includes what the user's code raises when recording calls it (`__repr__`, a property, a hook), be it
-`SystemExit`; what was meant for the program goes on to it (`let_through`).
+Errors inside Playhead are logged once per cause and not raised; the user's results, exceptions and timing are
+unchanged. The same holds for exceptions that the user's code raises when recording calls it (`__repr__`, a property,
+a hook), `SystemExit` included. Exceptions that are meant for the program are raised (`let_through`).
 """
 
 import logging

@@ -124,7 +124,7 @@ class Observation:
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """Ends the block, with the exception that left it, which goes on."""
+        """Ends the block. An exception that left it is recorded and goes on."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     async def __aenter__(self) -> Self:
@@ -183,7 +183,7 @@ class Observation:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
 
     def output_name(self, kind: str) -> str:
-        """The attribute for what a call of this kind returned."""
+        """Name of the attribute for the result of a call of this kind."""
         return names.TOOL_RESULT_REF if kind == "tool" else names.OUTPUT_REF
 
 

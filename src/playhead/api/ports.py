@@ -1,4 +1,4 @@
-"""What observing needs from the stages to its right: a recorder's promises.  `api.runtime` has the one in use."""
+"""The interface to the recorder, which is a later stage. `api.runtime` has the recorder in use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -32,9 +32,9 @@ class RunThreads:
 
 
 class Recorder(Protocol):
-    """Turns payloads into refs, and makes calls durable.  No method raises; none blocks longer than a journal append.
+    """Turns payloads into refs, and makes calls durable. No method raises; none blocks longer than a journal append.
 
-    `redact` is the call's own hook, after which the hook for all payloads has its turn.
+    `redact` is the call's own hook; the hook of `configure` runs after it.
     """
 
     frames: type[Frames]
@@ -52,11 +52,11 @@ class Recorder(Protocol):
     """Sampler, resource and limits as OpenTelemetry's environment variables say, for programs without a provider."""
 
     def payload(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
-        """The ref of a value; its content joins `frames` unless it is in the journal already.  None: not recorded."""
+        """The ref of a value; None: not recorded. A content that is not in the journal yet joins `frames`."""
         ...
 
     def repeated(self, value: Any, frames: Frames, redact: Redact | None = None) -> ContentRef | None:
-        """As `payload`, quicker for a value that is likely the same as in an earlier call."""
+        """As `payload`, faster for a value that is probably the same as in an earlier call."""
         ...
 
     def thread(
@@ -67,7 +67,9 @@ class Recorder(Protocol):
         frames: Frames,
         redact: Redact | None = None,
     ) -> ContentRef | None:
-        """The ref of a model call's input, hashing only what the previous calls of the conversation did not have."""
+        """The ref of a model call's input. Only messages that earlier calls of the conversation did not have are
+        hashed.
+        """
         ...
 
     def exact_thread(
@@ -81,7 +83,8 @@ class Recorder(Protocol):
         shape: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
     ) -> tuple[ContentRef | None, ContentRef | None]:
-        """As `thread`, and the ref of what the request said otherwise than the canonical messages do (None: nothing).
+        """As `thread`, and the ref of the difference between the request and its canonical messages (None: no
+        difference).
 
         That content is JSON: `{"parent", "place", "patch"}` for a message that `from_message` does not restore as it
         was given; with a `shape`, that object, with the ref of the former under `messages`.
@@ -89,7 +92,7 @@ class Recorder(Protocol):
         ...
 
     def message_thread(self, messages: Sequence[Message], frames: Frames) -> ContentRef | None:
-        """The ref of a short thread of messages that are in canonical form already, e.g. a call's output."""
+        """The ref of a short thread of canonical messages, e.g. a call's output."""
         ...
 
     def native_message(
@@ -99,11 +102,11 @@ class Recorder(Protocol):
         frames: Frames,
         redact: Redact | None = None,
     ) -> ContentRef | None:
-        """The ref of one of a provider's messages, the same as in a thread."""
+        """The ref of one message in the provider's form, equal to its ref in a thread."""
         ...
 
     def message(self, message: Message, redact: Redact | None = None) -> Message:
-        """A canonical message as it may be recorded: after the redaction hooks."""
+        """A canonical message after the redaction hooks."""
         ...
 
     def text(self, text: str, redact: Redact | None = None) -> str:
@@ -127,8 +130,9 @@ class Recorder(Protocol):
     def error(
         self, described: Mapping[str, Any], raised: BaseException | None, frames: Frames, redact: Redact | None = None
     ) -> ContentRef | None:
-        """The ref of an exception as `described` (type, message, stacktrace); of `raised`, what it can be rebuilt from
-        joins it, where the hooks leave that alone."""
+        """The ref of an exception as `described` (type, message, stacktrace). Data to rebuild `raised` join it, if the
+        hooks leave them unchanged.
+        """
         ...
 
     def announce(self, fields: Sequence[Any], frames: Frames) -> None:

@@ -1,15 +1,16 @@
-"""What a run reads besides its calls, for runs that ask for it: the clock, random numbers, UUIDs.
+"""Records what a run reads besides its calls, if the run asks for it: the clock, random numbers, UUIDs.
 
-Read in a run's own code, they are recorded, and a run that goes on from that record is given the same ones: each by the
-kind of value and by the place of the call that reads it, in order, so that parallel branches do not mix theirs up.
-Calls that are answered as a whole (models, tools) read as ever, and so does all that is not the program's own code:
-libraries ask the clock as often as they log, and draw numbers that must not come twice, as ids of spans are.
+Values that a run's own code reads are recorded, and a run that continues that record gets the same ones. A value is
+found by its kind and by the path of the call that reads it, in order, so that parallel branches do not mix theirs
+up. Calls that are answered as a whole (models, tools) read real values, and so does all code that is not the
+program's own: libraries ask the clock whenever they log, and draw numbers that must not repeat, such as ids of
+spans.
 
-Nothing is patched until the first run asks for it; then `time.time`, `time.time_ns` (and by them `date.today` and
-`datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random` are.  A function that was bound before
-(`from time import time`) is not, nor are `datetime.now` and `datetime.utcnow`: they belong to an immutable type, and
-`now` takes their place.  What is meant to be secret (`secrets`, `os.urandom`, `random.SystemRandom`) is never recorded,
-and `time.monotonic` has other uses than to be true.
+Nothing is patched until the first run asks for it. Then these are: `time.time`, `time.time_ns` (and through them
+`date.today` and `datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random`. A function that was
+bound before (`from time import time`) is not, nor are `datetime.now` and `datetime.utcnow`, which belong to an
+immutable type; use `now` instead. Secrets (`secrets`, `os.urandom`, `random.SystemRandom`) are never recorded, nor
+is `time.monotonic`.
 """
 
 import functools
@@ -77,7 +78,7 @@ def kinds_of(kinds: Any) -> frozenset[str]:
 
 
 def record_values(span: ObservedSpan, kinds: frozenset[str]) -> None:
-    """From here on, the run that begins with this call records these.  Of a call inside a run: does nothing."""
+    """Makes the run that begins with this call record these kinds. For a call inside a run it does nothing."""
     if not kinds or names.RUN_ROOT not in span.attributes:
         return
     set_recorded_values(span.run, kinds)
@@ -96,7 +97,7 @@ def set_recorded_values(run: ActiveRun, kinds: frozenset[str], recorded: Iterabl
 
 
 def recording_in_every_run(kinds: frozenset[str]) -> Callable[[ObservedSpan], None] | None:
-    """What to call at the start of each run so that it records these kinds; None: there are none."""
+    """Returns the function to call at the start of each run so that it records these kinds; None for no kinds."""
     return functools.partial(record_values, kinds=kinds) if kinds else None
 
 
@@ -135,7 +136,7 @@ def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
 
 
 def _recorded_or_real(span: ObservedSpan, what: str, real: Callable[[], Any]) -> Any:
-    """Returns the recorded value; else a real one, which is in the journal when this returns."""
+    """Returns the recorded value, else a real one, which is in the journal when this returns."""
     asked = span.attributes.get(names.TOOL_ARGUMENTS_REF) or span.attributes.get(names.INPUT_REF) or ""
     path = str(span.attributes.get(names.CALL_KEY, "")).rpartition("#")[0]
     key = f"{what} {path} {asked[7:23]}"
@@ -236,6 +237,6 @@ def _wrap_random(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _module_generator() -> random.Random:
-    """The generator behind `random`'s functions, which the program may have seeded."""
+    """The generator behind the functions of `random`, which the program may have seeded."""
     real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
     return cast(random.Random, real.__self__)

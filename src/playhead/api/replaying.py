@@ -80,15 +80,17 @@ class Replay(Protocol):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
     branch_wait_seconds: float
-    """How long a call may wait while `is_undecided`: see `api.patience`."""
+    """How long a call may wait while `is_undecided`: see `api.replay_wait`."""
 
     @property
     def progress(self) -> int:
-        """Another number when a branch has done something since: `is_undecided` may say something else then."""
+        """A number that changes whenever a branch has done something; `is_undecided` may then have another result."""
         ...
 
     def is_undecided(self, span: "ObservedSpan") -> bool:
-        """Whether the answer depends on which calls other branches make: the caller may wait, and then ask."""
+        """Whether the answer depends on calls that other branches have yet to make: the caller may
+        wait and ask again.
+        """
         ...
 
     def answer(
@@ -148,7 +150,7 @@ def recorded_answer(span: "ObservedSpan", restore: ResponseRestorer | None = Non
 
 
 def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:
-    """The same for a call in every attempt of its run, and for no other call, from its key and its arguments.
+    """Key of a call, from its call key and arguments: equal in every attempt of its run, different for any other call.
 
     A call that is executed again has the recorded call's key, however late it comes this time; a call that the record
     does not have gets a key that the record does not have.

@@ -28,11 +28,11 @@ if hasattr(os, "register_at_fork"):
 
 
 class ActiveRun:
-    """One execution of an agent, in the process that owns it.  Safe for threads.
+    """One execution of an agent, in the process that owns it. Safe for threads.
 
-    Starts of spans and log events share one count, ends have their own: together they give every event of the run its
-    place without trusting clocks.  A forked child goes on with the run, but not with the counts, which are its
-    parent's: what it does is placed by time.
+    Starts of spans and log events share one counter, ends have their own. Together they order all events of the run
+    without clocks. A forked child continues the run without these counters, which are its parent's; its events are
+    ordered by time.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class ActiveRun:
         return self._forks == _ForkCount.forks and not self.is_trace
 
     def next_start(self) -> int | None:
-        """The next number for a span's start or a log event; None in a forked child, and where the run is a trace."""
+        """The next number for a span's start or a log event; None in a forked child, and if the run is a trace."""
         if self._forks != _ForkCount.forks or self.is_trace:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
@@ -105,7 +105,7 @@ class ActiveRun:
         return number
 
     def flow_number(self) -> str:
-        """Returns a new flow number with each call; see `api.flow`."""
+        """Returns a new flow number with each call; see `api.calls.flow`."""
         return f"{self.flow_prefix}{next(self._flows)}"
 
     def occurrence(self, key: str) -> int:

@@ -1,6 +1,6 @@
-"""configure → [runtime] → calls.  What observed calls need of how this process was set up, in one object.
+"""configure → [runtime] → calls. What the call path needs from the set-up of this process, in one object.
 
-`playhead.configure` makes one whenever the set-up changes and installs it here; the call path only reads it.
+`playhead.configure` makes a new one whenever the set-up changes and installs it here; the call path only reads it.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,9 @@ from playhead.api.run import ActiveRun
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """How calls are recorded from now on.  Replaced as a whole, so that a call in another thread sees no half of it."""
+    """The current set-up of recording. Replaced as a whole, so that a call in another thread never sees half of a
+    change.
+    """
 
     recorder: Recorder | None = None
     """None: nothing is recorded."""
@@ -37,14 +39,15 @@ _configure: Callable[[], None] | None = None
 
 
 def configure_on_first_use(configure: Callable[[], None]) -> None:
-    """Has `configure` called by the first observed call after nothing was set up.  It calls `install`, and never raises
-    but to end the program.  (Given by `playhead.configure`, which the call path may not import.)"""
+    """Sets the function that the first observed call runs when nothing was configured. It calls `install`, and raises
+    nothing except to end the program. (`playhead.configure` provides it; the call path may not import that.)
+    """
     global _configure  # noqa: PLW0603 - the only assignment to it
     _configure = configure
 
 
 def install(runtime: Runtime) -> None:
-    """From now on calls are recorded like this."""
+    """Makes this the current set-up."""
     global current  # noqa: PLW0603 - the only assignment to it
     current = runtime
 

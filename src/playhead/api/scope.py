@@ -1,6 +1,6 @@
-"""`run()`, and what a program can say inside a run: its state, checkpoints, annotations, handoffs.
+"""`run()`, and the functions for use inside a run: state, checkpoints, annotations, handoffs.
 
-Outside a run these do nothing: a library may call them whether or not somebody records.
+Outside a run they do nothing, so a library may call them whether or not a run is recorded.
 """
 
 import functools
@@ -36,7 +36,7 @@ R = TypeVar("R")
 
 
 class UserState(MutableMapping[str, Any]):
-    """The run's own state: a dictionary of which each change is recorded, as `state_changed`."""
+    """The run's own state: a dictionary whose changes are recorded as `state_changed`."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class run:  # noqa: N801 - it is used like a function
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
-        """Ends the run, with the exception that left the block, which goes on."""
+        """Ends the run. An exception that left the block is recorded and goes on."""
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     async def __aenter__(self) -> Self:
@@ -147,13 +147,14 @@ class run:  # noqa: N801 - it is used like a function
 
 
 def current_run_id() -> str | None:
-    """The id of the run around here (32 hex digits), e.g. to put it into a log line; None outside a run."""
+    """The id of the current run (32 hex digits), e.g. for log lines; None outside a run."""
     span = current_span()
     return span.run.id if span is not None else None
 
 
 def idempotency_key() -> str | None:
-    """Inside a tool: the same for this call over all attempts of its run, so that tools can pass it on; None outside.
+    """Inside a tool: a key that is the same for this call in all attempts of its run, for tools to pass on. None
+    outside.
 
     32 hex digits.  A fork is another run, and its calls have other keys.
     """
@@ -164,7 +165,7 @@ def idempotency_key() -> str | None:
 
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
-    """A state that the run can be continued from.  In the journal when this returns."""
+    """Records a state from which the run can be continued. It is in the journal when this returns."""
     attributes = {"playhead.checkpoint.name": _text(name)} if name else {}
     log_event(names.CHECKPOINT, attributes, {names.STATE_REF: state})
 
@@ -177,10 +178,10 @@ def annotate(
     plan: Any = None,
     **more: Any,
 ) -> None:
-    """A decision that the code takes, said for the record: what was chosen, why, and what else could have been.
+    """Records a decision of the code: what was chosen, why, and the alternatives.
 
-    `plan` is what is to be done from here on: a list of steps, each a text or an object such as `{"text": ...}`.  It is
-    an event of its own (`plan_created`) and takes the place of the plan before.
+    `plan` is a list of steps from here on, each a text or an object such as `{"text": ...}`. It becomes an event of
+    its own (`plan_created`) and replaces the plan before.
     """
     if plan is not None:
         log_event(names.PLAN, {}, {names.PLAN_REF: plan})
@@ -193,10 +194,11 @@ def annotate(
 def compressed(
     *, before: Iterable[Any], after: Iterable[Any], summary: Any = None, strategy: str | None = None
 ) -> None:
-    """The program has compressed its context: what the model saw until here, and what it is to see instead.
+    """Records that the program compressed its context: the messages before and after.
 
-    `before` and `after` are messages as in a Chat Completions request; `summary` is the message (or its text) that
-    stands for those that went, None when they were dropped; `strategy` says in a word how, e.g. `sliding_window`.
+    `before` and `after` are messages as in a Chat Completions request. `summary` is the message (or its text) that
+    replaces the removed ones, None when they were dropped. `strategy` names the method in a word, e.g.
+    `sliding_window`.
     """
     attributes = {names.COMPRESSION_STRATEGY: _text(strategy)} if strategy is not None else {}
     span = current_span()
@@ -210,12 +212,12 @@ def compressed(
 
 
 def handoff(to: str, *, reason: str | None = None) -> None:
-    """From here on another agent acts."""
+    """Records that another agent acts from here on."""
     log_event(names.HANDOFF, {names.HANDOFF_TO: _text(to)}, {names.REASON_REF: reason} if reason is not None else {})
 
 
 def propagate(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, bound to the run around here: for threads and executors, which start without one.
+    """Returns the function bound to the current run: for threads and executors, which do not inherit it.
 
     `executor.submit(playhead.propagate(work), item)`.  A coroutine function's coroutine is bound, too.
     """
@@ -262,7 +264,7 @@ def _contents(
 
 
 def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
-    """Journals a log event of this call with what `refer` names, unless the record that it goes on from has it."""
+    """Journals a log event of this call with the refs that `refer` returns, unless the replayed record has it."""
     try:
         to = runtime.recorder()
         if to is None or not span.run.recorded:

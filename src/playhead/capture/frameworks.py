@@ -1,7 +1,8 @@
-"""What the modules of agent frameworks share: tools observed where the framework calls them, agents where they start.
+"""Shared by the modules of agent frameworks: observes tools where the framework calls them, and agents where they
+start.
 
-A tool's function that is under `@observe` already
-is left to that.  Each agent has a span: the outermost one is a run, those that start inside it are agents of that run.
+A framework is patched when the program imports it, and not before. A tool whose function is under `@observe` is
+recorded by that. Each agent has a span: the outermost one is a run, agents that start inside are agents of that run.
 """
 
 import functools
@@ -55,9 +56,9 @@ def _layers(function: Any) -> Iterator[Any]:
 
 
 def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> Begin:
-    """Begins the call of a tool: what the model gave it, and the id of the model's request.
+    """Begins the span of a tool call, with its arguments and the id of the model's request.
 
-    `is_agent`: all that it does is to run an agent, so that one which was cut off can go on.
+    `is_agent`: the tool only runs an agent, so if it was cut off it is called again and can go on.
     """
     more: dict[str, Any] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
     if is_agent:
@@ -66,8 +67,9 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
 
 
 def agent(name: str, agent_input: Any) -> Begin:
-    """Begins an agent: a run where there is none, else an agent of the run around it.  `agent_input`: its input, or
-    None."""
+    """Begins the span of an agent: a run if there is none, else an agent of the current run. `agent_input`: its input,
+    or None.
+    """
     return lambda: _AGENT.begin(name, None if agent_input is None else {"input": agent_input}, {})
 
 
@@ -90,13 +92,13 @@ def is_inside_run() -> bool:
 
 
 def call(begin: Begin, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Calls a plain function, recorded; or gives the recorded answer."""
+    """Calls a plain function, recorded; or returns the recorded answer."""
     span = begin()
     return wrapped(*args, **kwargs) if span is None else wrappers.call(span, output, wrapped, args, kwargs)
 
 
 def call_async(begin: Begin, made: Awaitable[Any], output: str) -> Awaitable[Any]:
-    """Awaits what a framework's function made, recorded; or gives the recorded answer."""
+    """Awaits a framework's coroutine, recorded; or returns the recorded answer."""
     coroutine = made if inspect.iscoroutine(made) else _awaited(made)
     return wrappers.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine))
 

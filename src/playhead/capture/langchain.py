@@ -1,4 +1,4 @@
-"""LangChain's tools, wherever they run: in LangGraph, in its agents, or by hand."""
+"""LangChain's tools, wherever they run: in LangGraph, in LangChain's agents, or called directly."""
 
 from functools import partial
 from typing import Any, cast

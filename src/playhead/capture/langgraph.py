@@ -45,7 +45,7 @@ def _name(instance: Any, config: Any) -> str | None:
 
 
 def _ambient() -> dict[str, Any]:
-    """The configuration of the node around here."""
+    """The configuration of the current node."""
     from langchain_core.runnables.config import var_child_runnable_config  # noqa: PLC0415 - imported with LangGraph
 
     return cast("dict[str, Any]", var_child_runnable_config.get() or {})
@@ -55,13 +55,13 @@ def _ambient() -> dict[str, Any]:
 
 
 def _is_entered(instance: Any) -> bool:
-    """Whether this is the `stream` of the `invoke` around it, which is observed."""
+    """Whether this `stream` is called by an `invoke` that is observed already."""
     entered = cast("tuple[Any, Any] | None", otel.get_value(_ENTERED))
     return entered is not None and entered[0] is instance and entered[1] is current_span()
 
 
 class _Call:
-    """One observed call of a graph, and the exception by which the graph speaks to the one around it."""
+    """One observed call of a graph, and the exception by which the graph signals the graph around it."""
 
     def __init__(self, instance: Any):
         self._instance = instance
@@ -69,7 +69,7 @@ class _Call:
 
     @contextmanager
     def inside(self) -> Generator[None]:
-        """For the body of the call: a handoff, or an interruption for a person, leaves it like a return."""
+        """Context for the call's body: a handoff, or an interruption for a person, ends it like a return."""
         from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
 
         token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))

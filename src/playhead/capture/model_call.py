@@ -1,6 +1,7 @@
-"""A model call being observed, whatever the provider: what every capture module hands over, and when.
+"""A model call being observed, of any provider. Each capture module uses it.
 
-Begin with a `ModelRequest`; end with a `ModelResponse`, an error, or both for a stream that broke after it had begun.
+Begin with a `ModelRequest`. End with a `ModelResponse`, an error, or both for a stream that broke after its
+beginning.
 """
 
 import time
@@ -47,7 +48,7 @@ class ModelRequest:
 
 @dataclass(slots=True)
 class ModelResponse:
-    """What came back.  `raw` is the response as received, as JSON values, for exact replay."""
+    """A model's response. `raw` is the response as received, as JSON values, for exact replay."""
 
     messages: Sequence[Message]
     raw: Any
@@ -147,16 +148,18 @@ class ObservedModelCall:
             swallowed("read a recorded answer", error)
 
     def first_chunk(self) -> None:
-        """The first piece of a streamed answer is here."""
+        """Notes that the first chunk of a streamed answer has arrived."""
         self.span.attributes.setdefault(names.TIME_TO_FIRST_CHUNK, round(time.perf_counter() - self.began, 6))
 
     def end(self, read: Callable[[], ModelResponse | None], *, aborted: bool = False) -> None:
-        """The answer is complete, or (`aborted`) the stream was closed before its end.  None: it cannot be read."""
+        """Ends the call with its answer; `aborted`: the stream was closed before its end. None: the answer cannot be
+        read.
+        """
         self._take(read)
         (abort if aborted else finish)(self.span)
 
     def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
-        """The call raised; `read` gives what had been streamed until then."""
+        """Ends the call with an error; `read` returns what had been streamed until then."""
         if read is not None:
             self._take(read)
         fail(self.span, raised)
@@ -209,7 +212,7 @@ def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
 
 
 def _is_reasoning(message: Message) -> bool:
-    """Whether the message is nothing but what the model thought aloud: some providers say that in messages apart."""
+    """Whether the message holds nothing but reasoning: some providers send that as separate messages."""
     return bool(message["parts"]) and all(part.get("type") == "reasoning" for part in message["parts"])
 
 

@@ -1,4 +1,4 @@
-"""pydantic-ai's function tools, and its agents, also those that tools of another agent start."""
+"""pydantic-ai's function tools and agents, also agents that tools of another agent start."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which libraries can be instrumented, and switching that on and off."""
+"""The libraries that can be instrumented; switches instrumentation on and off."""
 
 import importlib
 import importlib.util
@@ -32,9 +32,9 @@ class Capture(Protocol):
 
 
 def instrument(*libraries: str) -> tuple[str, ...]:
-    """Records the calls of these libraries, or of every installed one that we know; returns their names.
+    """Records the calls of these libraries, or of every installed one that is supported; returns their names.
 
-    A name that we do not know, or a library that is not installed, is a warning, not an error.
+    An unknown name, or a library that is not installed, is a warning, not an error.
     """
     done: list[str] = []
     for name in libraries or LIBRARIES:
@@ -50,7 +50,7 @@ def instrument(*libraries: str) -> tuple[str, ...]:
 
 
 def uninstrument(*libraries: str) -> None:
-    """Leaves these libraries, or all, as they were."""
+    """Stops recording the calls of these libraries, or of all."""
     for name in libraries or LIBRARIES:
         try:
             module = _capture(name, is_explicit=False)

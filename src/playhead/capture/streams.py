@@ -1,7 +1,7 @@
-"""Streams of a model's answer, passed through chunk by chunk while they are recorded.
+"""Records streams of a model's answer while they are passed on chunk by chunk.
 
-The proxy is the provider's own stream object in every respect; it only sees what goes by.  However the stream is left
-(read to its end, closed early, dropped, broken by an error), its call ends exactly once.
+The proxy behaves like the provider's own stream object. However the stream is left (read to its end, closed early,
+dropped, broken by an error), its call ends exactly once.
 """
 
 from collections.abc import Awaitable, Callable
@@ -72,7 +72,7 @@ class StreamRecording:
 
 
 class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """The HTTP response beneath a stream: helpers of the client close this instead of the stream."""
+    """The HTTP response beneath a stream: some helpers of the client close it instead of the stream."""
 
     def __init__(self, response: Any, recording: StreamRecording):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
@@ -91,7 +91,7 @@ class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeA
 
 
 class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """What both kinds of streams have."""
+    """Shared by both kinds of streams."""
 
     def __init__(self, stream: Any, recording: StreamRecording):
         super().__init__(stream)  # pyright: ignore[reportUnknownMemberType]
@@ -170,7 +170,7 @@ class ObservedAsyncStream(_ObservedStreamBase):
 
 
 class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """A raw response whose body is a stream: observed once it is asked for as one."""
+    """A raw response whose body is a stream: recorded once it is read as a stream."""
 
     def __init__(self, response: Any, recording: StreamRecording, *, streamed: bool = True):
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
@@ -194,7 +194,7 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 
 
 class ObservedOpenResponse(ObservedRawResponse):
-    """A raw response that is read by whoever asked: what it says is known if that is the client's own `parse()`."""
+    """A raw response that the caller reads: its content is recorded if the caller uses the client's own `parse()`."""
 
     def close(self) -> Any:
         """As the response's own, also if that has to be awaited."""
@@ -203,7 +203,7 @@ class ObservedOpenResponse(ObservedRawResponse):
 
 
 def observed_stream(stream: Any, recording: StreamRecording) -> Any:
-    """The stream, observed; what is no stream ends the call and is given back as it is."""
+    """Returns the stream, recorded. Anything else ends the call and is returned as it is."""
     kind = cast(Any, type(stream))
     if hasattr(kind, "__next__"):
         return ObservedStream(stream, recording)

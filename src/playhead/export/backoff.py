@@ -13,7 +13,7 @@ _FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
 
 
 class Unavailable(Exception):
-    """Nothing can be delivered now.  `hopeless`: nor in the next few seconds, so that nobody should wait for it."""
+    """Nothing can be delivered now. `hopeless`: nor in the next few seconds, so callers should not wait."""
 
     def __init__(self, cause: str, sentence: str, *, retry_after: float = 0.0, hopeless: bool = False):
         super().__init__(sentence)
@@ -23,7 +23,7 @@ class Unavailable(Exception):
 
 
 class Clock(Protocol):
-    """The time, and waiting; tests have one that never waits."""
+    """The time, and waiting. Tests use a clock that never waits."""
 
     def now(self) -> float:
         """Seconds; only differences mean something."""
@@ -35,7 +35,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real one."""
+    """The system's clock."""
 
     def now(self) -> float:
         """See Clock."""
@@ -47,7 +47,7 @@ class SystemClock:
 
 
 class ProblemReporter:
-    """Tells each kind of problem once: a collector that is down all day is one line in the user's log."""
+    """Reports each kind of problem once: a collector that is down all day is one line in the user's log."""
 
     def __init__(self, tell: Callable[[str], None] | None = None):
         """`tell` takes one sentence; without it, the sentence is logged."""

@@ -1,4 +1,4 @@
-"""What a shipper has done: for tests, benchmarks and `playhead doctor`."""
+"""Counts of a shipper's work: for tests, benchmarks and `playhead doctor`."""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ _CHUNK_BYTES = 2**20
 
 
 class LaneCursor:
-    """A place in a lane.  `complete` says that nobody writes to the lane any more."""
+    """A position in a lane. `complete`: nobody writes to the lane any more."""
 
     def __init__(self, lane: LaneReader, *, complete: bool):
         """Begins after what was acknowledged."""
@@ -38,7 +38,7 @@ class LaneCursor:
         return shipment
 
     def report(self, counters: ShipCounters) -> bool:
-        """Adds what could not be read since this was last asked; whether something was damaged."""
+        """Adds the damage found since the last call to the counters. Returns whether there was any."""
         counters.skipped_frames += self.skipped
         counters.damaged_bytes += self.damaged_bytes
         is_damaged = self.damaged_bytes > 0
@@ -59,7 +59,7 @@ class LaneCursor:
         return shipment.resource
 
     def _frames(self) -> Iterator[tuple[bytes, bytes]]:
-        """Whole frames.  Whoever asks for the next one has taken the one before: only then `at` moves past it."""
+        """Yields whole frames. `at` moves past a frame only when the next one is requested."""
         want = _CHUNK_BYTES
         while True:
             # Asked before reading: a segment that has a successor is never written to again.
@@ -84,7 +84,9 @@ class LaneCursor:
                 return
 
     def _pass_over(self, start: Position, data: bytes, *, complete: bool) -> bool:
-        """What stands there, up to the end of the file, is no frame.  False: it may become one, being written now."""
+        """Skips data that is no frame. False if it reaches the end of the file and may be a frame that is being
+        written.
+        """
         found = next_frame(data, 1)
         if not complete and (found is None or (is_cut_frame(data) and self._suspect != start)):
             self._suspect = start  # a frame that is still cut when it is looked at again is damaged
@@ -97,7 +99,7 @@ class LaneCursor:
 
 
 def end_of(lane: LaneReader) -> Position:
-    """Where the lane ends at this moment."""
+    """The current end of the lane."""
     last = max(lane.segments(), default=1)
     return Position(last, lane.segment_bytes(last))
 

@@ -1,4 +1,4 @@
-"""What dead processes left in the journal, to be shipped by whoever finds it first."""
+"""Ships what dead processes left in the journal."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class DeadLanes:
         return True
 
     def release(self) -> None:
-        """Gives the lane back that is being shipped; what was not acknowledged is still there for others."""
+        """Releases the lane that is being shipped. What was not acknowledged stays for others."""
         self._cursor = None
         adopted, self._adopted = self._adopted, None
         if adopted is not None:

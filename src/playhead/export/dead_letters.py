@@ -1,8 +1,8 @@
-"""delivery → [dead_letters].  Records that the collector will not take: kept in files of the journal's folder.
+"""delivery → [dead_letters]. Stores records that the collector refused, in files of the journal's folder.
 
-One file for each time that something is given up, written whole or not at all: one line of JSON per record, with what
-was said about it.  `playhead ship --dead-letters` sends them again.  They have no age limit: nothing else has what is
-in them, so only whoever runs the program may say that it can go.
+Each time records are given up, one file is written, whole or not at all: one line of JSON per record, with the
+refusal. `playhead ship --dead-letters` sends them again. They have no age limit: nothing else has these records, so
+only the user may delete them.
 
     {"at": "2026-01-31T12:00:00+00:00", "why": "400: ...", "kind": "span", "record": {"trace_id": ...}}
 """
@@ -41,11 +41,11 @@ def most_bytes(settings: Settings) -> int:
 
 
 class DeadLettersFull(OSError):
-    """There is no room for more of them."""
+    """The limit for dead letters is reached."""
 
 
 class DeadLetters:
-    """Those of one process in one journal."""
+    """The dead letters of one process in one journal."""
 
     def __init__(self, journal_dir: Path, max_bytes: int):
         """Does not touch the disk.  `max_bytes`: most that all of the folder may take."""
@@ -55,7 +55,7 @@ class DeadLetters:
         self._written: list[Path] = []
 
     def keep(self, given_up: Sequence[tuple[Record, str]]) -> None:
-        """They are on disk when this returns.  Raises OSError, and then nothing of it is."""
+        """Stores records; they are on disk when this returns. Raises OSError, and then nothing is stored."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         data = b"".join(orjson.dumps({"at": at, "why": why, **_to_json(record)}) + b"\n" for record, why in given_up)
         if len(data) + sum(_size(path) for path in dead_letters(self._journal_dir)) > self._max_bytes:
@@ -88,7 +88,7 @@ def dead_letters(journal_dir: Path) -> list[Path]:
 
 
 def count_letters(journal_dir: Path) -> int:
-    """How many records were given up and are still here."""
+    """Number of records that were given up and are still stored."""
     return sum(len(_lines(path)) for path in dead_letters(journal_dir))
 
 

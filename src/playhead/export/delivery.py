@@ -1,4 +1,5 @@
-"""shipment → [delivery] → http.  Content first, then log events, then spans; what the collector has, it is not sent.
+"""shipment → [delivery] → http. Sends contents first, then log events, then spans. Contents that the collector has are
+not sent again.
 
 Imports HTTP and protobuf, a tenth of a second of work: only the shipping thread imports this module.
 """
@@ -59,7 +60,7 @@ class Delivery:
         self._endpoint.close()
 
     def forget(self) -> None:
-        """Believes nothing to be in the collector any more."""
+        """Forgets which contents the collector has."""
         self._known.forget()
 
     def deliver(self, shipment: Shipment) -> None:
@@ -155,7 +156,7 @@ class Delivery:
         return count, why
 
     def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
-        """How many were taken; the others are dead letters."""
+        """Number of accepted items; the others become dead letters."""
         taken, given_up = self._sending.send(items, send)
         if given_up:
             self._give_up(given_up)

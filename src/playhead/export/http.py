@@ -192,7 +192,7 @@ def _reason(answer: httpx.Response) -> str:
 
 
 def retry_after_seconds(text: str, now: datetime) -> float:
-    """What a Retry-After header asks for, within reason: seconds, or a date; 0 when it cannot be read."""
+    """Seconds that a Retry-After header asks for (a number or a date), bounded; 0 when it cannot be read."""
     try:
         seconds = float(text) if text.isdecimal() else (parsedate_to_datetime(text) - now).total_seconds()
     except (ValueError, TypeError):

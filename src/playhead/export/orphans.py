@@ -1,4 +1,4 @@
-"""`playhead ship`: delivers, now, what dead processes left in the journal, and dead letters when that is asked for."""
+"""`playhead ship`: delivers what dead processes left in the journal, and dead letters on request."""
 
 import threading
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""delivery → [sending] → http.  Sends many items, and finds those few that the collector will not take.
+"""delivery → [sending] → http. Sends many items, and finds those few that the collector refuses.
 
-What is refused is halved until single items are left.  An item is given up only when it is refused alone, its
-neighbours were taken, and it is refused again after that.  An answer that may be trouble on the way (see `http`) is
-waited out before any of this: then, all of it is sent again.
+A refused batch is halved until single items are left. An item is given up only when it is refused alone, its
+neighbours were accepted, and it is refused again after that. If an answer may be trouble on the way (see `http`),
+all of it is first sent again after a wait.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ _TOO_LARGE = 413
 
 @dataclass(frozen=True, slots=True)
 class GivenUp(Generic[T]):
-    """An item that will not be taken, and what was said about it."""
+    """An item that the collector refused for good, and its reason."""
 
     item: T
     why: str

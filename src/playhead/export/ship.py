@@ -40,7 +40,7 @@ _DISK_SECONDS = 1.0
 
 
 class _ShipperStopping(Exception):
-    """The shipper is to end."""
+    """The shipper has to end."""
 
 
 class Shipper:
@@ -119,19 +119,18 @@ class Shipper:
                 self._thread = thread
 
     def wake(self) -> None:
-        """There is more to ship.  Costs next to nothing while the thread knows already."""
+        """Says that there is more to ship. Costs next to nothing if the thread knows already."""
         if not self._awake:
             self._awake = True
             self._bell.set()
 
     def follow(self, lane_path: Path) -> None:
-        """The journal goes on in this lane.  What the one before still has is delivered as well."""
+        """Continues with this lane of the journal. The rest of the one before is delivered as well."""
         self._next_lane = lane_path
         self.wake()
 
     def deliver_too(self, lanes: Sequence[Path]) -> None:
-        """What dead processes have left in these lanes is delivered right after what is this one's, and flushes wait
-        for it."""
+        """Delivers these lanes of dead processes right after this process's own; flushes wait for them."""
         with self._turn:
             self._too += [lane for lane in lanes if lane != self._lane.path]
         self._bell.set()
@@ -158,7 +157,7 @@ class Shipper:
         return not self._letters.waiting()
 
     def stop(self, timeout_s: float) -> bool:
-        """Flushes, and ends the thread; what `flush` says.  What is left stays in the journal."""
+        """Flushes, and ends the thread; returns what `flush` returns. What is left stays in the journal."""
         if self._process != os.getpid():
             return True
         deadline = time.monotonic() + timeout_s
@@ -219,7 +218,7 @@ class Shipper:
         self._problems.report("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
-        """After a failure that is not the collector's.  Who waits for a flush is told at once."""
+        """Waits after a failure that is not the collector's. Callers of `flush` are notified at once."""
         self._cursor = None  # whatever was loaded and not acknowledged is loaded again
         self._fail(self._asked, _BROKEN_SECONDS)
         self._urgent.clear()
@@ -274,7 +273,7 @@ class Shipper:
             self._turn.notify_all()
 
     def _ship_lane(self) -> bool:
-        """Whether all that stood in the lane when this began is delivered."""
+        """Delivers the lane. Returns whether everything that was in it at the beginning is delivered."""
         cursor, end = self._own(), end_of(self._lane)
         while cursor.at < end:
             begin = cursor.at
@@ -294,7 +293,7 @@ class Shipper:
         return True
 
     def _ship_ended(self) -> bool:
-        """The same for lanes that this process had to give up, and for those that it was asked to deliver, too."""
+        """Delivers lanes that this process has given up, and those of `deliver_too`."""
         with self._turn:
             too = list(self._too)
         if not (self._ended or too):
@@ -318,7 +317,7 @@ class Shipper:
         return not self._ended
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
-        """Tries until it is done; False: the shipper is to end."""
+        """Tries until the shipment is delivered. False: the shipper has to end."""
         for delay in backoff_delays():
             self._expire_beliefs()
             self._urgent.clear()

@@ -1,4 +1,4 @@
-"""cursor → [shipment] → delivery.  What travels together: journal frames, decoded and gathered up to a limit.  Pure."""
+"""cursor → [shipment] → delivery. Journal frames that are sent together, decoded, up to a limit. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,13 +37,13 @@ class Shipment:
         return bool(self.contents or self.threads or self.spans or self.spans_and_announcements)
 
     def fits(self, kind: bytes, payload: bytes) -> bool:
-        """Whether to add this frame; a frame beyond the limit of bytes travels alone."""
+        """Whether to add this frame; a frame over the limit of bytes is sent alone."""
         if kind == frame.RESOURCE or not self:
             return True
         return self.payload_bytes + len(payload) <= MAX_BYTES and (kind != frame.SPAN or len(self.spans) < MAX_SPANS)
 
     def add(self, kind: bytes, payload: bytes) -> None:
-        """Takes a frame in; one that is whole and yet makes no sense is counted and left out."""
+        """Adds a frame; one that is whole but cannot be decoded is counted and left out."""
         try:
             self._add(kind, payload)
         except (ValueError, TypeError, IndexError):
@@ -85,7 +85,7 @@ class Shipment:
 
 
 def announcement(span: Span) -> LogEvent:
-    """The log event that says that a span has begun."""
+    """The log event for the start of a span."""
     attributes = {**span.attributes, names.SPAN_NAME: span.name}
     if span.parent_id:
         attributes[names.SPAN_PARENT] = span.parent_id

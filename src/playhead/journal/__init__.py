@@ -1,1 +1,3 @@
-"""refs → [journal] → export.  The durable local record: what is not yet acknowledged, and what resume reads."""
+"""refs → [journal] → export. The durable local record: holds what the collector has not acknowledged, and what resume
+reads.
+"""

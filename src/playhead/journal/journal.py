@@ -1,4 +1,4 @@
-"""The journal of this process: one lane, opened at the first append, and what happens when the disk says no.
+"""The journal of this process: one lane, opened at the first append, and its behaviour when the disk fails.
 
 Appending is durable once it returns True (see `lane`), and never raises.  What cannot be written waits in memory, up to
 a limit, and is written when it can be; what is beyond that is lost, counted, and makes the next `playhead.flush` False.
@@ -53,7 +53,7 @@ _FREE_AT_ONCE = 2**20
 
 @dataclass(slots=True)
 class JournalCounters:
-    """What did not go as it should; all zero in a healthy process."""
+    """Counts of failures; all zero in a healthy process."""
 
     lost_records: int = 0
     failed_writes: int = 0
@@ -117,7 +117,7 @@ class Journal:
     # --- appending ----------------------------------------------------------------------------------------------------
 
     def append(self, frames: bytes) -> bool:
-        """Keeps these frames, in one piece; False if they are lost, or wait for the disk."""
+        """Appends these frames in one piece. False if they are lost, or wait for the disk."""
         lane, allowance = self._direct, self._allowance - len(frames)
         if lane is None or allowance < 0:
             kept = self._append_or_buffer(frames)
@@ -132,7 +132,9 @@ class Journal:
         return kept
 
     def flush(self) -> bool:
-        """Writes what is in memory; whether all that was appended and not lost is in the files of the lane."""
+        """Writes what is in memory. Returns whether everything that was appended and not lost is in
+        the lane's files.
+        """
         with self._mutex:
             lane = self.lane
             if lane is not None and not lane.is_there():
@@ -143,7 +145,7 @@ class Journal:
             return self._write_waiting()
 
     def before_read(self) -> bool:
-        """As `flush`; for the shipper, who also looks at the folder now and then, so that the program need not."""
+        """As `flush`, for the shipper, which also checks the folder now and then so that the program need not."""
         written = self.flush()
         if self._now() - self._looked >= _LOOK_SECONDS or self._is_first_look_due():
             self.make_room()
@@ -158,7 +160,7 @@ class Journal:
         return random.random() * (self._max_bytes // _MIN_ALLOWED) < written  # noqa: S311 - nobody gains by guessing it
 
     def acknowledged(self, position: Position) -> None:
-        """The collector has all before this; for the shipper."""
+        """Notes that the collector has everything before this position. Called by the shipper."""
         self._acked = position
         if self._is_short_of_space:
             self._free_space(at_once=True)
@@ -166,15 +168,16 @@ class Journal:
             self.make_room()
 
     def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
-        """Looks at what all processes have written, and deletes what may go, for so many seconds."""
+        """Measures what all processes have written, and deletes what may be deleted, for at most so many seconds."""
         try:
             self._check_limits(seconds)
         except OSError as error:
             self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
     def begin_segment(self) -> int | None:
-        """Appends go to another segment from now on, and nothing before it is relied on; its number, or None when
-        there is no need or no room for one.  For the shipper."""
+        """Begins another segment; later records do not rely on anything before it. Returns its number, or None when
+        there is no need or no room for one. Called by the shipper.
+        """
         with self._mutex:
             try:
                 number = None if self.lane is None or not self.lane.is_there() else self.lane.begin_segment()
@@ -185,7 +188,7 @@ class Journal:
             return number
 
     def open(self) -> LaneWriter | None:
-        """The lane, made now if there is none; None when it cannot be."""
+        """The lane, created if there is none; None when that fails."""
         with self._mutex:
             if self.lane is None and self._now() >= self._next_try:
                 try:
@@ -195,7 +198,7 @@ class Journal:
             return self.lane
 
     def close(self) -> None:
-        """Gives the lane up; a later append opens another."""
+        """Releases the lane. A later append opens another."""
         with self._mutex:
             if not self.flush():
                 self._warn("lost", f"records are lost: the journal in {self.journal_dir} cannot be written to")
@@ -206,7 +209,7 @@ class Journal:
                 lane.close()
 
     def after_fork(self) -> None:
-        """In the child: leave the parent's lane alone, and what the parent has in memory to the parent."""
+        """In the child: drops the parent's lane, and what the parent holds in memory."""
         self._mutex = threading.RLock()
         self.on_append, self.on_lane = _ignore_append, _ignore_lane
         lane, self.lane = self.lane, None
@@ -236,7 +239,7 @@ class Journal:
             return due and self._write_waiting()
 
     def _write_waiting(self) -> bool:
-        """Whether nothing waits any more."""
+        """Writes what waits in memory. Returns whether nothing waits any more."""
         while self._waiting:
             data = self._next_piece()
             try:
@@ -254,7 +257,7 @@ class Journal:
         return True
 
     def _next_piece(self) -> bytes:
-        """What to write in one go: little enough to fit where a little was freed."""
+        """The next data to write: a small piece, since only little space may have been freed."""
         pieces = [self._waiting.pop(0)]
         size = len(pieces[0])
         while self._waiting and size + len(self._waiting[0]) <= _PIECE:
@@ -356,7 +359,7 @@ class Journal:
         self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
 
     def _free_space(self, *, at_once: bool = False) -> bool:
-        """The disk is full, whatever the limit: whether something could be given back."""
+        """The disk is full, whatever the journal's limit: frees space, and returns whether any was freed."""
         lane, now = self.lane, self._now()
         self._is_short_of_space = True
         if now < self._next_freeing and not at_once:

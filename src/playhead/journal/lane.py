@@ -41,7 +41,7 @@ _OLD_SUFFIX = ".log"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """A place in a lane: segment number, and bytes into it."""
+    """A position in a lane: segment number, and offset in bytes."""
 
     segment: int
     offset: int
@@ -92,7 +92,7 @@ class LaneWriter:
 
     @property
     def position(self) -> Position:
-        """Where the next frame goes."""
+        """Position of the next frame."""
         return Position(self._number, self._segment.size() if self._segment is not None else self._size)
 
     def append(self, frames: bytes) -> None:
@@ -116,12 +116,12 @@ class LaneWriter:
                 segment.sync()
 
     def is_there(self) -> bool:
-        """Whether what is appended is found by others, and taken for a living process's."""
+        """Whether other processes still find the lane's files and its lock."""
         segment = self._segment
         return segment is not None and segment.is_there() and self.owns(self.path)
 
     def unreadable(self) -> bytes:
-        """Frames that this process alone can read any more, because somebody has removed the file."""
+        """Frames that only this process can still read, because the file was removed."""
         with self._mutex:
             try:
                 segment = self._segment
@@ -130,7 +130,7 @@ class LaneWriter:
                 return b""
 
     def restart(self, acked: Position) -> bool:
-        """Gives back the space of the segment that is written to; False unless all of it was acknowledged.
+        """Frees the space of the current segment; False unless all of it was acknowledged.
 
         It goes on as the next segment, in the same file: on a disk that is full there is no room for another one.
         Raises OSError.
@@ -169,7 +169,7 @@ class LaneWriter:
         return self._lock is not None and self._lock.is_at(lane / "lock")
 
     def close(self) -> None:
-        """Gives the lane up: from now on others may deliver and delete it.  A second call does nothing."""
+        """Releases the lane: others may deliver and delete it. A second call does nothing."""
         with self._mutex:
             segment, self._segment = self._segment, None
             if segment is not None:
@@ -227,9 +227,9 @@ class LaneWriter:
 
 
 class LaneReader:
-    """Reads a lane, its own process's or a dead one's, and keeps how far it was acknowledged.
+    """Reads a lane (its own process's or a dead one's) and stores how far it was acknowledged.
 
-    What is gone is empty; any other problem with the disk raises OSError, and is never taken for the end.
+    A deleted file reads as empty. Any other problem with the disk raises OSError, and is never taken for the end.
     """
 
     def __init__(self, path: Path):
@@ -237,7 +237,7 @@ class LaneReader:
         self.path = path
 
     def acked(self) -> Position:
-        """Up to where the collector has acknowledged.  Raises OSError."""
+        """The position up to which the collector has acknowledged. Raises OSError."""
         try:
             segment, offset = (self.path / "acked").read_text(errors="replace").split()
             return Position(int(segment), int(offset))
@@ -245,7 +245,7 @@ class LaneReader:
             return Position(1, 0)
 
     def ack(self, position: Position) -> None:
-        """Remembers that all before `position` was acknowledged.  One small write: whole, or not at all.
+        """Stores that everything before `position` was acknowledged, in one small atomic write.
 
         Raises OSError.
         """
@@ -297,7 +297,7 @@ class LaneReader:
             return 0
 
     def delete_segment(self, number: int) -> None:
-        """Gives its space back.  Gone already is fine.  Raises OSError."""
+        """Deletes a segment; does nothing if it is gone already. Raises OSError."""
         self.segment_path(number).unlink(missing_ok=True)
 
     def delete(self) -> None:
@@ -347,7 +347,7 @@ def _is_lane(path: Path) -> bool:
 
 
 def adopt(lane: Path) -> AdoptedLane | None:
-    """Takes over the lane of a dead owner; None while that lives, or while another process has adopted it.
+    """Takes over the lane of a dead owner; None while the owner lives, or while another process has adopted it.
 
     Raises OSError.
     """

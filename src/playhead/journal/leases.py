@@ -35,14 +35,14 @@ class LocalLease:
         return self._lock.is_at(self._path)
 
     def release(self) -> None:
-        """Others may take it.  A second call does nothing; nor does any in a forked child, whose parent has it."""
+        """Releases the lease. Does nothing the second time, and in a forked child, whose parent has it."""
         if self.is_held:
             with suppress(OSError):  # Windows keeps a file that is open
                 self._path.unlink()
         self._lock.close()
 
     def abandon(self) -> None:
-        """In a forked child: it is the parent's."""
+        """In a forked child: drops the lease, which is the parent's."""
         self._lock.close()
 
 
@@ -50,9 +50,9 @@ _held: WeakSet[LocalLease] = WeakSet()
 
 
 def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalLease | None:
-    """The lease, given back by `release` or by the end of this process; None while another process has it.
+    """Takes the lease, until `release` or the end of this process; None while another process has it.
 
-    With `force` it is taken from whoever has it, who can tell by `is_held`.  Raises OSError.
+    With `force` it is taken from the process that has it, which notices that by `is_held`. Raises OSError.
     """
     path = _path(journal_dir, run_id)
     make_private_folder(path.parent)
@@ -79,7 +79,7 @@ def holder_of(journal_dir: Path, run_id: str) -> str:
 
 
 def journal_name(journal_dir: Path) -> str:
-    """Tells this journal from others, whatever paths they have.  Raises OSError."""
+    """An id of this journal, the same under any path. Raises OSError."""
     path = journal_dir / _FOLDER / _JOURNAL
     make_private_folder(path.parent)
     own = path.with_suffix(f".{secrets.token_hex(8)}")

@@ -1,4 +1,4 @@
-"""api, capture → refs → [journal].  The recorder: keeps the promises of `api.port` with an intake and a journal."""
+"""api, capture → refs → [journal].  The recorder: implements `api.ports.Recorder` with an intake and a journal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
@@ -24,7 +24,7 @@ from playhead.refs.threads import exact_thread, extend_thread, native_ref, threa
 
 
 class JournalRecorder:
-    """See `api.port.Recorder` for the promises.  The `frames` that it is given are `CallFrames`, which it has named."""
+    """See `api.ports.Recorder` for the promises. The `frames` that it gets are its own `CallFrames`."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
 
 
 class CallFrames(Frames):
-    """One call's new contents and threads, as the journal takes them: see `refs.intake.Keep`."""
+    """One call's new contents and threads, as the journal takes them: see `refs.intake.NewContentSink`."""
 
     __slots__ = ()
 

@@ -12,7 +12,7 @@ from playhead.journal.files import OwnFile, open_private
 
 
 class SegmentGone(OSError):
-    """The file was deleted, or somebody has closed its descriptor: what is appended would not be found again."""
+    """The file was deleted, or its descriptor was closed: nobody would find what is appended."""
 
     def __init__(self, why: str):
         super().__init__(errno.ESTALE, why)
@@ -58,7 +58,7 @@ class Segment:
         self.path = path
 
     def cut(self) -> None:
-        """Gives all of it back.  Raises OSError."""
+        """Truncates the file to nothing. Raises OSError."""
         os.ftruncate(self._file.fd, 0)
 
     def is_there(self) -> bool:
@@ -80,7 +80,7 @@ class Segment:
         self._file.close()
 
     def _write_rest(self, data: bytes, written: int, before: int) -> int:
-        """After a write that was cut short: the disk is full, or the data are beyond what one write takes."""
+        """Writes what a short write left: the disk is full, or the data are larger than one write takes."""
         try:
             while written < len(data):
                 written += os.write(self._file.fd, memoryview(data)[written:])

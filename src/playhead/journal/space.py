@@ -1,4 +1,4 @@
-"""The journal's limit, which is the folder's: what all processes have written there, and what may be deleted for it.
+"""The limit of the journal's folder: what all processes have written there, and what may be deleted.
 
 What is not acknowledged is never deleted here.
 """
@@ -44,10 +44,10 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
 
 
 def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
-    """Deletes acknowledged segments, oldest first, until so many bytes are free; returns how many are.
+    """Deletes acknowledged segments, oldest first, until so many bytes are free. Returns how many bytes were freed.
 
-    Stops after so many seconds, whatever is left to do: thousands of lanes take that.
-    Of its own lane only what lies before the segment being shipped; of other lanes only those whose owner is dead.
+    Stops after so many seconds, since thousands of lanes take long. Of its own lane it deletes only segments before
+    the one being shipped; of other lanes, only those whose owner is dead.
     """
     freed, deadline = 0, time.monotonic() + seconds
     for path in lanes(journal_dir):

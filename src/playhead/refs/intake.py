@@ -1,7 +1,7 @@
-"""Payloads come in, contents go out: redacted, bounded, canonical, and only those that are not known yet.
+"""Turns payloads into contents: redacted, bounded, canonical, and only those that are not stored yet.
 
-`PayloadIntake` does not touch the disk: a new content is handed to `sink`, which the journal provides.  It is known
-only once the journal has it (`known.add_all`): what another open call still holds in memory, a crash takes away.
+`PayloadIntake` does not touch the disk: a new content goes to `sink`, which the journal provides. It counts as known
+only once the journal has it (`known.add_all`), since a crash loses what an open call holds in memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class PayloadIntake:
         return self.recorded(value, sink)
 
     def recorded(self, value: Any, sink: NewContentSink) -> ContentRef:
-        """The ref of a value that needs no redaction any more."""
+        """The ref of a value that is redacted already."""
         if type(value) is str:
             try:
                 data = value.encode()
@@ -159,7 +159,7 @@ class PayloadIntake:
         return ref
 
     def forget(self) -> None:
-        """Believe nothing to be stored any more."""
+        """Forgets all refs, so that contents are stored again."""
         self.generation += 1
         self.known.forget()
         self._repeated.clear()

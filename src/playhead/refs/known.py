@@ -20,24 +20,26 @@ class KnownRefs(dict[bytes, ContentRef]):
         self.old: dict[bytes, ContentRef] = {}
 
     def promote_old(self, digest: bytes) -> ContentRef | None:
-        """The ref if it is known from before; from now on it is young again."""
+        """The ref if the older generation has it; it then moves to the younger one."""
         ref = self.old.get(digest)
         if ref is not None:
             self.add(digest, ref)
         return ref
 
     def add(self, digest: bytes, ref: ContentRef) -> None:
-        """From now on it is known."""
+        """Adds a ref."""
         self.add_all({digest: ref})
 
     def add_all(self, refs: dict[bytes, ContentRef]) -> None:
-        """From now on these are known."""
+        """Adds refs."""
         if len(self) >= _GENERATION:
             self.old = dict(self)
             self.clear()
         self.update(refs)
 
     def forget(self) -> None:
-        """Everything will be journaled again: after a failed write, or when the collector has lost content."""
+        """Forgets all refs, so that everything is journaled again: after a failed write, or when the collector has lost
+        content.
+        """
         self.old = {}
         self.clear()

@@ -23,7 +23,9 @@ class _DeclaredModules:
 
 
 def declare_modules(modules: Iterable[str]) -> None:
-    """From now on these may be imported to restore a value, and what is below them; replaces those before."""
+    """Sets the modules and packages that may be imported to restore a value, with everything below them. Replaces the
+    previous ones.
+    """
     _DeclaredModules.modules = tuple(modules)
 
 
@@ -38,7 +40,7 @@ def name_of(kind: Any) -> str:
 
 
 def class_named(name: Any) -> Any:
-    """What a name of `name_of` leads to; raises CannotRestore."""
+    """The class with a name from `name_of`. Raises CannotRestore."""
     module, _, qualname = name.partition(":") if isinstance(name, str) else ("", "", "")
     if not module or not qualname or module.startswith("."):
         raise CannotRestore(f"{name!r} does not name a class; the record is damaged")
@@ -71,7 +73,7 @@ def _module_named(module: str, name: str) -> Any:
 
 
 def _found(owner: Any, qualname: str) -> Any:
-    """What stands under a name in a module: no `__getattr__`, property or lazy loader of anybody's is asked."""
+    """The value under a name in a module, without calling any `__getattr__`, property or lazy loader."""
     for part in qualname.split("."):
         try:
             own: Any = type.__dict__["__dict__"].__get__(owner) if isinstance(owner, type) else _namespace(owner)

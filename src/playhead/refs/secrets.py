@@ -1,6 +1,6 @@
-"""Secrets in what is kept to rebuild a value: the same keys hide the same as in its recorded form.
+"""Masks secrets in the data kept to rebuild a value, by the same keys as in its recorded form.
 
-A result that holds one cannot be given back; of an exception, it is left out and listed.
+A result that holds a secret cannot be given back. In an exception, the secret is left out and listed.
 """
 
 import base64
@@ -81,7 +81,7 @@ def _http(tree: Tree, mask: Mask) -> Tree:
 
 
 def _named(fields: Tree) -> Iterator[tuple[Any, Any]]:
-    """Keys and values of what a tree stands for."""
+    """Keys and values of the object that a tree describes."""
     tag = fields.get(MARK)
     if tag == "namedtuple":
         yield from zip(fields["fields"], fields["items"], strict=False)

@@ -101,7 +101,7 @@ def exact_thread(
 
 @lru_cache(maxsize=64)
 def _plain_roles(to_message: ToMessage, from_message: FromMessage | None) -> tuple[str, ...]:
-    """The roles of which a text is `text_message`, and comes back from that as it was given: asked once."""
+    """The roles for which a plain text message is restored exactly as it was given; determined once per dialect."""
     plain: list[str] = []
     for role in ("user", "assistant", "system"):
         native = {"role": role, "content": "text"}
@@ -219,7 +219,7 @@ def _prefix(messages: list[Any], known: list[KnownThread], generation: int, reda
 
 
 def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
-    """Whether the first `count` messages are the thread's first."""
+    """Whether the first `count` messages equal the thread's first ones."""
     try:
         if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
             return False
@@ -233,7 +233,7 @@ def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
 
 
 def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
-    """How many leading messages are equal; those that are no dictionaries are compared as what they stand for."""
+    """Number of equal leading messages. Messages that are no dictionaries are compared in their plain form."""
     numeric = frozenset(thread.numeric)
     for position, (given, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
         # Only a dictionary's word is taken for it: other objects may say that they are equal to anything.
@@ -306,7 +306,7 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _json(value: Any) -> bytes:
-    """Bytes that differ when the values do."""
+    """JSON bytes; different values give different bytes."""
     try:
         return orjson.dumps(value)
     except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
@@ -336,7 +336,7 @@ def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact
 
 
 def _plain(value: Any) -> Any:
-    """What users put among messages besides dictionaries: a provider's own message objects."""
+    """A provider's own message object, which users put among messages, as a dictionary."""
     dump = getattr(cast(Any, type(value)), "model_dump", None)
     if dump is not None:
         return dump(value, mode="json", exclude_unset=True)

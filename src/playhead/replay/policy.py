@@ -10,7 +10,7 @@ from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 
 
 class Rerun:
-    """`playhead.RERUN`, as the outcome of a call in doubt: nothing came of it, so it is executed again.
+    """Type of `playhead.RERUN`: the outcome of a call in doubt that took no effect and is executed again.
 
     For `resume(outcomes=...)`, and what a function given as `in_doubt` returns.
     """
@@ -26,7 +26,7 @@ Tools = Literal["live", "deny"] | Callable[[str, Any], Any]
 
 @dataclass(slots=True)
 class Policy:
-    """What to do where the record does not simply answer."""
+    """Options of resume and fork: what to do where the record has no answer."""
 
     on_divergence: OnDivergence = "raise"
     in_doubt: OnDoubt = "raise"
@@ -61,7 +61,9 @@ DIVERGENCE_OPTIONS = (
 
 
 def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> str:
-    """For the person who has to decide; `why`: it is known to have ended, but cannot be given back."""
+    """Message for the person who has to decide. `why`: the call is known to have ended, but its result cannot be given
+    back.
+    """
     if why is not None:
         what = f"{call.call_path} was executed, and what came of it cannot be given back ({why})"
     elif call.span.end_ns is not None:
@@ -77,7 +79,7 @@ def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> st
 
 
 def completed_sentence(call: RecordedCall, arguments: Any) -> str:
-    """For the person who has to decide about a tool that had completed before the run diverged."""
+    """Message for the person who has to decide about a tool that had completed before the run diverged."""
     return (
         f"{call.call_path} had completed with these arguments before the program changed: {arguments!r}. Executing it "
         "again may do the same twice, and its recorded result may be of another state of things: give it that result "

@@ -1,4 +1,4 @@
-"""What a run recorded, wherever that is: spans, log events, contents, threads.
+"""A recorded run from any source: its spans, log events, contents, threads.
 
 `LocalRecord` reads the journal's files, also those of dead processes and of this one; `remote.RemoteRecord` asks the
 collector.
@@ -38,7 +38,7 @@ _BLOCK_BYTES = 64 * 1024
 
 
 class Record(Protocol):
-    """A run's record.  Reading it never changes it."""
+    """A recorded run. Reading it never changes it."""
 
     @property
     def spans(self) -> Sequence[Span]:
@@ -62,21 +62,21 @@ class Record(Protocol):
 
     @property
     def lanes(self) -> Sequence[Path]:
-        """Where in the journal it is: those lanes have to be delivered for the collector to have the run whole."""
+        """The journal lanes that have it; they must be delivered for the collector to have the whole run."""
         ...
 
     def content(self, ref: ContentRef) -> Content | None:
-        """The content; None where it is not to be had."""
+        """The content; None if it is not available."""
         ...
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Refs of a thread's messages, first to last; None where they are not to be had."""
+        """Refs of a thread's messages, first to last; None if they are not available."""
         ...
 
 
 @dataclass(slots=True)
 class LocalRecord:
-    """A run as the journal's files have it."""
+    """A run in the journal's files."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])

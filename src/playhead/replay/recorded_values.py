@@ -7,7 +7,7 @@ from playhead.replay.record import Record
 
 
 def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None) -> None:
-    """The run is given what the record has; `upto`: of a fork, what was read before the call at which it parts.
+    """Gives the run the recorded values. `upto`: for a fork, only values read before the call at which it parts.
 
     It records what its record does, whatever the code says now.
     """

@@ -1,4 +1,4 @@
-"""What a run recorded, as the collector has it: for a machine whose journal does not have the run."""
+"""A recorded run as the collector has it, for a machine whose journal does not have the run."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -83,7 +83,7 @@ def _content(record: Record, call: RecordedCall, name: str) -> Content:
 
 
 def _typed(content: Content, kind: Any) -> Any:
-    """Text and JSON with equal bytes have one ref: what the call said it was, decides."""
+    """The value with its type: text and JSON with equal bytes have one ref, and the call says which it was."""
     if kind == "text":
         return content.data.decode("utf-8", "replace")
     return content.data if kind == "bytes" else parse_json(content.data)

@@ -1,6 +1,6 @@
 """What does an event rest on, back to the user's words, and what rested on it?
 
-`causes` has the edges; here they are followed, and become an answer.
+`edges` finds the edges; this module follows them and builds the answer.
 """
 
 import asyncio

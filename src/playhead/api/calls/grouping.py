@@ -1,4 +1,4 @@
-"""Which run a call belongs to that has no agent around it: a client's call, or an observed tool's.
+"""Finds the run of a call that has no agent around it: a client's call, or an observed tool's.
 
 | where it is made | its run |
 |---|---|
@@ -36,7 +36,7 @@ _SCRIPT = object()
 
 @dataclass(slots=True)
 class _Group:
-    """A run, what it goes on from (None: from nothing), and when its latest call began."""
+    """A run, the record that it continues (None: none), and when its latest call began."""
 
     run: ActiveRun
     rewinding: Any
@@ -44,7 +44,7 @@ class _Group:
 
 
 class _Groups:
-    """Of this process."""
+    """The runs of this process that have no agent."""
 
     def __init__(self) -> None:
         self.mutex = threading.RLock()  # a signal's handler may ask a model, too
@@ -76,7 +76,7 @@ _groups = _Groups()
 
 
 def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], ActiveRun | None]) -> tuple[ActiveRun, bool]:
-    """The run of a call, and whether it begins with this call.
+    """Returns the run of a call, and whether it begins with this call.
 
     `outer` is the span around it, if valid; `rewinding` tells one `resume()` from another, and from none; `next_run`
     gives the run that goes on from a record, once.
@@ -99,7 +99,7 @@ def run_of_call(outer: SpanContext, rewinding: Any, next_run: Callable[[], Activ
 
 
 def run_of_trace(trace_id: int) -> ActiveRun | None:
-    """The run that is this trace, if calls of it were made in this process lately."""
+    """Returns the run that is this trace, if calls of it were made in this process lately; else None."""
     group = _groups.traces.get(trace_id)
     return group.run if group is not None and group.run.is_trace else None
 
@@ -121,7 +121,7 @@ def _is_expired(group: _Group, now: float) -> bool:
 
 
 def _is_script(frame: FrameType | None) -> bool:
-    """Whether the program called this by itself: library code innermost, then its own, and no library around that."""
+    """Whether only the program's own code is around the library's call: no other library called the program."""
     if threading.current_thread() is not threading.main_thread():
         return False
     own = outermost = None
@@ -136,7 +136,7 @@ def _is_script(frame: FrameType | None) -> bool:
 
 
 def forget_groups() -> None:
-    """Every call begins a run again: when recording starts anew, and in a forked child, whose runs are its own."""
+    """Forgets all runs, so that every call begins one again: when recording starts anew, and in a forked child."""
     global _groups  # noqa: PLW0603 - a lock that another thread held at the fork stays held
     _groups = _Groups()
 

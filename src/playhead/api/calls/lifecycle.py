@@ -37,7 +37,7 @@ def current_span() -> ObservedSpan | None:
 
 
 def enter(span: ObservedSpan) -> None:
-    """Makes the span current, and journals that it began where a crash must leave it visible."""
+    """Makes the span current, and journals its start if a crash must leave it visible."""
     try:
         if not span.run.recorded:
             # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
@@ -106,7 +106,7 @@ def _outer_context(span: ObservedSpan) -> Context:
 
 
 def attach(span: ObservedSpan, where: Context | None = None) -> None:
-    """Makes the span current in this context until `detach`; `where` is what `pause` gave."""
+    """Makes the span current in this context until `detach`. `where` is the context that `pause` returned."""
     if where is None:
         where = Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span})
     span.token = CONTEXTS.attach(where)
@@ -120,7 +120,7 @@ def pause(span: ObservedSpan) -> Context:
 
 
 def detach(span: ObservedSpan) -> None:
-    """Undoes `attach`.  A token of another context (a generator finished elsewhere) is left alone."""
+    """Undoes `attach`. A token of another context (a generator that was finished elsewhere) is ignored."""
     token: Token[Context] | None = span.token
     span.token = None
     if token is not None:
@@ -132,7 +132,7 @@ def detach(span: ObservedSpan) -> None:
 
 @contextmanager
 def inside(span: ObservedSpan) -> Generator[None]:
-    """Makes a span that has begun current for a block; unlike `attach`, in several tasks at a time."""
+    """Makes a started span current for a block; unlike `attach`, in several tasks at a time."""
     token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span}))
     try:
         yield
@@ -219,7 +219,7 @@ def abort(
 
 
 def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:
-    """Records what a resumed run needs to restore this result with its types, beside its plain content."""
+    """Records what is needed beside the plain content to restore this result with its types."""
     recorded = span.attributes.get(output_name) if output_name is not None else None
     if recorded is None:
         span.attributes[names.UNRESTORABLE] = "its result is not recorded"
@@ -241,7 +241,7 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
 
 
 def set_payload(span: ObservedSpan, name: str, value: Any) -> None:
-    """Records a payload of the call: its ref becomes this attribute."""
+    """Records a payload of the call, and sets the attribute to its ref."""
     ref = span.recorder.payload(value, span.frames, span.redact)
     if ref is not None:
         span.attributes[name] = ref

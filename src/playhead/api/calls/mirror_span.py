@@ -1,8 +1,9 @@
-"""Mirror spans: where the program has a tracer provider of its own, each observed call also gets a span there.
+"""Mirror spans: if the program has a tracer provider of its own, each observed call also gets a span there.
 
-Same ids, same attributes; that provider's sampler decides, and its exporters see what they would expect.  It is never
-replaced, and never made.  Spans that other instrumentation starts inside a run get its id, so that a collector which
-is sent them, too, knows whose they are, and counts a model call once that two instrumentations tell of.
+The mirror has the same ids and attributes. The provider's sampler decides, and its exporters get the spans that they
+expect. The provider is never replaced and never created. Spans that other instrumentations start inside a run get
+the run's id, so that a collector that receives them knows their run, and counts a model call once that two
+instrumentations record.
 """
 
 from typing import Any, cast
@@ -32,7 +33,9 @@ def program_provider() -> TracerProvider | None:
 
 
 class _RunIdProcessor(SpanProcessor):
-    """Writes the run's id on spans that start inside a run, and journals the span that is around a run of calls."""
+    """Sets the run's id on spans that start inside a run, and journals the outermost span around calls without an
+    agent.
+    """
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Sets the run id when the parent is an observed call or a span that was started inside one."""

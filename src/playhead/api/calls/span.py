@@ -1,8 +1,7 @@
 """The span of an observed call: an OpenTelemetry span that goes to the journal instead of to an exporter.
 
-It costs a third of an SDK span, which is why it is not one.  Where the program has a tracer provider of its own, each
-observed call has an SDK span there as well (`mirror`) with the same ids and attributes, so that the program's own
-exporters see what they would expect.
+It costs a third of an SDK span. If the program has a tracer provider of its own, each observed call has an SDK span
+there as well (`mirror_span`) with the same ids and attributes, for the program's own exporters.
 """
 
 import functools
@@ -145,7 +144,7 @@ class ObservedSpan(trace.Span):
         ]
 
     def _written_ids(self) -> tuple[int, str, str, str | None]:
-        """The span's id, and trace, span and parent as hex: those of the call around it are written out already."""
+        """Trace, span and parent id as hex; the formatted ids of the enclosing call are reused."""
         span_id, parent, above = f"{self.span_id:016x}", self.parent_id, self.enclosing
         if above is not None and above.ids is not None and above.ids[0] == parent and above.trace_id == self.trace_id:
             return (self.span_id, above.ids[1], span_id, above.ids[2])
@@ -154,7 +153,7 @@ class ObservedSpan(trace.Span):
     # --- OpenTelemetry's Span -------------------------------------------------------------------------------------
 
     def get_span_context(self) -> SpanContext:
-        """For other instrumentation, whose spans become children of this one."""
+        """The span's context, for other instrumentations whose spans become children of this one."""
         if self.mirror is not None:
             return self.mirror.get_span_context()
         return SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
@@ -171,7 +170,7 @@ class ObservedSpan(trace.Span):
 
     @_never_raises
     def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Each as by `set_attribute`."""
+        """Sets each as `set_attribute` does."""
         for key, value in attributes.items():
             self.set_attribute(key, value)
 
@@ -220,7 +219,9 @@ class ObservedSpan(trace.Span):
         timestamp: int | None = None,
         escaped: bool = False,
     ) -> None:
-        """An exception that the call survived: an event with its type; its text goes to content when it leaves."""
+        """Adds an event for an exception that the call survived, with its type. Its text becomes content when the span
+        is written.
+        """
         kind = type(exception)
         name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
         self.add_event("exception", {"exception.type": name, **(attributes or {})}, timestamp)

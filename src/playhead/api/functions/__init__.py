@@ -1,1 +1,1 @@
-"""[api]: observed functions: proxies that behave as the function does, one wrapper per kind of callable."""
+"""[api]: observed functions: proxies that behave like the function, and one wrapper per kind of callable."""

@@ -1,4 +1,4 @@
-"""Background tasks of Starlette and FastAPI run in the run that added them, as tasks of asyncio do by themselves.
+"""Runs background tasks of Starlette and FastAPI inside the run that added them, as asyncio does for its tasks.
 
 They are executed after the response, when the endpoint that added them has returned.
 """
@@ -22,7 +22,7 @@ class _Hook:
 
 
 def carry_run_into_background_tasks() -> None:
-    """Wraps the class of background tasks when it is imported, or now if it was.  A second time changes nothing."""
+    """Wraps the class of background tasks: now if it is imported, else when it is. A second call does nothing."""
     if not _Hook.registered:
         _Hook.registered = True
         wrapt.register_post_import_hook(_patch, "starlette.background")

@@ -1,10 +1,10 @@
 """Parameters that a framework fills in (contexts, states, stores, dependencies, headers), as opposed to the caller's
 arguments.
 
-Those of agent frameworks are no arguments of the tool: they hold ids, times and the whole history, which differ in
-every attempt and belong to the model's calls.  They are neither recorded nor compared; the id of the model's tool call
-is taken from them.  What a web framework fills in is recorded by its type, or under the name of its header.
-A framework finds the parameters by their annotations, and so does this.
+What an agent framework fills in holds ids, times and the whole history, which differ in every attempt. It is neither
+recorded nor compared; only the id of the model's tool call is read from it. What a web framework fills in is
+recorded by its type, or under the name of its header. The parameters are found by their annotations, as the
+frameworks do it.
 """
 
 import inspect

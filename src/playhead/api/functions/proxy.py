@@ -37,7 +37,7 @@ _GIVE_FUNCTIONS: tuple[Any, ...] = (classmethod, functools.partialmethod, functo
 
 
 def observed(function: F, how: "Observation") -> F:
-    """The function, with each call recorded.  Of a property, each time that it is read."""
+    """Returns the function with each call recorded; of a property, each read is recorded."""
     given: Any = function
     if isinstance(given, property) and given.fget is not None:
         return cast(Any, given.getter(observed(given.fget, how)))
@@ -107,21 +107,21 @@ def _by_qualified_name(module: str, qualname: str) -> Any:
 
 
 class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
-    """An observed method of an object or class.  Pickles and copies as methods do: as the object and a name."""
+    """An observed bound method. Pickles and copies as methods do: as the object and a name."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """What is called in the other process."""
+        """Pickles as the object and the method's name."""
         method = cast(Any, self).__wrapped__
         if isinstance(method, types.MethodType):
             return getattr, (method.__self__, method.__name__)
         return _by_qualified_name, (method.__module__, method.__qualname__)
 
     def __copy__(self) -> Self:
-        """Methods are not copied."""
+        """Returns the method itself."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        """The method of the object's copy."""
+        """Returns the method of the copied object."""
         method = cast(Any, self).__wrapped__
         if isinstance(method, types.MethodType):
             return getattr(copy.deepcopy(method.__self__, memo), method.__name__)
@@ -129,20 +129,20 @@ class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMiss
 
 
 class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
-    """A function that is observed.  Pickles and copies as the function it stands for, by name, as functions do."""
+    """An observed function. Pickles and copies by name, as functions do."""
 
     __bound_function_wrapper__ = _ObservedMethod
 
     def __reduce_ex__(self, protocol: Any) -> str:
-        """The name under which the other process finds it."""
+        """Pickles as the name by which the other process imports it."""
         return cast(Any, self).__wrapped__.__qualname__
 
     def __copy__(self) -> Self:
-        """Functions are not copied."""
+        """Returns the function itself."""
         return self
 
     def __deepcopy__(self, memo: Any) -> Self:
-        """Functions are not copied."""
+        """Returns the function itself."""
         return self
 
 
@@ -173,13 +173,13 @@ def _kind_of(function: Any) -> int:
 
 
 def _is_awaitable_generator(function: Any) -> bool:
-    """Whether it was made a coroutine function by `types.coroutine`."""
+    """Whether the function was made a coroutine function by `types.coroutine`."""
     code = getattr(function, "__code__", None)
     return code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
 
 
 def _parameters(function: Any) -> tuple[str, ...]:
-    """Names of the positional parameters, `*args` excluded."""
+    """Names of the positional parameters, without `*args`."""
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -188,7 +188,7 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name; a method's `self` is not one."""
+    """Arguments by parameter name, without a method's `self`."""
     if not args:
         return kwargs
     if instance is not None:
@@ -211,7 +211,7 @@ def _fingerprint(function: Any) -> str | None:
 
 
 def _code_text(code: Any) -> str:
-    """What the code does, without line numbers, addresses and the order of sets, which differ between processes."""
+    """A text of the code without line numbers, addresses and the order of sets, which differ between processes."""
     constants = [
         _code_text(const)
         if inspect.iscode(const)

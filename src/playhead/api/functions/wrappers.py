@@ -1,7 +1,7 @@
-"""How each kind of callable is observed: plain functions, coroutines, generators, asynchronous generators.
+"""Wrappers for each kind of callable: plain functions, coroutines, generators, asynchronous generators.
 
-A generator's span lasts from its first step to its end, and is current only while it runs: between its steps the
-consumer's own context stands, so siblings get the right parent however a generator is left.
+A generator's span lasts from its first step to its end, and is current only while the generator runs. Between steps
+the consumer's context is current, so that other calls there get the right parent however the generator is left.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _MAX_BYTES = 64 * 2**20
 
 
 def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A plain function.  If it returns a coroutine (a function that is asynchronous in disguise), that is observed."""
+    """Calls a plain function. If it returns a coroutine, that is observed instead."""
     answer = recorded_answer(span)
     if answer is not None:
         return _replayed(span, output, answer)
@@ -74,7 +74,7 @@ async def _awaited(span: ObservedSpan, output: str | None, coroutine: Awaitable[
 
 
 def call_async(begin: Begin, output: str | None, coroutine: Coroutine[Any, Any, Any]) -> Awaitable[Any]:
-    """A coroutine function's coroutine.  Cancellation is an outcome of its own."""
+    """Awaits a coroutine function. Cancellation is recorded as an outcome of its own."""
     return _call_async(begin, output, _Unstarted(coroutine))
 
 
@@ -110,7 +110,7 @@ class _Unstarted:
 
 
 def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """A generator: everything the consumer does to it, it does to the observed one."""
+    """Runs a generator. Values, exceptions and `close` of the consumer are passed on to the observed generator."""
     span = begin()
     if span is None:
         return (yield from steps)
@@ -145,7 +145,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
 
 
 async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    """An asynchronous generator; one that is dropped without being closed ends its span when it is collected."""
+    """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected."""
     span = begin()
     answer = await recorded_answer_async(span) if span is not None else None
     if span is not None and answer is not None:
@@ -180,7 +180,9 @@ async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[
 
 
 def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> list[Any]:
-    """What a generator gave, as recorded; of a person's answer, each item of a list, or the one value."""
+    """The values that a generator yielded, as recorded. For an outcome that a person set: the items of a list, or the
+    one value.
+    """
     value = _replayed(span, output, answer)
     if answer.items is not None:
         return answer.items
@@ -188,7 +190,9 @@ def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> list
 
 
 def _first_step(steps: AsyncGenerator[Any, Any]) -> Awaitable[Any]:
-    """With no hooks: a loop that shuts down closes every generator that it knows at once, and must know one of two."""
+    """Takes the first step without asyncio's hooks for generators: a loop that shuts down closes all generators that it
+    knows, and must know only one of ours and the user's.
+    """
     hooks = sys.get_asyncgen_hooks()
     sys.set_asyncgen_hooks(None, None)
     try:
@@ -215,7 +219,7 @@ class _GeneratorRecording:
         self.room = _MAX_BYTES
 
     def pause(self, item: Any) -> Context | None:
-        """The generator gave this; until `resume`, the consumer's context stands."""
+        """Notes a yielded value; the consumer's context is current until `resume`."""
         self.item = item
         if self.span is None:
             return None
@@ -256,7 +260,7 @@ class _GeneratorRecording:
         self.end(aborted=True)
 
     def _output(self) -> Any:
-        """Texts joined, everything else as a list."""
+        """The recorded output: texts joined into one, anything else as a list."""
         items = self.items
         if self.more:
             return {"items": items, "items_not_recorded": self.more}

@@ -104,7 +104,7 @@ def patch() -> None:
 
 
 def unpatch() -> None:
-    """Leaves the client as it was; beneath another's wrapper, ours stays and does nothing."""
+    """Stops recording, and removes our wrappers. A wrapper beneath another one stays and does nothing."""
     _openai.unpatch()
 
 
@@ -156,7 +156,7 @@ def _observing_async(api: _Api) -> Callable[..., Any]:
 def _recorded(
     api: _Api, run: ActiveRun, method: str, instance: Any, kwargs: _Arguments, *, is_async: bool
 ) -> ResponseReplayer:
-    """For a run that goes on from a record: what to make of a recorded answer to this call."""
+    """For a resumed or forked run: turns a recorded answer to this call into the client's objects."""
 
     def response(raw: Any, ending: BaseException | None) -> Any:
         return restore(raw, kwargs, instance, method=method, is_async=is_async, ending=ending)
@@ -174,7 +174,7 @@ def _recorded(
 
 
 def _finish_or_record_stream(api: _Api, call: ObservedModelCall, result: Any, kwargs: _Arguments) -> Any:
-    """Ends the call, or leaves that to the stream that it returns."""
+    """Ends the call; if the result is a stream, the stream ends it later."""
     try:
         raw, run = _raw_mode(kwargs), call.span.run
         if kwargs.get("stream"):
@@ -195,7 +195,7 @@ def _finish_or_record_stream(api: _Api, call: ObservedModelCall, result: Any, kw
 
 
 def _with_lists(api: _Api, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A one-shot iterator may be read once, and the client has to: turn it into a list for both."""
+    """Replaces one-shot iterators among the arguments by lists, since both we and the client read them."""
     messages, tools = api.lists
     if type(kwargs.get(messages)) is list and type(kwargs.get(tools, [])) is list:
         return kwargs

@@ -1,4 +1,4 @@
-"""Chunks of a streamed Chat Completion → the completion that they amount to.  Pure."""
+"""Joins the chunks of a streamed Chat Completion to a completion. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What a call of the `openai` client asks and what it answers, as the capture stage takes it.  Touches nothing."""
+"""Reads requests and answers of Chat Completions for the capture stage. Changes nothing."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -37,7 +37,7 @@ _ADDED = frozenset({"parsed", "tool_calls"})
 
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
-    """What the call asks, from its keyword arguments (the client takes no others)."""
+    """Reads a request from its keyword arguments (the client takes no others)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
     if method == "parse":
         settings["stream"] = False  # which the client says by itself
@@ -68,8 +68,9 @@ def listed(tools: Any) -> list[Any] | None:
 def settings_of(
     kwargs: Mapping[str, Any], elsewhere: Collection[str], known: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A request's arguments as they are sent, but those that stand elsewhere; and attributes of those that have one
-    that is known.  `extra_body` joins them, as the client has it; what stands elsewhere and is null is sent as that."""
+    """The request's other arguments as they are sent, and attributes for those that have a known name. `extra_body` is
+    merged in, as the client does it; an argument that is recorded elsewhere is kept only if it is null.
+    """
     settings: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for name, value in kwargs.items():
@@ -97,7 +98,7 @@ def _sent(messages: Any) -> Sequence[Any]:
 
 
 def dumped(value: Any) -> Any:
-    """One of the client's objects as the client sends it; any other value as it is."""
+    """An object of the client as the JSON that it sends; any other value unchanged."""
     if not hasattr(value, "model_dump"):
         return value
     left_out = getattr(value, "__api_exclude__", None)
@@ -105,8 +106,9 @@ def dumped(value: Any) -> Any:
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
-    """The canonical form.  The client's own objects hold what it parsed, too, and the index of a streamed call: without
-    that, the answer of one call has the same ref in the next."""
+    """The canonical form. Parsed values and chunk indexes in the client's own objects are left out, so that the answer
+    of one call has the same ref in the next.
+    """
     if not _ADDED.isdisjoint(native):
         native = {**native}
         native.pop("parsed", None)
@@ -127,20 +129,20 @@ def _plain_call(call: Any) -> Any:
 
 
 def read_response(response: Any, *_: object) -> ModelResponse | None:
-    """What a `ChatCompletion` says; None for anything else.  It needs neither the run nor the request."""
+    """Reads a `ChatCompletion`; None for anything else."""
     if not hasattr(response, "choices"):
         return None
     return _response(response.model_dump(mode="json", exclude_unset=True, warnings=False))
 
 
 def assemble(chunks: list[Any]) -> ModelResponse | None:
-    """What the chunks of a stream amount to; None before the first."""
+    """Reads the chunks of a stream; None if there are none."""
     dumped = [chunk.model_dump(mode="json", exclude_unset=True, warnings=False) for chunk in chunks]
     return _streamed(dumped) if dumped else None
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
-    """The same of a response that was recorded."""
+    """As `read_response`, from a recorded response."""
     return _streamed(raw["stream"]) if "stream" in raw else _response(raw)
 
 
@@ -189,13 +191,13 @@ def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) ->
 
 
 def provider_of(client: Any) -> str:
-    """Whose API a resource of the client speaks to."""
+    """The provider to whose API a resource of the client speaks."""
     owner = type(getattr(client, "_client", None)).__name__
     return "azure.ai.openai" if "Azure" in owner else "openai"
 
 
 def response_format(kind: type) -> Any:
-    """What the client sends for a class that the answer is to be read as."""
+    """The schema that the client sends for a class given as response format."""
     try:
         from openai.lib._parsing import type_to_response_format_param  # noqa: PLC0415 - the library is the user's
 
@@ -206,7 +208,7 @@ def response_format(kind: type) -> Any:
 
 
 def described(kind: type) -> dict[str, Any]:
-    """A class by its name and schema; None where it does not tell."""
+    """A class as its name and schema; None if it has no schema."""
     try:
         schema = getattr(kind, "model_json_schema", None)
         said = schema() if callable(schema) else None

@@ -131,7 +131,9 @@ def _unreadable(error: Exception) -> CannotRestore:
 
 
 def _method(resource: Any, name: str) -> Callable[..., Any]:
-    """The library's own function: instrumentation, ours or another's, would take the replayed call for a live one."""
+    """The library's own function, without instrumentation (ours or another's), which would record the replayed call as
+    a live one.
+    """
     owner = cast(Any, type(resource))
     method: Any = inspect.getattr_static(owner, name, None)
     while isinstance(method, wrapt.FunctionWrapper):
@@ -142,7 +144,7 @@ def _method(resource: Any, name: str) -> Callable[..., Any]:
 
 
 def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
-    """The same resource of a client that gets this answer to whatever it asks."""
+    """A copy of the resource whose client gets this answer to any request."""
     client = copy.copy(resource._client)
     client._client = _ReplayedHttpClient(client._client, answer)
     # These fetch or check credentials, which may be gone, and would ask for them over the network.
@@ -155,7 +157,7 @@ def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
 
 
 class _RecordedHttpAnswer:
-    """What the server said, and whether the client has taken it."""
+    """The recorded HTTP answer, and whether the client has read it."""
 
     def __init__(self, content: Callable[[], Any], headers: Mapping[str, str], *, is_async: bool):
         self._content = content
@@ -164,7 +166,7 @@ class _RecordedHttpAnswer:
         self._taken = False
 
     def send(self, request: Any, **_: Any) -> Any:
-        """In the place of the HTTP client's method."""
+        """Replaces the HTTP client's `send`."""
         self._taken = True
         # httpx or httpx2, whichever the client was made with.
         library: Any = modules[type(request).__module__.partition(".")[0]]
@@ -173,7 +175,7 @@ class _RecordedHttpAnswer:
         return _as_awaitable(response) if self._is_async else response
 
     def unchanged(self, value: Any) -> Any:
-        """In the place of a hook of the client's that may change what it is given."""
+        """Replaces a hook of the client that may change its argument."""
         return _as_awaitable(value) if self._is_async else value
 
     def check(self) -> None:

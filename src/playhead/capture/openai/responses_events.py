@@ -1,4 +1,4 @@
-"""Typed events of a streamed response ⇄ the response that they amount to.  Pure."""
+"""Joins the typed events of a streamed response to a response, and back. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast

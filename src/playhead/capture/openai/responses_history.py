@@ -1,7 +1,7 @@
-"""The conversation behind a `previous_response_id`: the server has it, the request does not say it.
+"""The conversation behind a `previous_response_id`, which the server has and the request does not contain.
 
-What this run itself sent and was answered is known, so the recorded context is whole.  What is not known (a response of
-another run, a conversation that the server keeps) is said where it would stand, as a part `playhead.elsewhere`.
+What this run itself sent and got is known, so the recorded context is whole. Where it is not (a response of another
+run, a conversation that the server keeps), a part `playhead.elsewhere` takes its position.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ _MAX_REMEMBERED = 4096
 
 
 def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """The items that stand before those of a request."""
+    """The items before those of a request."""
     conversation = request.get("conversation")
     if isinstance(conversation, dict | str):
         return [_elsewhere("conversation", conversation)]
@@ -31,7 +31,7 @@ def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[An
 
 
 def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
-    """From here on, the response can be the one before another."""
+    """Remembers a response, so that a later request can name it as the previous one."""
     name, previous = response.get("id"), request.get("previous_response_id")
     if not isinstance(name, str):
         return

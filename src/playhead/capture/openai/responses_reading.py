@@ -1,4 +1,4 @@
-"""What a call of Responses asks and what it answers, as the capture stage takes it: as `openai_reading` does it."""
+"""Reads requests and answers of Responses for the capture stage, as `chat_reading` does for Chat Completions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -44,7 +44,7 @@ _ADDED = frozenset({*_PARSED, "content"})
 
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
-    """What the call asks, from its keyword arguments (the client takes no others)."""
+    """Reads a request from its keyword arguments (the client takes no others)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
     tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
     if isinstance(kind, type):
@@ -69,7 +69,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 
 def text_format(kind: type) -> Any:
-    """What the client sends for a class that the answer is to be read as."""
+    """The schema that the client sends for a class given as text format."""
     try:
         from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
 
@@ -80,26 +80,26 @@ def text_format(kind: type) -> Any:
 
 
 def _form_of(given: Any) -> str:
-    """How `input` stands in the request: a `text`, `items`, or not at all (`absent`)."""
+    """The form of `input` in the request: `text`, `items`, or `absent`."""
     if isinstance(given, str):
         return "text"
     return "items" if isinstance(given, Sequence) else "absent"
 
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """What a `Response` says; None for anything else."""
+    """Reads a `Response`; None for anything else."""
     if not hasattr(response, "output"):
         return None
     return _response(_dumped(response), run, kwargs)
 
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """What the events of a stream amount to; None before the first."""
+    """Reads the events of a stream; None if there are none."""
     return _streamed([_dumped(event) for event in events], run, kwargs) if events else None
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
-    """The same of a response that was recorded."""
+    """As `read_response`, from a recorded response."""
     return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
 
 
@@ -135,7 +135,7 @@ def _response(response: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any
 
 
 def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
-    """In the words of chats, where they have one."""
+    """The finish reason in the terms of Chat Completions, where it has one."""
     status = response.get("status") or "completed"
     if status == "incomplete":
         details: Mapping[str, Any] = response.get("incomplete_details") or {}
@@ -147,7 +147,7 @@ def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, An
 
 
 def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
-    """The items of the request as dictionaries; a text is the user's message."""
+    """The request's items as dictionaries; a text becomes a user message."""
     given = kwargs.get("input")
     if isinstance(given, str):
         return [{"role": "user", "content": given}]

@@ -1,4 +1,4 @@
-"""OpenAI Agents: its function tools, and its agents: each run of one, and those that it is handed off to."""
+"""OpenAI Agents: its function tools, its agents, and handoffs between them."""
 
 import asyncio
 from collections.abc import Callable
@@ -106,7 +106,9 @@ async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any
 
 @none_on_error
 def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
-    """The tool's call has failed, though it returns a text; a function under `@observe` has said so already."""
+    """Marks the tool's call as failed, though the framework returns a text; a function under `@observe` has done so
+    already.
+    """
     span = current_span()
     if span is None or span.kind != "tool":
         return
@@ -115,7 +117,7 @@ def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
 
 
 def _read(arguments: str) -> dict[str, Any]:
-    """The arguments as the model wrote them, which may be anything."""
+    """The arguments as JSON values, as far as the model wrote JSON."""
     try:
         given = parse_json(arguments)
     except (ValueError, TypeError):

@@ -1,7 +1,7 @@
-"""Which agent acts in one run of OpenAI Agents: the one it began with, then each that it was handed off to.
+"""Tracks which agent acts in a run of OpenAI Agents: the first one, then each that takes over.
 
-The span of the run is that of its first agent.  An agent that takes over has a span of its own in it, from its first
-turn to the next handoff or the end; handed back, the first agent goes on in the span of the run.
+The span of the run is that of its first agent. An agent that takes over has a span of its own inside, from its first
+turn to the next handoff or the end. When it is handed back, the first agent goes on in the span of the run.
 """
 
 from collections.abc import Awaitable, Generator
@@ -33,7 +33,7 @@ class AgentRun:
 
     @contextmanager
     def current(self) -> Generator[None]:
-        """Turns that start in here, and in tasks that are made here, are turns of this run."""
+        """Context in which turns, also of tasks that are created inside, belong to this run."""
         token = otel.attach(otel.set_value(_CURRENT_RUN, self))
         try:
             yield
@@ -65,14 +65,14 @@ class AgentRun:
                 detach(span)
 
     def finish(self, output: Any) -> None:
-        """The last agent has answered."""
+        """Ends the span of the last agent with its answer."""
         last, self._taken_over = self._taken_over, None
         if last is not None:
             finish(last, names.OUTPUT_REF, output)
         finish(self.span, names.OUTPUT_REF, output)
 
     def fail(self, raised: BaseException) -> None:
-        """A turn raised, or was cancelled."""
+        """Ends the span of the acting agent with an error or cancellation."""
         last, self._taken_over = self._taken_over, None
         if last is not None:
             fail(last, raised)

@@ -1,7 +1,7 @@
 """Deletes lanes of dead processes that are delivered and old: payloads do not stay on disk in plain text for nothing.
 
 A run that has not ended may be resumed from its lanes, so these stay.  The shipping thread looks, at a few lanes each
-time, and goes on with the next ones the next time.  What it deletes of its own lane: see `own_expiry`.
+time, and goes on with the next ones the next time.  For what it deletes of its own lane, see `own_lane`.
 """
 
 import random

@@ -1,7 +1,7 @@
-"""Which runs have ended, as far as lanes have told that may be gone by now: a file in the journal's folder.
+"""Stores which runs have ended, in a file of the journal's folder, since the lane with a run's end may be deleted.
 
-A run may end in another lane than the one that it began in: it was resumed, or its process forked.  Each lane can be
-deleted only when its runs are known to have ended, and the lane that says so may be deleted first.
+A run may end in another lane than the one in which it began: it was resumed, or its process forked. A lane can be
+deleted only when its runs are known to have ended, and the lane that has the end may be deleted first.
 """
 
 import os
@@ -17,7 +17,7 @@ _MAX_BYTES = 2**20
 
 
 class EndedRuns:
-    """Those of one journal.  Belongs to one thread; other processes may use the same file at the same time."""
+    """The ended runs of one journal. Belongs to one thread; other processes may use the same file at the same time."""
 
     def __init__(self, journal_dir: Path):
         """Does not touch the disk."""

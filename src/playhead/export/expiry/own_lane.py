@@ -1,9 +1,9 @@
-"""Deletes what a process that lives on has delivered a while ago: the same as `expiry` does, of its own lane.
+"""Deletes old delivered records of a living process, as `dead_lanes` does for dead ones.
 
-Space is given back segment by segment.  So that there are any in a process that records little, a new one is begun
-each time that the old one is as old as anything may get.  From there on contents are recorded anew: what a run may need
-for a resume stands behind the beginning of the segment that was new when it began.  A run that has not ended keeps all
-of that, as it does in a dead process's lane.
+Space is freed segment by segment. So that a process that records little has old segments, a new one is begun when
+the current one reaches the age limit. From there on contents are recorded anew: what a run needs for a resume is
+then after the beginning of the segment that was current when the run began. For a run that has not ended all of that
+is kept, as in a dead process's lane.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Which runs a segment of the journal has records of, and which of them end in it.  Pure."""
+"""Finds the runs that a segment of the journal has records of, and those that end in it. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class RunsSeen:
 
 
 def runs_in(data: bytes) -> RunsSeen:
-    """Those of a segment."""
+    """The runs of a segment."""
     # Every record of a run names it, whatever else is in the segment.
     runs = frozenset(_RUN.findall(data))
     ended: set[bytes] = set()
@@ -30,6 +30,6 @@ def runs_in(data: bytes) -> RunsSeen:
 
 
 def merge_runs_seen(seen: list[RunsSeen]) -> RunsSeen:
-    """Those of several segments."""
+    """The runs of several segments."""
     runs = frozenset[bytes]().union(*(each.runs for each in seen))
     return RunsSeen(runs, frozenset[bytes]().union(*(each.ended for each in seen)))

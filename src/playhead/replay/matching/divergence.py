@@ -154,7 +154,7 @@ def _bytes(ref: ContentRef, record: Record) -> bytes | None:
 
 
 def _flat(data: bytes) -> list[str]:
-    """JSON as one `path: value` per line, so that a diff names what changed."""
+    """JSON as one `path: value` per line, so that a diff shows which value changed."""
     try:
         return list(_lines("", parse_json(data)))
     except ValueError:

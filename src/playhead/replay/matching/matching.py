@@ -1,9 +1,10 @@
-"""Which recorded call a call is, or how it differs from the record.  Pure but for remembering what was asked already.
+"""Finds the recorded call that matches a call, or how the call differs from the record. Pure except for noting which
+calls were matched.
 
 A call is found by its place (path of enclosing observed names, kind, name) and its question (refs of everything it was
 asked).  So parallel branches match in any order, and a changed argument never matches.
 
-What is not found is new, or the program has changed.  Within one flow of execution (`api.flow`) calls follow each
+What is not found is new, or the program has changed.  Within one flow of execution (`api.calls.flow`) calls follow each
 other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does not
 know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record alone
 cannot tell: it is decided by whether the other branches come for the calls that are left.  So such a verdict is not
@@ -39,7 +40,7 @@ _POLL_SECONDS = 0.02
 
 
 class Certainty(IntEnum):
-    """How sure it is that the program has changed, as long as other branches may come."""
+    """How certain it is that the program has changed, while other branches may still make calls."""
 
     POSSIBLE = 1
     LIKELY = 2
@@ -55,7 +56,7 @@ class MatchedCall:
 
 @dataclass(frozen=True, slots=True)
 class BeyondRecord:
-    """The record ended before this call; it is new."""
+    """The record ended before this call, so the call is new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ class Matcher:
         """The verdict on a call that is about to be made in this flow; what is found is found once.
 
         One that is not certain waits for other branches to come for what is left of the record, until none of them
-        has done anything for so long: see `api.patience`."""
+        has done anything for so long: see `api.replay_wait`."""
         flow = flow or ExecutionFlow("", 0)
         if not call_path or not any(request_refs):
             # It is made in a forked child, whose calls are recorded without their place; or nothing of the arguments
@@ -193,7 +194,7 @@ class Matcher:
             return list(self._left.values())
 
     def claim(self, flow: ExecutionFlow, call: RecordedCall, *, surely: bool) -> None:
-        """The flow goes on as the one that made this recorded call, which encloses others."""
+        """Continues the recorded flow that made this call, which encloses others."""
         with self._changed:
             if call.flow in self._flows and flow.name not in self._flows and call.flow not in self._claimed:
                 flow.name = call.flow
@@ -224,8 +225,9 @@ class Matcher:
             self._progress_made()
 
     def take_completed(self, call_path: str, kind: str, request_refs: RequestRefs) -> RecordedCall | None:
-        """A settled call that nobody has come for, with this name and question: at this place, else elsewhere.  It is
-        taken."""
+        """Takes a completed call that was not matched, with this name and question: at this path, else
+        at another one.
+        """
         if not any(request_refs):
             return None
         call_paths, name = self.recorded_paths(call_path), call_path.rpartition(":")[0].rpartition("/")[2]

@@ -1,4 +1,6 @@
-"""Which recorded calls were made inside which others, and what follows for a call that is not in the record.  Pure."""
+"""Which recorded calls were made inside which others, and what that means for a call that is not in
+the record. Pure.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,9 +26,9 @@ class Nesting:
         return self._inside.get(call.span.span_id, ())
 
     def completed_around(self, span: ObservedSpan) -> RecordedCall | None:
-        """A call around this new one that had completed in the record, without this one inside; None if there is none.
+        """An enclosing call that completed in the record without this new call inside; None if there is none.
 
-        The program has changed then: what had come to its end makes another call.
+        If there is one, the program has changed: a call that had ended now makes another one.
         """
         above = span.enclosing
         while above is not None:
@@ -44,7 +46,9 @@ class Nesting:
         return call.ended is not None and call.ended[0] < self._upto
 
     def _outlived(self, around: RecordedCall) -> bool:
-        """Whether a call inside went on after the one around it: tasks that nobody waited for may still begin."""
+        """Whether a call inside went on after this call ended: then tasks that nobody waits for may
+        still make calls.
+        """
         end = FOREVER if around.ended is None else around.ended[0]
         return any(call.order > end or call.ended is None or call.ended[0] > end for call in self.inside(around))
 

@@ -1,4 +1,4 @@
-"""Recorded calls as replay needs them: which call it was, what it was asked, what came of it.  Pure."""
+"""Recorded calls as replay needs them: path, request and outcome. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class RecordedCall:
     ended: tuple[int, int] | None
     span: Span
     flow: str = ""
-    """The flow of execution that made it: see `api.flow`."""
+    """The flow of execution that made it: see `api.calls.flow`."""
 
     @property
     def key(self) -> str:
@@ -52,7 +52,9 @@ class RecordedCall:
 
     @property
     def idempotency_key(self) -> str:
-        """What `playhead.idempotency_key()` gave in it, and gives when it is executed again: to look for its effect."""
+        """What `playhead.idempotency_key()` returned in the call, and returns when it is executed again; for finding
+        its effect.
+        """
         return idempotency_key_of(str(self.span.attributes.get(names.RUN_ID, "")), self.span.attributes)
 
     @property
@@ -67,7 +69,7 @@ class RecordedCall:
 
     @property
     def can_answer(self) -> bool:
-        """Whether the record may stand in for the call."""
+        """Whether the recorded outcome may be used for the call."""
         return self.kind in names.REPLAYED_KINDS or names.REPLAYABLE in self.span.attributes
 
     def ref(self, name: str) -> ContentRef | None:
@@ -165,7 +167,7 @@ def _is_interrupted(span: Span) -> bool:
 
 
 def _was_handled(span: Span, by_id: Mapping[str, Span]) -> bool:
-    """Whether the call around it went on, and came to an end of its own: to that program, it was an answer."""
+    """Whether the enclosing call went on and ended by itself: the program handled the interruption as an answer."""
     around = by_id.get(span.parent_id or "")
     return around is not None and around.end_ns is not None and not _is_interrupted(around)
 
