@@ -143,7 +143,7 @@ def assemble(
 
     Without a pool, analysis questions are answered in this process.
     """
-    runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds)
+    runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes)
     sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
     app, metrics = _application(runner, sweeper), Metrics()
     flow, guard = _bounds(settings, metrics)

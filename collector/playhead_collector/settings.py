@@ -207,6 +207,9 @@ class CollectorSettings:
     seal_after_seconds: float = setting(
         "PLAYHEAD_SEAL_AFTER_SECONDS", 30.0, s.SECONDS, "quiet time after which an ended run's seqs never change again"
     )
+    kept_runs_bytes: int = setting(
+        "PLAYHEAD_KEPT_RUNS_BYTES", 64 * MIB, s.BYTES, "memory for what runs that go on need, not to be projected anew"
+    )
     # 24 h: longer than senders are cut off from the collector, as a rule; what they rely on has to be there. An hour is
     # what senders believe without asking, so less than two would be no grace. Counted in whole days, rounded up.
     content_grace_seconds: float = setting(

@@ -19,8 +19,8 @@ from playhead.export.shipment import announcement
 from playhead.wire.pack import PACK, encode_pack
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
-from tests.benchmarks.cpu_of import cpu_seconds, parent_of
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send_content
+from tests.support.cpu_of import cpu_seconds, parent_of
 
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "60"))
 _EVENTS = int(os.environ.get("PLAYHEAD_BENCH_EVENTS", "50000"))

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from playhead.project.inputs import Projection
 from playhead.project.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.project.kept_runs import KeptRuns, Key
 from playhead_collector.store.ports import Dirty, EventStore, RunWork
 
 log = logging.getLogger(__name__)
 
-Key = tuple[int, str]
 Project = Callable[[RunWork, int, ProjectSettings], Projection]
 
 # At 40 us per span, 100 of them are 4 ms: less than that is not worth a thread, more would hold up ingest.
@@ -80,12 +80,15 @@ class Runner:
         poll_s: float = 1.0,
         pause_s: float = 0.05,
         projector: Project = project,
+        kept_bytes: int = 64 * 1024 * 1024,
     ) -> None:
-        """`clock` gives ns since 1970.  It looks for news every `poll_s` and after `wake`, `pause_s` apart at least."""
-        self.counts: Counter[str] = Counter()  # projected, sealed, failed, store_unavailable
+        """`clock` gives ns since 1970.  It looks for news every `poll_s` and after `wake`, `pause_s` apart at least.
+        What it needs to go on with runs may take `kept_bytes` of memory."""
+        self.counts: Counter[str] = Counter()  # projected, started_over, sealed, failed, store_unavailable
         self._store = store
         self._clock = clock
-        self._settings = ProjectSettings(seal_after_ns=int(seal_after_s * _NS))
+        self._settings = ProjectSettings(seal_after_ns=int(seal_after_s * _NS), keep=kept_bytes > 0)
+        self.kept = KeptRuns(kept_bytes)
         self._poll_s = poll_s
         self._pause_s = pause_s
         self._projector = projector
@@ -237,7 +240,8 @@ class Runner:
 
     async def _project_and_store(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
         began, project = self._clock(), keys[0][0]
-        async with self._store.works(project, [run for _, run in keys], wait=wait) as works:
+        kept = {key[1]: each for key in keys if (each := self.kept.take(key))}
+        async with self._store.works(project, [run for _, run in keys], wait=wait, kept=kept) as works:
             done = await self._computed(works)
         spent = self._clock() - began - sum(each.took_ns for each in done)
         items = sum(each.items for each in done)
@@ -246,7 +250,10 @@ class Runner:
             if each.error is not None:
                 self._poisoned(key, each.error)
                 continue
+            if each.work.kept is not None:
+                self.kept.put(key, each.work.kept)
             self.counts["projected"] += 1
+            self.counts["started_over"] += not each.work.result.appended if each.work.result else 0
             self.counts["sealed"] += each.seals
             took = max(each.took_ns + spent * each.items // max(items, 1), 0)
             self._resting[key] = _Rest(self._clock() + _REST * took)
@@ -255,6 +262,11 @@ class Runner:
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
         done = [_Computed(work) for work in works]
         await self._compute(done)
+        again = [each for each in done if each.work.kept is not None and each.work.result is None]
+        for each in again:
+            await each.work.start_over()
+            each.error = None  # what was kept may have been at fault
+        await self._compute(again)
         # What cuts in the context are is told better by what a few messages say; and then, other messages may be asked.
         while unread := [(each, result.unread) for each in done if (result := each.work.result) and result.unread]:
             for each, refs in unread:
@@ -273,10 +285,16 @@ class Runner:
         for each in some:
             began = self._clock()
             try:
-                each.work.result = self._projector(each.work, began, self._settings)
+                each.work.result = self._project(each.work, began)
             except Exception as error:  # noqa: BLE001 - counted and logged by the caller
                 each.error, each.work.result = error, None
             each.took_ns += self._clock() - began
+
+    def _project(self, work: RunWork, now_ns: int) -> Projection | None:
+        """None: this cannot be told by going on from where the run was."""
+        if work.kept is not None:
+            return work.kept.progress.go_on(work, self._settings.snapshot_every)
+        return self._projector(work, now_ns, self._settings)
 
     def _poisoned(self, key: Key, error: Exception) -> None:
         """A run that cannot be projected is left alone, for longer every time; the others go on."""

@@ -77,6 +77,7 @@ class Progress:
         self._absent = {place.span.parent_id for place in told.tree.places if place.parent is None}
         self._absent |= {log.span_id for log in told.logs if told.tree.get(log.span_id) is None}
         self._waiting: deque[Moment] = deque()
+        self._altered: list[ev.RunEvent] = []
         for place in told.tree.places:
             _forget(place)
 
@@ -204,14 +205,13 @@ class Progress:
     # --- what is told -----------------------------------------------------------------------------------------------
 
     def _write(self, every: int) -> Projection:
-        altered: list[ev.RunEvent] = []
         known = self._known
         while self._waiting:
             moment = self._waiting[0]
             place = moment.place
             try:
                 if moment.log is None and place is not None and place.span.span_id in self._writer.begun:
-                    altered += self._again(place)
+                    self._altered += self._again(place)
                 self._writer.write(moment)
             except Unread:
                 return Projection((), self._row(), (), set(known.unread), appended=True)
@@ -220,7 +220,7 @@ class Progress:
                 _forget(place)
         known.messages = {}
         known.tried()
-        events = self._writer.take()
+        events, altered, self._altered = self._writer.take(), self._altered, []
         self._tally.add(events)
         self._state, snapshots = _grown(self._state, events, every)
         return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
@@ -232,7 +232,8 @@ class Progress:
             raise _StartOver
         if place.kind == "llm":
             tokens = whole(place.span.attributes, names.INPUT_TOKENS)
-            self._writer.conversations.counted(place.span.span_id, tokens)
+            if not self._writer.conversations.counted(place.span.span_id, tokens):
+                raise _StartOver
         return [new for _, new in altered]
 
     def _kept(self) -> "Progress | None":

@@ -36,7 +36,7 @@ STATEMENTS: Mapping[str, Mapping[str, Any]] = {
     "touch": {"today": TODAY},
     "touch_contents": {"today": TODAY},
     "find_nodes": {},
-    "read_threads": {},
+    "read_threads": {"owners": [0] * ASKED, "known_owners": [], "known_lineages": [], "known_depths": []},
     "read_contents": {},
     "trace_threads": {},
     "content_sizes": {},

@@ -219,7 +219,7 @@ def split(draw: Any, items: Sequence[Item]) -> list[list[Item]]:
 
 
 @given(recordings, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_what_arrives_as_it_happens_is_told_without_starting_over(r: Recording, data: st.DataObject):
     followed = Followed(r)
     for batch in split(data.draw, as_it_happened(r)):
@@ -244,7 +244,7 @@ def is_intricate(r: Recording) -> bool:
 
 
 @given(recordings, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_any_order_of_arrival_gives_the_same(r: Recording, data: st.DataObject):
     items = as_it_happened(r)
     again = data.draw(st.lists(st.sampled_from(items), max_size=4))
@@ -255,7 +255,7 @@ def test_any_order_of_arrival_gives_the_same(r: Recording, data: st.DataObject):
 
 
 @given(recordings, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_some_disorder_and_repetition_gives_the_same(r: Recording, data: st.DataObject):
     items = as_it_happened(r)
     for _ in range(data.draw(st.integers(0, 3))):
@@ -268,7 +268,7 @@ def test_some_disorder_and_repetition_gives_the_same(r: Recording, data: st.Data
 
 
 @given(recordings, st.data())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_content_that_comes_late_gives_the_same(r: Recording, data: st.DataObject):
     followed = Followed(r)
     refs = sorted({*r.nodes, *r.messages})

@@ -1,7 +1,7 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -12,7 +12,7 @@ from playhead.project.inputs import Projection
 from playhead.project.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.runner import Runner, batches
-from playhead_collector.store.ports import Dirty, EventStore, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork
 from tests.unit.project.recording import MS, Recording
 
 P = 1
@@ -28,7 +28,7 @@ class Clock:
 
 
 @dataclass
-class Kept:
+class Recorded:
     recording: Recording
     arrived_ns: int
     dirty: bool = True
@@ -40,7 +40,7 @@ class MemoryStore:
     """As much of an EventStore as the runner asks for.  `gate` holds up whoever works on a run."""
 
     clock: Clock
-    runs: dict[str, Kept] = field(default_factory=dict)
+    runs: dict[str, Recorded] = field(default_factory=dict)
     worked_on: list[str] = field(default_factory=list)
     gate: asyncio.Event | None = None
     worked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -52,7 +52,7 @@ class MemoryStore:
     def arrive(self, run: str, recording: Recording | None = None) -> None:
         recording = recording or self.runs[run].recording
         stored = self.runs[run].stored if run in self.runs else None
-        self.runs[run] = Kept(recording, self.clock.now_ns, stored=stored)
+        self.runs[run] = Recorded(recording, self.clock.now_ns, stored=stored)
 
     async def is_dirty(self, project: int, run: str) -> bool | None:
         self._answer()
@@ -78,7 +78,9 @@ class MemoryStore:
         return 0
 
     @asynccontextmanager
-    async def works(self, project: int, runs: Sequence[str], *, wait: bool = True) -> AsyncIterator[list[RunWork]]:
+    async def works(
+        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept]
+    ) -> AsyncIterator[list[RunWork]]:
         self._answer()
         if self.collisions:
             self.collisions -= 1
@@ -87,12 +89,12 @@ class MemoryStore:
         for run in runs:
             if run not in self.runs:
                 continue
-            kept = self.runs[run]
+            known = self.runs[run]
             self.worked_on.append(run)
-            sealed = kept.stored.events if kept.stored and kept.stored.row.sealed else None
-            works.append(kept.recording.work(spans=list(kept.recording.spans), sealed=sealed))
+            sealed = known.stored.events if known.stored and known.stored.row.sealed else None
+            works.append(known.recording.work(spans=list(known.recording.spans), sealed=sealed))
             # Runs are told apart by the names that tests give them.
-            works[-1].run, works[-1].last_arrival_ns = run, kept.arrived_ns
+            works[-1].run, works[-1].last_arrival_ns = run, known.arrived_ns
         self.worked.set()
         if self.gate is not None:
             await self.gate.wait()
@@ -101,9 +103,9 @@ class MemoryStore:
             if work.run == self.unwritable and work.result is not None:
                 raise ValueError(work.run)
         for work in works:
-            kept = self.runs[work.run]
-            kept.stored = work.result or kept.stored
-            kept.dirty = work.result is None or len(work.spans) != len(kept.recording.spans)
+            known = self.runs[work.run]
+            known.stored = work.result or known.stored
+            known.dirty = work.result is None or len(work.spans) != len(known.recording.spans)
 
     def _answer(self) -> None:
         if self.down:

@@ -6,6 +6,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from playhead.model.canonical import Content
@@ -15,6 +16,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
 from playhead.project.inputs import Projection, RunInput
+from playhead.project.progress import Progress
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.explanations import ExplanationStore
@@ -119,16 +121,49 @@ class RunFilter:
     until_ns: int | None = None
 
 
+async def _start_nothing_over() -> None: ...
+
+
 async def _read_nothing(_refs: Collection[ContentRef]) -> None: ...
 
 
 @dataclass(slots=True)
-class RunWork(RunInput):
-    """A run under its row lock, with all that projecting it needs.  Set `result` before leaving the context."""
+class Footing:
+    """What the store knows of a run that it need not read again: the number of its projection, pages of spans that were
+    read with the items in each, pages of events each as (page, first seq, last seq), how many messages its snapshots
+    have, and up to which depth nodes of each lineage of threads were read."""
 
+    projection: int
+    pages: dict[int, int]
+    event_pages: list[tuple[int, int, int]]
+    history: int
+    lineages: dict[int, int]
+
+
+@dataclass(slots=True)
+class Kept:
+    """A run that goes on, as it was left: what the projector keeps of it, and the store."""
+
+    progress: Progress
+    footing: Footing
+
+
+@dataclass(slots=True)
+class RunWork(RunInput):
+    """A run under its row lock, with all that projecting it needs.  Set `result` before leaving the context.
+
+    `kept`: what there is, is only what is new since then.  When the context was left, it is what to keep now.
+    """
+
+    kept: Kept | None = None
+    start_over: Callable[[], Awaitable[None]] = _start_nothing_over
+    """Reads all of the run, so that it can be projected from nothing; `kept` is None then."""
     read: Callable[[Collection[ContentRef]], Awaitable[None]] = _read_nothing
     """Puts those that are stored into `messages`, without the parts that are stored apart."""
     result: Projection | None = field(default=None)
+
+
+NOTHING_KEPT: Mapping[str, Kept] = MappingProxyType({})
 
 
 class Dirty(NamedTuple):
@@ -143,10 +178,11 @@ class EventStore(Protocol):
     """Keeps the projection of each run; a cache of what spans say, except for sealed order."""
 
     def works(
-        self, project: int, runs: Sequence[str], *, wait: bool = True
+        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
         """Locks the runs that are there for other workers, not for ingest.  Where somebody else has locked one, it is
-        waited for, or left out.
+        waited for, or left out.  Of runs that are `kept`, only what is new is read, unless somebody else has projected
+        them since.
 
         On leaving without error, each `result` that is set is stored in the same transaction and its run is no longer
         dirty (unless more arrived meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a

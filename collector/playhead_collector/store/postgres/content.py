@@ -151,6 +151,12 @@ def role_named(number: int | None) -> str | None:
     return _ROLES.get(number or 0)
 
 
+async def roles_of(conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
+    """Those that are stored, each with its role; with none, what is no message."""
+    rows = await sql.rows(conn, "roles_of", project=project, refs=[ref.digest for ref in refs])
+    return {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
+
+
 async def missing(conn: Conn, entered: Entered, refs: Iterable[ContentRef], today: datetime.date) -> list[ContentRef]:
     """Those that are stored neither as content nor as thread; the others are seen today."""
     project, asked = entered.project, {ref.digest: ref for ref in refs}

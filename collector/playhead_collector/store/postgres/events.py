@@ -63,9 +63,15 @@ def pack(events: Sequence[RunEvent], beside: bytes | None = None, shared: int = 
             f"a run's events are numbered 1, 2, 3, ..., these from {shared + 1}: number them so before storing them"
         )
     for page, at in enumerate(range(0, len(events), PAGE_EVENTS)):
-        part = events[at : at + PAGE_EVENTS]
-        pages.append(EventPage(page, part[0].seq, part[-1].seq, squeeze(canonical_json(_page_json(part)), beside)))
+        pages += pack_page(page, events[at : at + PAGE_EVENTS], beside)
     return pages
+
+
+def pack_page(number: int, events: Sequence[RunEvent], beside: bytes | None = None) -> list[EventPage]:
+    """A page of some events; none when there are no events.  Pure."""
+    if not events:
+        return []
+    return [EventPage(number, events[0].seq, events[-1].seq, squeeze(canonical_json(_page_json(events)), beside))]
 
 
 def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LAST) -> list[RunEvent]:
@@ -114,23 +120,32 @@ async def write(conn: Conn, project: int, packed: Sequence[Packed]) -> dict[UUID
         if fresh or left:
             changed[each.run] = min([page.first for page in fresh] + left)
         written += [(each, page) for page in fresh]
-    if written:
+    await write_pages(conn, project, [(each.run, each.beside, page) for each, page in written])
+    await delete_pages(conn, project, [(run, page) for run, pages in stored.items() for page in pages])
+    return changed
+
+
+async def write_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int | None, EventPage]]) -> None:
+    """Stores pages of runs, each with the number of the page of spans that it was packed beside."""
+    if pages:
         await sql.run(
             conn,
             "write_event_pages",
             project=project,
-            runs=[each.run for each, _ in written],
-            besides=[each.beside for each, _ in written],
-            pages=[page.page for _, page in written],
-            firsts=[page.first for _, page in written],
-            lasts=[page.last for _, page in written],
-            bodies=[page.body for _, page in written],
+            runs=[run for run, _, _ in pages],
+            besides=[beside for _, beside, _ in pages],
+            pages=[page.page for _, _, page in pages],
+            firsts=[page.first for _, _, page in pages],
+            lasts=[page.last for _, _, page in pages],
+            bodies=[page.body for _, _, page in pages],
         )
-    gone = [(run, page) for run, pages in stored.items() for page in pages]
-    if gone:
-        columns = {"runs": [run for run, _ in gone], "pages": [page for _, page in gone]}
+
+
+async def delete_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int]]) -> None:
+    """Deletes pages of runs, by their numbers."""
+    if pages:
+        columns = {"runs": [run for run, _ in pages], "pages": [page for _, page in pages]}
         await sql.run(conn, "delete_event_pages", project=project, **columns)
-    return changed
 
 
 def _is_other(stored: tuple[int | None, int, bytes] | None, beside: int | None, page: EventPage) -> bool:
@@ -152,19 +167,24 @@ async def write_snapshots(conn: Conn, project: int, packed: Sequence[Packed]) ->
         for state in each.snapshots
         if stored.pop((each.run, state.seq), None) != sha256(state.history + state.body).digest()
     ]
-    if changed:
+    await add_snapshots(conn, project, changed)
+    if stored:
+        columns = {"runs": [run for run, _ in stored], "seqs": [seq for _, seq in stored]}
+        await sql.run(conn, "delete_snapshots", project=project, **columns)
+
+
+async def add_snapshots(conn: Conn, project: int, states: Sequence[tuple[UUID, Snapshot]]) -> None:
+    """Stores snapshots of runs."""
+    if states:
         await sql.run(
             conn,
             "write_snapshots",
             project=project,
-            runs=[run for run, _ in changed],
-            seqs=[state.seq for _, state in changed],
-            histories=[state.history for _, state in changed],
-            bodies=[state.body for _, state in changed],
+            runs=[run for run, _ in states],
+            seqs=[state.seq for _, state in states],
+            histories=[state.history for _, state in states],
+            bodies=[state.body for _, state in states],
         )
-    if stored:
-        columns = {"runs": [run for run, _ in stored], "seqs": [seq for _, seq in stored]}
-        await sql.run(conn, "delete_snapshots", project=project, **columns)
 
 
 async def read(
@@ -179,8 +199,7 @@ async def read(
         run=id_of(run),
         after=after,
         upto=last,
-        # The first page may have but one of them.
-        how_many=_LAST if limit is None else 2 + limit // PAGE_EVENTS,
+        how_many=_LAST if limit is None else limit,
     )
     found: list[RunEvent] = []
     for row in rows:

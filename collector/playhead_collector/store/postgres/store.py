@@ -18,17 +18,18 @@ from playhead.model.thread import ThreadNode
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports import Batch, Dirty, Ingested, RunFilter, RunWork
+from playhead_collector.store.ports import NOTHING_KEPT, Batch, Dirty, Ingested, Kept, RunFilter, RunWork
 from playhead_collector.store.ports.keys import ApiKey
 from playhead_collector.store.ports.leases import Taken
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads, work
+from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
 from playhead_collector.store.postgres.gc.gate import enter
 from playhead_collector.store.postgres.ingest import Memory, Put, day
+from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -125,21 +126,23 @@ class PostgresStore:
 
     async def spans(self, project: int, run: str) -> Sequence[Span]:
         async with self._db.reading() as conn:
-            return (await work.read_spans(conn, project, id_of(run))).spans
+            return (await runs_under_lock.read_spans(conn, project, id_of(run))).spans
 
     async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
-            return (await work.read_spans(conn, project, id_of(run))).logs
+            return (await runs_under_lock.read_spans(conn, project, id_of(run))).logs
 
     # --- events and runs ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def works(self, project: int, runs: Sequence[str], *, wait: bool = True) -> AsyncGenerator[Sequence[RunWork]]:
-        await work.adopt_orphans(self._db, self._memory.lineages, project, day(self._clock()))
+    async def works(
+        self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
+    ) -> AsyncGenerator[Sequence[RunWork]]:
+        await runs_under_lock.adopt_orphans(self._db, self._memory.lineages, project, day(self._clock()))
         ids = [id_of(run) for run in runs]
         async with (
             self._db.attempt() as conn,
-            work.working(conn, self._memory.dictionaries, project, ids, wait=wait) as found,
+            runs_under_lock.working(conn, self._memory.dictionaries, project, ids, kept, wait=wait) as found,
         ):
             yield found
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -99,23 +99,51 @@ def _chain(rows: Sequence[Record]) -> list[ThreadNode]:
     return nodes
 
 
-async def read_many(
-    conn: Conn, project: int, refs: Iterable[ContentRef]
-) -> tuple[Mapping[ContentRef, ThreadNode], Mapping[ContentRef, str]]:
-    """Every node of those refs that are threads, and the roles of their messages as far as these are stored."""
-    rows = await sql.rows(conn, "read_threads", project=project, refs=[ref.digest for ref in refs])
-    at = {(row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
-    nodes: dict[ContentRef, ThreadNode] = {}
-    roles: dict[ContentRef, str] = {}
-    for row in rows:
-        depth: int = row["depth"]
-        ref = at[row["lineage"], depth]
-        parent = at[row["parent_lineage"], depth - 1] if depth > 1 else None
+@dataclass(slots=True)
+class Nodes:
+    """Nodes of threads, the roles of their messages as far as these are stored, and how far each lineage is known."""
+
+    nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict[ContentRef, ThreadNode])
+    roles: dict[ContentRef, str] = field(default_factory=dict[ContentRef, str])
+    lineages: dict[int, int] = field(default_factory=dict[int, int])
+
+    def take(self, row: Record, ref: ContentRef, parent: ContentRef | None) -> None:
+        """One more, as a row has it."""
         message = ContentRef.from_digest(row["message"])
-        nodes[ref] = ThreadNode(ref, parent, message, depth)
+        self.nodes[ref] = ThreadNode(ref, parent, message, row["depth"])
         if (role := role_named(row["role"])) is not None:
-            roles[message] = role
-    return nodes, roles
+            self.roles[message] = role
+        self.lineages[row["lineage"]] = max(self.lineages.get(row["lineage"], 0), row["depth"])
+
+
+async def read_many(
+    conn: Conn, project: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
+) -> list[Nodes]:
+    """For each: all nodes of these threads, but for those of lineages that are known, up to a depth."""
+    found = [Nodes() for _ in wanted]
+    refs = [(owner, ref.digest) for owner, (some, _) in enumerate(wanted) for ref in some]
+    if not refs:
+        return found
+    known = [(owner, *each) for owner, (_, lineages) in enumerate(wanted) for each in lineages.items()]
+    rows = await sql.rows(
+        conn,
+        "read_threads",
+        project=project,
+        owners=[owner for owner, _ in refs],
+        refs=[ref for _, ref in refs],
+        known_owners=[owner for owner, _, _ in known],
+        known_lineages=[lineage for _, lineage, _ in known],
+        known_depths=[depth for _, _, depth in known],
+    )
+    at = {(row["owner"], row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
+    for row in rows:
+        owner: int = row["owner"]
+        depth: int = row["depth"]
+        parent = None if row["parent"] is None else ContentRef.from_digest(row["parent"])
+        if parent is None and depth > 1:
+            parent = at[owner, row["parent_lineage"], depth - 1]
+        found[owner].take(row, at[owner, row["lineage"], depth], parent)
+    return found
 
 
 async def _take_orphans(conn: Conn, project: int) -> list[Chain]:

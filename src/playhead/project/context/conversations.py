@@ -130,11 +130,14 @@ class Conversations:
         for lineage in self._open.values():
             lineage.open = False
 
-    def counted(self, span_id: str, tokens: int | None) -> None:
-        """What the input of a call took is known now."""
+    def counted(self, span_id: str, tokens: int | None) -> bool:
+        """What the input of a call took is known now.  False when it may have been asked for already: after a crash,
+        other calls go on with the conversation of one that is still open."""
         lineage = self._open.get(span_id)
-        if lineage is not None:
-            lineage.tokens = tokens
+        if lineage is None:
+            return True
+        lineage.tokens = tokens
+        return lineage.open and lineage.call == span_id
 
     def keep_nodes(self) -> dict[ContentRef, ThreadNode]:
         """The nodes that threads are looked up in, from now on in a dictionary of its own."""
@@ -253,7 +256,7 @@ class Conversations:
 
     def _use(self, span_id: str, lineage: Lineage, tokens: int | None, fresh: list[ThreadNode]) -> None:
         lineage.asked, lineage.tokens, lineage.open = len(lineage.path), tokens, True
-        lineage.heard = len(self._said)
+        lineage.heard, lineage.call = len(self._said), span_id
         self._open[span_id] = lineage
         mine = self._of_actor.setdefault(lineage.actor, {})
         mine.pop(id(lineage), None)

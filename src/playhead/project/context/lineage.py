@@ -13,7 +13,7 @@ class Lineage:
     """One agent's conversation. `path`: the last call's input and, once it has ended, its output; `input_length`: how
     many of these were its input.
 
-    `heard`: how many answers all calls had given when it began.
+    `heard`: how many answers all calls had given when it began; `call`: that call's span.
     """
 
     actor: str | None
@@ -22,6 +22,7 @@ class Lineage:
     tokens: int | None = None
     open: bool = True
     heard: int = 0
+    call: str = ""
 
     def has(self, node: ThreadNode) -> bool:
         return len(self.path) >= node.depth and self.path[node.depth - 1].ref == node.ref

@@ -98,3 +98,8 @@ order by ref limit :wanted;
 
 -- name: insert_dictionary(project, dictionary, contents, body)!
 insert into dictionary (project_id, dictionary, contents, body) values (:project, :dictionary, :contents, :body);
+
+-- name: roles_of(project, refs)
+-- Of those that are stored.
+select ref, role from unnest(:refs::bytea[]) as given (ref)
+cross join lateral (select role from content where project_id = :project and ref = given.ref offset 0) as content;

@@ -22,16 +22,31 @@ with recursive part (run_id, above, low, high) as (
     select run.run_id, run.shared_run, coalesce(run.shared, 0), least(part.high, part.low)
     from part join run on run.project_id = :project and run.run_id = part.above
     where part.low > :after
+),
+page as (
+    select event_page.run_id, event_page.page, event_page.first_seq, event_page.beside, part.low, part.high,
+        -- How many of the events that are asked for stand before this page: pages of an open run may be small.
+        sum(least(event_page.last_seq, part.high) - greatest(event_page.first_seq - 1, part.low, :after))
+            over (order by event_page.first_seq rows between unbounded preceding and 1 preceding) as before
+    from part
+    join event_page on event_page.project_id = :project and event_page.run_id = part.run_id
+        and event_page.last_seq > greatest(part.low, :after) and event_page.first_seq <= part.high
+    where greatest(part.low, :after) < part.high
 )
-select event_page.run_id, event_page.first_seq, event_page.body, span_page.body as beside,
-    greatest(part.low, :after) as low, part.high
-from part
-join event_page on event_page.project_id = :project and event_page.run_id = part.run_id
-    and event_page.last_seq > greatest(part.low, :after) and event_page.first_seq <= part.high
-left join span_page on span_page.project_id = event_page.project_id and span_page.run_id = event_page.run_id
-    and span_page.page = event_page.beside
-where greatest(part.low, :after) < part.high
-order by event_page.first_seq limit :how_many;
+select page.run_id, page.first_seq, event_page.body, span_page.body as beside, greatest(page.low, :after) as low,
+    page.high
+from page
+join event_page on event_page.project_id = :project and event_page.run_id = page.run_id
+    and event_page.page = page.page
+left join span_page on span_page.project_id = :project and span_page.run_id = page.run_id
+    and span_page.page = page.beside
+where coalesce(page.before, 0) < :how_many
+order by page.first_seq;
+
+-- name: read_pages_of_events(project, runs, pages)
+select event_page.run_id, event_page.page, first_seq, body
+from event_page join unnest(:runs::uuid[], :pages::int[]) as given (run_id, page) using (run_id, page)
+where project_id = :project;
 
 -- name: snapshot_digests(project, runs)
 select run_id, seq, sha256(history || body) as digest from run_snapshot

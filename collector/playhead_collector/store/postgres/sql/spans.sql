@@ -40,7 +40,11 @@ insert into span_page (project_id, run_id, digest, items, body)
 select :project, run_id, digest, items, body
 from unnest(:runs::uuid[], :digests::uuid[], :items::int[], :bodies::bytea[]) as new (run_id, digest, items, body)
 on conflict (project_id, run_id, digest) do nothing
-returning run_id, page;
+returning run_id, page, items;
+
+-- name: read_these_pages(project, run, pages)
+select page, body from span_page
+where project_id = :project and run_id = :run and page = any(:pages::bigint[]) order by page;
 
 -- name: read_pages(project, runs, seen)
 -- All pages of these runs, but for those with these numbers.

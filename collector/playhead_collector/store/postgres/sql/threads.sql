@@ -86,36 +86,50 @@ from path cross join lateral (
 ) as node
 order by node.depth;
 
--- name: read_threads(project, refs)
--- All nodes of many threads, each once, with where it and its parent stand and the role of its message. `offset 0`: see
--- find_nodes.
-with recursive path (lineage, upto) as (
-    select node.lineage, max(node.depth)
-    from unnest(:refs::bytea[]) as given (ref)
+-- name: read_threads(project, owners, refs, known_owners, known_lineages, known_depths)
+-- For each reader all nodes of many threads, each once, with where it and its parent stand and the role of its message;
+-- but not those that the reader knows: of a lineage, up to a depth. `parent` is given where it may not be among the rows.
+-- `offset 0`: see find_nodes.
+with recursive known as materialized (
+    select owner, lineage, depth
+    from unnest(:known_owners::int[], :known_lineages::bigint[], :known_depths::int[]) as each (owner, lineage, depth)
+),
+path (owner, lineage, upto) as (
+    select given.owner, node.lineage, max(node.depth)
+    from unnest(:owners::int[], :refs::bytea[]) as given (owner, ref)
     cross join lateral (
         select project_id, lineage, depth from thread_node where ref = given.ref offset 0
     ) as node
     where node.project_id = :project
-    group by node.lineage
+    group by given.owner, node.lineage
     union
-    select first.parent_lineage, first.depth - 1
+    select path.owner, first.parent_lineage, first.depth - 1
     from path cross join lateral (
         select parent_lineage, depth from thread_node
         where project_id = :project and lineage = path.lineage order by depth limit 1
     ) as first
     where first.parent_lineage is not null
+        and not exists (select from known where known.owner = path.owner and known.lineage = path.lineage)
 ),
 reach as (
-    select lineage, max(upto) as upto from path group by lineage
+    select path.owner, path.lineage, max(upto) as upto, coalesce(max(known.depth), 0) as known
+    from path left join known on known.owner = path.owner and known.lineage = path.lineage
+    group by path.owner, path.lineage
 )
-select node.lineage, coalesce(node.parent_lineage, node.lineage) as parent_lineage, node.depth, node.ref, node.message,
-    content.role
+select reach.owner, node.lineage, coalesce(node.parent_lineage, node.lineage) as parent_lineage, node.depth, node.ref,
+    node.message, content.role, parent.ref as parent
 from reach
 cross join lateral (
     select * from thread_node
-    where project_id = :project and lineage = reach.lineage and depth <= reach.upto
+    where project_id = :project and lineage = reach.lineage and depth > reach.known and depth <= reach.upto
     offset 0
 ) as node
 left join lateral (
     select role from content where project_id = :project and ref = node.message offset 0
-) as content on true;
+) as content on true
+left join lateral (
+    select ref from thread_node
+    where project_id = :project and lineage = coalesce(node.parent_lineage, node.lineage) and depth = node.depth - 1
+        and (node.parent_lineage is not null or node.depth = reach.known + 1)
+    offset 0
+) as parent on true;

@@ -7,7 +7,7 @@ import asyncio
 import datetime
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import UUID
 
@@ -19,11 +19,12 @@ from playhead.project.inputs import Projection
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import Merged, Page, Tidied
 from playhead_collector.store.packing.zstd import unsqueeze
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports import Footing, Kept, RunWork
 from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.projecting import growing
 from playhead_collector.store.postgres.runs import Summary
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import Lineages
@@ -40,6 +41,7 @@ class _Locked:
     pages: Sequence[Page]
     merged: Merged
     work: RunWork
+    lineages: dict[int, int] = field(default_factory=dict[int, int])
 
     @property
     def run(self) -> UUID:
@@ -54,6 +56,8 @@ class _ToStore:
     result: Projection
     tidied: Tidied | None
     packed: events.Packed
+    pages: dict[int, int]
+    """Pages of spans that are stored, with the items in each."""
 
 
 async def adopt_orphans(db: Database, lineages: Lineages, project: int, today: datetime.date) -> None:
@@ -66,10 +70,10 @@ async def adopt_orphans(db: Database, lineages: Lineages, project: int, today: d
 
 @asynccontextmanager
 async def working(
-    conn: Conn, dictionaries: Dictionaries, project: int, asked: Sequence[UUID], *, wait: bool
+    conn: Conn, dictionaries: Dictionaries, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """Those of these runs that are there, locked until the transaction that `conn` is in ends.  Unless it is to `wait`,
-    those that somebody else has locked are left out.
+    those that somebody else has locked are left out.  Of those that are `kept`, only what is new.
 
     Ingest is not held up: it tells of news in a row of its own.  The news are read first, so that whatever arrives
     later counts as not projected, even if this sees some of it.
@@ -81,7 +85,8 @@ async def working(
     if not rows:
         yield ()
         return
-    locked = await _read(conn, dictionaries, project, rows)
+    reader = _Reader(conn, dictionaries, project)
+    locked = await reader.read(rows, kept)
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
     if done:
@@ -97,28 +102,67 @@ async def read_spans(conn: Conn, project: int, run: UUID) -> Merged:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-async def _read(conn: Conn, dictionaries: Dictionaries, project: int, rows: Sequence[Record]) -> list[_Locked]:
-    ids = [row["run_id"] for row in rows]
-    unpacked = await _unpacked(await sql.rows(conn, "read_pages", project=project, runs=ids, seen=[]), ids)
-    locked: list[_Locked] = []
-    refs: set[ContentRef] = set()
-    for row in rows:
-        pages, merged = unpacked[row["run_id"]]
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads runs of a project."""
+
+    conn: Conn
+    dictionaries: Dictionaries
+    project: int
+
+    async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
+        """What there is of each run, or what is new since it was `kept`."""
+        going = {row["run_id"]: each for row in rows if (each := _valid(row, kept.get(row["run_id"].hex)))}
+        ids = [row["run_id"] for row in rows]
+        seen = [page for each in going.values() for page in each.footing.pages]
+        pages = await sql.rows(self.conn, "read_pages", project=self.project, runs=ids, seen=seen)
+        unpacked = await _unpacked(pages, ids)
+        locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
+        wanted = [(await self._refs(each), _lineages(each.work.kept)) for each in locked]
+        for each, found in zip(locked, await threads.read_many(self.conn, self.project, wanted), strict=True):
+            each.work.nodes, each.work.roles, each.lineages = found.nodes, found.roles, found.lineages
+        await self._look_for_missing([each.work for each in locked if each.work.kept is not None])
+        return locked
+
+    def _locked(self, row: Record, pages: Sequence[Page], merged: Merged, kept: Kept | None) -> _Locked:
         work = RunWork(row["run_id"].hex, merged.spans, merged.logs, {}, {}, None, row["arrived_ns"])
-        work.parent, work.shared = (
-            await shared_history.read_parent(conn, project, row["run_id"], merged.spans),
-            row["shared"],
-        )
+        locked = _Locked(row, pages, merged, work)
+        work.shared, work.kept = row["shared"], kept
+        work.read = partial(_read_messages, self.conn, self.dictionaries, self.project, work.messages)
+        work.start_over = partial(self._start_over, locked)
+        return locked
+
+    async def _refs(self, locked: _Locked) -> set[ContentRef]:
+        """Content that a run names; of one that goes on, what is new of that, and what was missing."""
+        work, row = locked.work, locked.row
+        refs = span_pages.named_refs(work.spans, work.logs)
+        if work.kept is not None:
+            return refs | work.kept.progress.missing
+        work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], work.spans)
         if row["sealed"]:
-            work.sealed = await events.read(conn, project, work.run, after=row["shared"] or 0)
-        work.read = partial(_read_messages, conn, dictionaries, project, work.messages)
-        refs.update(span_pages.named_refs(merged.spans, merged.logs))
-        refs.update(shared_history.threads_in(work.parent.events if work.parent else ()))
-        locked.append(_Locked(row, pages, merged, work))
-    nodes, roles = await threads.read_many(conn, project, refs)
-    for each in locked:
-        each.work.nodes, each.work.roles = nodes, roles
-    return locked
+            work.sealed = await events.read(self.conn, self.project, work.run, after=row["shared"] or 0)
+        return refs | set(shared_history.threads_in(work.parent.events if work.parent else ()))
+
+    async def _look_for_missing(self, works: Iterable[RunWork]) -> None:
+        for work in works:
+            missing = work.kept.progress.missing if work.kept is not None else ()
+            if missing:
+                work.roles = {**work.roles, **await content.roles_of(self.conn, self.project, missing)}
+
+    async def _start_over(self, locked: _Locked) -> None:
+        again = (await self.read([locked.row], {}))[0]
+        locked.pages, locked.merged, locked.lineages = again.pages, again.merged, again.lineages
+        for name in ("spans", "logs", "nodes", "roles", "sealed", "parent", "kept"):
+            setattr(locked.work, name, getattr(again.work, name))
+
+
+def _valid(row: Record, kept: Kept | None) -> Kept | None:
+    """What was kept, unless somebody else has projected the run since."""
+    return kept if kept is not None and kept.footing.projection == row["projection"] and not row["sealed"] else None
+
+
+def _lineages(kept: Kept | None) -> Mapping[int, int]:
+    return {} if kept is None else kept.footing.lineages
 
 
 async def _unpacked(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[Page], Merged]]:
@@ -150,6 +194,34 @@ async def _read_messages(
 
 
 async def _store(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
+    whole = [each for each in done if each.work.kept is None]
+    growths = [_growth(each) for each in done if each.work.kept is not None]
+    changed = await _store_whole(conn, project, whole) if whole else {}
+    if growths:
+        changed |= await growing.write(conn, project, growths)
+        await growing.tidy(conn, project, growths)
+        await llm_calls.write(conn, project, {each.run: each.result.events for each in growths}, [])
+    await _write_rows(conn, project, done)
+    ids = [each.run for each in done]
+    if changed:
+        newest = max(each.row["arrived_ns"] for each in done)
+        await shared_history.wake_forks(conn, project, ids, changed, newest)
+    news = [each.row["news"] for each in done]
+    await sql.run(conn, "forget_news", project=project, runs=ids, news=news)
+
+
+def _growth(locked: _Locked) -> growing.Growth:
+    work = locked.work
+    assert work.kept is not None and work.result is not None  # noqa: S101, PT018 - for the type checker
+    footing = work.kept.footing
+    footing.pages |= {page.number: page.items for page in locked.pages}
+    for lineage, depth in locked.lineages.items():
+        footing.lineages[lineage] = max(footing.lineages.get(lineage, 0), depth)
+    work.kept = Kept(work.result.progress, footing) if work.result.progress is not None else None
+    return growing.Growth(locked.run, footing, work.result)
+
+
+async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dict[UUID, int]:
     histories = {each.run: await _shared_history(conn, project, each.work.result) for each in done}
     busy = sum(len(each.work.result.events) for each in done if each.work.result) > _BUSY_EVENTS
     to_store = await asyncio.to_thread(_packed, done, histories) if busy else _packed(done, histories)
@@ -159,12 +231,16 @@ async def _store(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
     await events.write_snapshots(conn, project, packed)
     calls = {each.packed.run: each.result.events for each in to_store}
     await llm_calls.write(conn, project, calls, [each.run for each in packed if each.known])
-    await _write_rows(conn, project, to_store)
-    ids = [each.run for each in done]
-    if changed:
-        await shared_history.wake_forks(conn, project, ids, changed, max(each.row["arrived_ns"] for each in done))
-    news = [each.row["news"] for each in done]
-    await sql.run(conn, "forget_news", project=project, runs=ids, news=news)
+    for each in to_store:
+        if each.result.progress is not None:
+            each.locked.work.kept = Kept(each.result.progress, _footing(each))
+    return changed
+
+
+def _footing(stored: _ToStore) -> Footing:
+    events_of = [(page.page, page.first, page.last) for page in stored.packed.pages]
+    history = len(stored.result.snapshots[-1].history) if stored.result.snapshots else 0
+    return Footing(0, stored.pages, events_of, history, stored.locked.lineages)
 
 
 async def _shared_history(conn: Conn, project: int, result: Projection | None) -> int:
@@ -192,42 +268,32 @@ def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
     pages = events.pack(result.events, beside, result.row.shared or 0)
     snapshots = events.pack_snapshots(sorted(result.snapshots, key=lambda state: state.seq), history)
     known = locked.row["projection"] > 0
-    return _ToStore(locked, result, tidied, events.Packed(locked.run, known, pages, snapshots, number))
+    packed = events.Packed(locked.run, known, pages, snapshots, number)
+    return _ToStore(locked, result, tidied, packed, {page.number: page.items for page in locked.pages})
 
 
 async def _tidy(conn: Conn, project: int, to_store: Iterable[_ToStore]) -> None:
     tidied = [(each, each.tidied) for each in to_store if each.tidied is not None]
     if not tidied:
         return
-    gone = [number for _, each in tidied for number in each.gone]
-    ids = [each.packed.run for each, _ in tidied]
-    await sql.run(conn, "delete_pages", project=project, runs=ids, pages=gone)
-    written = [(each.packed.run, page) for each, some in tidied for page in some.pages]
-    rows = await sql.rows(
-        conn,
-        "write_pages",
-        project=project,
-        runs=[run for run, _ in written],
-        digests=[page.digest for _, page in written],
-        items=[page.items for _, page in written],
-        bodies=[page.body for _, page in written],
-    )
-    numbers = {row["run_id"]: row["page"] for row in rows}
+    numbers = await growing.rewrite(conn, project, [(each.packed.run, each.pages, some) for each, some in tidied])
     for each, _ in tidied:
         if each.packed.beside is not None and each.packed.beside < 0:
             each.packed.beside = numbers[each.packed.run]  # the only page that the run has
 
 
-async def _write_rows(conn: Conn, project: int, to_store: Sequence[_ToStore]) -> None:
-    ids = [each.packed.run for each in to_store]
-    waiting = {
-        row["run_id"]: row["pending"] for row in await sql.rows(conn, "settle_pending", project=project, runs=ids)
-    }
+async def _write_rows(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
+    ids = [each.run for each in done]
+    rows = await sql.rows(conn, "settle_pending", project=project, runs=ids)
+    waiting = {row["run_id"]: row["pending"] for row in rows}
     numbers = await sql.column(conn, "new_projections", how_many=len(ids))
     summaries: list[Summary] = []
-    for each, number in zip(to_store, numbers, strict=True):
-        pending = waiting.get(each.packed.run, 0)
-        row = replace(each.result.row, run=each.packed.run.hex, content_pending=pending)
-        settled = each.result.settled and not pending and row.ended_ns is not None
-        summaries.append(Summary(row, number, settled))
+    for each, number in zip(done, numbers, strict=True):
+        result = each.work.result
+        if result is not None:
+            row = replace(result.row, run=each.run.hex, content_pending=waiting.get(each.run, 0))
+            settled = result.settled and not row.content_pending and row.ended_ns is not None
+            summaries.append(Summary(row, number, settled))
+        if each.work.kept is not None:
+            each.work.kept.footing.projection = number
     await runs.write(conn, project, summaries)

@@ -1,0 +1,157 @@
+"""project → [store]: a run that goes on.  What is new is put beside what is stored, which is not written again.
+
+Events and spans of an open run stand in small pages, one for each batch; when there are many of them, they are made
+into large ones.  So each is written a few times, whatever the length of the run.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from asyncpg import Record
+
+from playhead.model.event import RunEvent
+from playhead.project.inputs import Projection
+from playhead_collector.store.packing import span_pages
+from playhead_collector.store.packing.span_pages import PAGE_ITEMS, UNTIDY_PAGES
+from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.ports import Footing
+from playhead_collector.store.postgres import events
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.events import PAGE_EVENTS, EventPage
+from playhead_collector.store.postgres.statements import Conn
+
+# So many pages of events that are not full are made into fuller ones.
+LOOSE_PAGES = 16
+# Packing more events than this at once would hold up the event loop: a thread does it.
+_BUSY_EVENTS = 100
+
+
+@dataclass(slots=True)
+class Growth:
+    """What a run has more than is stored of it."""
+
+    run: UUID
+    footing: Footing
+    result: Projection
+    gone: list[int] = field(default_factory=list[int])
+    pages: list[EventPage] = field(default_factory=list[EventPage])
+
+    @property
+    def wanted(self) -> list[int]:
+        """Pages of events that are to be written anew: where something is another now, and those that are loose."""
+        changed = {event.seq for event in self.result.altered}
+        found = [page for page, first, last in self.footing.event_pages if any(first <= seq <= last for seq in changed)]
+        loose = self.loose
+        return sorted({*found, *loose}) if len(loose) >= LOOSE_PAGES else found
+
+    @property
+    def loose(self) -> list[int]:
+        """The pages behind the last full one."""
+        found: list[int] = []
+        for page, first, last in reversed(self.footing.event_pages):
+            if last - first + 1 >= PAGE_EVENTS:
+                break
+            found.append(page)
+        return found[::-1]
+
+    def grow(self, stored: Mapping[int, Sequence[RunEvent]]) -> None:
+        """Makes the pages; `stored`: what is in those that are `wanted`.  Pure, but for the footing."""
+        now = {event.seq: event for event in self.result.altered}
+        loose = self.loose
+        there = {page: (page, first, last) for page, first, last in self.footing.event_pages}
+        tail = list(self.result.events)
+        start = max(there, default=-1) + 1
+        if len(loose) >= LOOSE_PAGES:
+            tail = [now.get(event.seq, event) for page in loose for event in stored[page]] + tail
+            start, self.gone = loose[0], loose
+        for page in stored:
+            if page not in self.gone:
+                self.pages += events.pack_page(page, [now.get(event.seq, event) for event in stored[page]])
+        for n, at in enumerate(range(0, len(tail), PAGE_EVENTS)):
+            self.pages += events.pack_page(start + n, tail[at : at + PAGE_EVENTS])
+        written = {page.page: (page.page, page.first, page.last) for page in self.pages}
+        self.gone = [page for page in self.gone if page not in written]
+        kept = {page: bounds for page, bounds in there.items() if page not in self.gone} | written
+        self.footing.event_pages = [kept[page] for page in sorted(kept)]
+
+    @property
+    def changed(self) -> int | None:
+        """The first seq at which something is another now."""
+        return min((event.seq for event in (*self.result.altered, *self.result.events)), default=None)
+
+
+async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID, int]:
+    """Stores events and snapshots.  Returns the seq from which on events may be others now."""
+    wanted = [(each.run, page) for each in grown for page in each.wanted]
+    stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {each.run: {} for each in grown}
+    if wanted:
+        columns = {"runs": [run for run, _ in wanted], "pages": [page for _, page in wanted]}
+        for row in await sql.rows(conn, "read_pages_of_events", project=project, **columns):
+            found = events.unpack(row["run_id"].hex, row["first_seq"], unsqueeze(row["body"]))
+            stored[row["run_id"]][row["page"]] = found
+    if sum(len(each.result.events) for each in grown) > _BUSY_EVENTS:
+        await asyncio.to_thread(_grow, grown, stored)
+    else:
+        _grow(grown, stored)
+    await events.delete_pages(conn, project, [(each.run, page) for each in grown for page in each.gone])
+    await events.write_pages(conn, project, [(each.run, None, page) for each in grown for page in each.pages])
+    await events.add_snapshots(conn, project, [(each.run, state) for each in grown for state in _snapshots(each)])
+    return {each.run: changed for each in grown if (changed := each.changed) is not None}
+
+
+def _grow(grown: Iterable[Growth], stored: Mapping[UUID, Mapping[int, Sequence[RunEvent]]]) -> None:
+    for each in grown:
+        each.grow(stored[each.run])
+
+
+def _snapshots(growth: Growth) -> list[events.Snapshot]:
+    states = growth.result.snapshots
+    packed = events.pack_snapshots(states, growth.footing.history)
+    if states:
+        growth.footing.history = len(states[-1].history)
+    return packed
+
+
+async def tidy(conn: Conn, project: int, grown: Sequence[Growth]) -> None:
+    """Makes many small pages of spans into few."""
+    for each in grown:
+        loose = [page for page, items in each.footing.pages.items() if items < PAGE_ITEMS]
+        if len(loose) < UNTIDY_PAGES:
+            continue
+        rows = await sql.rows(conn, "read_these_pages", project=project, run=each.run, pages=loose)
+        tidied = await asyncio.to_thread(_tidied, rows)
+        if tidied is not None:
+            await rewrite(conn, project, [(each.run, each.footing.pages, tidied)])
+
+
+def _tidied(rows: Sequence[Record]) -> span_pages.Tidied | None:
+    pages = [span_pages.unpack(row["page"], row["body"]) for row in rows]
+    return span_pages.tidy(pages, span_pages.merge(pages), thoroughly=False)
+
+
+async def rewrite(
+    conn: Conn, project: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.Tidied]]
+) -> dict[UUID, int]:
+    """Writes pages of spans in place of others, and notes their numbers and items; the last number of each run."""
+    ids = [run for run, _, _ in tidied]
+    gone = [number for _, _, each in tidied for number in each.gone]
+    await sql.run(conn, "delete_pages", project=project, runs=ids, pages=gone)
+    written = [(run, page) for run, _, each in tidied for page in each.pages]
+    rows = await sql.rows(
+        conn,
+        "write_pages",
+        project=project,
+        runs=[run for run, _ in written],
+        digests=[page.digest for _, page in written],
+        items=[page.items for _, page in written],
+        bodies=[page.body for _, page in written],
+    )
+    pages = {run: known for run, known, _ in tidied}
+    for number in gone:
+        for known in pages.values():
+            known.pop(number, None)
+    for row in rows:
+        pages[row["run_id"]][row["page"]] = row["items"]
+    return {row["run_id"]: row["page"] for row in rows}
