@@ -6,8 +6,8 @@ from types import FrameType
 from typing import Any, Self, TypeVar, overload
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.entered_blocks import BlockEntries
-from playhead.api.calls.lifecycle import enter, fail, finish, set_payload
+from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
+from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.functions.proxy import observed
@@ -137,19 +137,10 @@ class Observation:
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     def _enter(self, frame: FrameType) -> None:
-        span = self.begin(self.name or "block", None, {})
-        self._entered.enter(frame, span)
-        if span is not None:
-            enter(span)
+        enter_block(self._entered, frame, self.begin(self.name or "block", None, {}))
 
     def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
-        span = self._entered.leave(frame)
-        if span is None:
-            return
-        if raised is not None:
-            fail(span, raised)
-        else:
-            finish(span)
+        leave_block(self._entered, frame, raised)
 
     def output(self, value: Any) -> None:
         """Records the result of the block."""

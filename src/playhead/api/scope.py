@@ -15,9 +15,9 @@ from opentelemetry import context as otel
 
 from playhead.api import runtime
 from playhead.api.calls.begin import begin
-from playhead.api.calls.entered_blocks import BlockEntries
+from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
 from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
-from playhead.api.calls.lifecycle import current_span, enter, fail, finish, is_announced, set_payload
+from playhead.api.calls.lifecycle import current_span, is_announced, set_payload
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.declared_compression import compression_refs
 from playhead.api.guard import swallowed
@@ -109,28 +109,19 @@ class run:  # noqa: N801 - it is used like a function
 
     def _enter(self, frame: FrameType) -> None:
         span = begin("agent", self.name, root=self._root, redact=self._redact)
-        self._entered.enter(frame, span)
         self.state.inside = span
-        if span is None:
-            return
-        if span.run.recorded:
+        if span is not None and span.run.recorded:
             self.id = span.run.id
             if self._metadata is not None and names.RUN_ROOT in span.attributes:
                 set_payload(span, names.RUN_METADATA_REF, self._metadata)
             if self._record is not None:
                 record_values(span, self._record)
-        enter(span)
+        enter_block(self._entered, frame, span)
 
     def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
-        span = self._entered.leave(frame)
+        span = leave_block(self._entered, frame, raised)
         if self.state.inside is span:
             self.state.inside = None
-        if span is None:
-            return
-        if raised is not None:
-            fail(span, raised)
-        else:
-            finish(span)
 
     def input(self, value: Any) -> None:
         """Records the task of the run."""

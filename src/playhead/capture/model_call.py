@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import abort, enter, fail, finish, set_payload
+from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
 from playhead.api.calls.requested_tools import note_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
@@ -119,7 +119,11 @@ class ObservedModelCall:
                 call.edited = edited_arguments(span, request, call.answer.edit, call.recorded.build_arguments)
                 call.answer = None
         if call.answer is None or call.answer.is_new:
-            enter(span)
+            try:
+                enter(span)
+            except BaseException as error:  # of a signal's handler: the model is not called
+                fail_and_detach(span, error)
+                raise
         return call
 
     def unwrap(self, answer: ReplayAnswer) -> Any:
@@ -162,7 +166,7 @@ class ObservedModelCall:
         """Ends the call with an error; `read` returns what had been streamed until then."""
         if read is not None:
             self._take(read)
-        fail(self.span, raised)
+        fail_and_detach(self.span, raised)
 
     def _take(self, read: Callable[[], ModelResponse | None]) -> None:
         if not self.span.run.recorded:

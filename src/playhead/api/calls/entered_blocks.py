@@ -9,6 +9,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
+from playhead.api.calls.lifecycle import enter, fail, fail_and_detach, finish
 from playhead.api.calls.span import ObservedSpan
 
 
@@ -29,15 +30,14 @@ class BlockEntries:
         """`frame` is the one that enters; `span` None when the call is not recorded."""
         self._open.append(_BlockEntry(frame, span))
 
-    def leave(self, frame: FrameType | None) -> ObservedSpan | None:
-        """Removes the entry that ends in this frame and returns its span; None when it is not recorded or there is
-        none."""
-        entering = self._entry_of_frame(frame) or self._entry_around_current_call() or self._unrecorded_entry()
-        if entering is None:
-            return None
+    def ending(self, frame: FrameType | None) -> _BlockEntry | None:
+        """Returns the entry that ends in this frame."""
+        return self._entry_of_frame(frame) or self._entry_around_current_call() or self._unrecorded_entry()
+
+    def remove(self, entry: _BlockEntry) -> None:
+        """Removes an entry that has been left."""
         with suppress(ValueError):  # of the user's own doing: left twice
-            self._open.remove(entering)
-        return entering.span
+            self._open.remove(entry)
 
     def current(self, frame: FrameType | None) -> ObservedSpan | None:
         """Returns the span of the innermost entry around this frame or around the current call; None when it is not
@@ -76,3 +76,39 @@ def _is_recorded(span: ObservedSpan | None) -> bool:
 
 def _current() -> object:
     return CONTEXTS.get_current().get(CURRENT)
+
+
+def enter_block(entries: BlockEntries, frame: FrameType | None, span: ObservedSpan | None) -> None:
+    """Makes the block's call current.  Raises only what a signal's handler raises; the block is not entered then."""
+    try:
+        entries.enter(frame, span)
+        if span is not None:
+            enter(span)
+    except BaseException as error:
+        leave_block(entries, frame, error)
+        raise
+
+
+def leave_block(entries: BlockEntries, frame: FrameType | None, raised: BaseException | None) -> ObservedSpan | None:
+    """Ends the call of the block that this frame leaves, and returns it; None when it is not recorded.
+
+    Raises only what a signal's handler raises; the block is left then, too.
+    """
+    entry: _BlockEntry | None = None
+    try:
+        entry = entries.ending(frame)
+        span = entry.span if entry is not None else None
+        if span is not None:
+            if raised is not None:
+                fail(span, raised)
+            else:
+                finish(span)
+    except BaseException as error:
+        entry = entry or entries.ending(frame)
+        if entry is not None and entry.span is not None:
+            fail_and_detach(entry.span, error)
+        raise
+    finally:
+        if entry is not None:
+            entries.remove(entry)
+    return span

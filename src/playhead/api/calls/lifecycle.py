@@ -42,6 +42,7 @@ def enter(span: ObservedSpan) -> None:
         if not span.run.recorded:
             # Other instrumentation sees the span that the program's own sampler has dropped, and drops its own, too.
             where = trace.set_span_in_context(span.mirror) if span.mirror is not None else None
+            span.outer = CONTEXTS.get_current()
             span.token = otel.attach(otel.set_value(CURRENT, UNRECORDED, where))
             return
         if span.run.replay is not None:
@@ -107,8 +108,9 @@ def _outer_context(span: ObservedSpan) -> Context:
 
 def attach(span: ObservedSpan, where: Context | None = None) -> None:
     """Makes the span current in this context until `detach`. `where` is the context that `pause` returned."""
+    span.outer = outer = CONTEXTS.get_current()  # first: a signal's handler may raise before the token is stored
     if where is None:
-        where = Context({**CONTEXTS.get_current(), _CURRENT_SPAN: span, CURRENT: span})
+        where = Context({**outer, _CURRENT_SPAN: span, CURRENT: span})
     span.token = CONTEXTS.attach(where)
 
 
@@ -120,14 +122,17 @@ def pause(span: ObservedSpan) -> Context:
 
 
 def detach(span: ObservedSpan) -> None:
-    """Undoes `attach`. A token of another context (a generator that was finished elsewhere) is ignored."""
+    """Undoes `attach`, also where a signal's handler has interrupted that, or an earlier `detach`.
+
+    A token of another context (a generator that was finished elsewhere) is ignored.
+    """
     token: Token[Context] | None = span.token
-    span.token = None
     if token is not None:
-        try:
+        with suppress(ValueError, RuntimeError):  # of another context; used already
             CONTEXTS.detach(token)  # `otel.detach` logs an error instead of telling
-        except ValueError:
-            return
+    elif span.outer is not None and CONTEXTS.get_current().get(CURRENT) is (span if span.run.recorded else UNRECORDED):
+        CONTEXTS.attach(span.outer)
+    span.token = span.outer = None
 
 
 @contextmanager
@@ -179,6 +184,9 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     if isinstance(raised, RunStopped) and span.run.replay is not None:
         detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
         return
+    if span.end_ns is not None:  # what a signal's handler has raised after it
+        detach(span)
+        return
     try:
         if span.run.recorded and not span.silent:
             _describe_error(span, raised)
@@ -192,6 +200,14 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         swallowed(f"record the error of {span.name!r}", error)
     finally:
         _end(span)
+
+
+def fail_and_detach(span: ObservedSpan, raised: BaseException) -> None:
+    """As `fail`.  The span is not current afterwards even if a signal's handler raises meanwhile."""
+    try:
+        fail(span, raised)
+    finally:
+        detach(span)
 
 
 def note_error(span: ObservedSpan, raised: BaseException) -> None:
@@ -248,10 +264,10 @@ def set_payload(span: ObservedSpan, name: str, value: Any) -> None:
 
 
 def _end(span: ObservedSpan) -> None:
-    if span.end_ns is not None:
-        return
     try:
         detach(span)
+        if span.end_ns is not None:
+            return
         run, attributes = span.run, span.attributes
         if not run.recorded or span.silent:
             span.end_ns = span.start_ns

@@ -63,6 +63,7 @@ class ObservedSpan(trace.Span):
         "mirror",
         "name",
         "otel_kind",
+        "outer",
         "parent_id",
         "path",
         "recorded",
@@ -110,6 +111,8 @@ class ObservedSpan(trace.Span):
         self.redact: Redact | None = None
         self.mirror: trace.Span | None = None
         self.token: Any = None
+        self.outer: Any = None
+        """The OpenTelemetry context that was current before this span was."""
         self.enclosing: ObservedSpan | None = None
         # Of a run that goes on from a record: whether the record has this call already, and its announcement; and
         # whether the record no longer speaks for what happens inside.

@@ -12,7 +12,7 @@ from typing import Any
 
 from opentelemetry.context import Context
 
-from playhead.api.calls.lifecycle import abort, attach, enter, fail, finish, pause
+from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replaying import ReplayAnswer, recorded_answer, recorded_answer_async
 from playhead.model.objects.interrupts import let_through
@@ -29,26 +29,33 @@ def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], a
     answer = recorded_answer(span)
     if answer is not None:
         return _replayed(span, output, answer)
-    try:
+    try:  # around all of it: a signal's handler may raise anywhere, and the call must not stay current
         enter(span)
         result = function(*args, **kwargs)
+        if type(result) is types.CoroutineType:
+            return with_name_of(_awaited(span, output, result, pause(span)), result)  # pyright: ignore[reportUnknownArgumentType]
+        finish(span, output, result)
     except BaseException as error:
-        fail(span, error)
+        try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
+            fail(span, error)
+        finally:
+            detach(span)
         raise
-    if type(result) is types.CoroutineType:
-        return with_name_of(_await_later(span, output, pause(span), result), result)  # pyright: ignore[reportUnknownArgumentType]
-    finish(span, output, result)
     return result
 
 
 def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> Any:
     """Returns the recorded or edited outcome in place of the function's; an edited one is recorded in this run."""
     if answer.is_new:
-        enter(span)
-        if answer.error is not None:
-            fail(span, answer.error)
-        else:
-            finish(span, output, answer.value if answer.items is None else answer.items)
+        try:
+            enter(span)
+            if answer.error is not None:
+                fail(span, answer.error)
+            else:
+                finish(span, output, answer.value if answer.items is None else answer.items)
+        except BaseException as error:
+            fail_and_detach(span, error)
+            raise
     return answer.unwrap()
 
 
@@ -58,18 +65,23 @@ def with_name_of(ours: Any, name: Any) -> Any:
     return ours
 
 
-async def _await_later(span: ObservedSpan, output: str | None, where: Context, coroutine: Awaitable[Any]) -> Any:
-    attach(span, where)
-    return await _awaited(span, output, coroutine)
-
-
-async def _awaited(span: ObservedSpan, output: str | None, coroutine: Awaitable[Any]) -> Any:
+async def _awaited(
+    span: ObservedSpan, output: str | None, coroutine: Awaitable[Any], where: Context | None = None
+) -> Any:
+    """`where` is what `pause` gave, for a call that has begun already."""
     try:
+        if where is None:
+            enter(span)
+        else:
+            attach(span, where)
         result = await coroutine
+        finish(span, output, result)
     except BaseException as error:
-        fail(span, error)
+        try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
+            fail(span, error)
+        finally:
+            detach(span)
         raise
-    finish(span, output, result)
     return result
 
 
@@ -92,7 +104,6 @@ async def _call_async(begin: Begin, output: str | None, unstarted: "_Unstarted")
     if answer is not None:
         coroutine.close()
         return _replayed(span, output, answer)
-    enter(span)
     return await _awaited(span, output, coroutine)
 
 
@@ -141,6 +152,7 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
         watch.fail(error)
         raise
     finally:
+        detach(span)
         raised = None  # its traceback refers to this frame
 
 
@@ -177,6 +189,13 @@ async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[
             watch.end(aborted=True)
         watch.fail(error)
         raise
+    finally:
+        _leave(span)
+
+
+def _leave(span: ObservedSpan | None) -> None:
+    if span is not None:
+        detach(span)
 
 
 def _items(span: ObservedSpan, output: str | None, answer: ReplayAnswer) -> list[Any]:
@@ -241,20 +260,28 @@ class _GeneratorRecording:
             attach(self.span, where)
 
     def end(self, *, aborted: bool, returned: Any = None) -> None:
-        span, self.span = self.span, None
+        span = self.span
         if span is not None:
             output = self.output if self.items is not None else None
             lost = "it gave more than is recorded" if self.more else None
             if returned is not None:
                 lost = "it also returned a value, and a record of what a generator gave has no place for that"
-            (abort if aborted else finish)(span, output, self._output(), self.items, lost)
+            try:
+                (abort if aborted else finish)(span, output, self._output(), self.items, lost)
+            finally:
+                detach(span)
+            self.span = None
 
     def fail(self, raised: BaseException) -> None:
         if isinstance(raised, GeneratorExit):
             self.end(aborted=True)
-        span, self.span = self.span, None
+        span = self.span
         if span is not None:
-            fail(span, raised, "it raised after it had given something" if self.items or self.more else None)
+            try:
+                fail(span, raised, "it raised after it had given something" if self.items or self.more else None)
+            finally:
+                detach(span)
+            self.span = None
 
     def __del__(self) -> None:
         self.end(aborted=True)

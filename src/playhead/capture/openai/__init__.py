@@ -122,10 +122,10 @@ def _observing(api: _Api) -> Callable[..., Any]:
         kwargs = call.edited or kwargs
         try:
             result = wrapped(*args, **kwargs)
+            return _finish_or_record_stream(api, call, result, kwargs)
         except BaseException as error:
             call.fail(error)
             raise
-        return _finish_or_record_stream(api, call, result, kwargs)
 
     return call
 
@@ -145,10 +145,10 @@ def _observing_async(api: _Api) -> Callable[..., Any]:
         kwargs = call.edited or kwargs
         try:
             result = await wrapped(*args, **kwargs)
+            return _finish_or_record_stream(api, call, result, kwargs)
         except BaseException as error:
             call.fail(error)
             raise
-        return _finish_or_record_stream(api, call, result, kwargs)
 
     return call
 
