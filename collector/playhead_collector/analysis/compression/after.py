@@ -1,6 +1,6 @@
 """[analysis]: the statements of a run after a compression, and when messages had entered the run before it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from playhead.model.canonical import canonical_json
@@ -110,3 +110,15 @@ def _said(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) 
 
 def _call(name: object, arguments: object) -> CallIdentity:
     return str(name), canonical_json(arguments)
+
+
+def entry_seqs(refs: Sequence[ContentRef], entered: Mapping[ContentRef, Sequence[int]]) -> list[int | None]:
+    """Returns the seq at which each message entered the run; equal messages get successive seqs as far as there are
+    enough."""
+    taken: Counter[ContentRef] = Counter()
+    seqs: list[int | None] = []
+    for ref in refs:
+        times = entered.get(ref, ())
+        seqs.append(times[min(taken[ref], len(times) - 1)] if times else None)
+        taken[ref] += 1
+    return seqs

@@ -3,17 +3,24 @@ later. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.project.context import cut_kinds
+from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
 from playhead.project.context.known_messages import Known
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
-from playhead_collector.analysis.compression.after import calls_in, latest_messages, said_after, tool_call_passages
+from playhead_collector.analysis.compression.after import (
+    calls_in,
+    entry_seqs,
+    latest_messages,
+    said_after,
+    tool_call_passages,
+)
 from playhead_collector.analysis.compression.facts import FactIndex
 from playhead_collector.analysis.compression.needed_facts import (
     FactNeed,
@@ -21,15 +28,6 @@ from playhead_collector.analysis.compression.needed_facts import (
     TextSpan,
     find_needs,
     lost_facts,
-)
-from playhead_collector.analysis.compression.outcome import (
-    DROPPED,
-    KEPT,
-    SUMMARISED,
-    MessageFates,
-    entry_seqs,
-    note_replacements,
-    retained,
 )
 from playhead_collector.analysis.rules import Rule
 from playhead_collector.analysis.texts.limits import readable
@@ -56,13 +54,14 @@ class AuditInput:
 
 def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer."""
-    event, fates, cache = audit_input.event, audit_input.fates, audit_input.cache
-    known = _known(fates, cache)
-    note_replacements(fates, known)
+    event, cache = audit_input.event, audit_input.cache
+    known = _known(audit_input.fates, cache)
+    fates = with_replacements(audit_input.fates, known)
+    audit_input = replace(audit_input, fates=fates)
     lost = _lost(audit_input)
     missed = [each for each in lost if each.needs]
     shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
-    seqs = entry_seqs(fates.diff.before, audit_input.entered)
+    seqs = entry_seqs(fates.change.before, audit_input.entered)
     rule, reason = _rule(event, fates, known)
     return {
         **head,
@@ -83,7 +82,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
 
 def _known(fates: MessageFates, cache: ContentCache) -> Known:
     messages: dict[ContentRef, Message] = {}
-    for ref in {*fates.diff.before, *fates.diff.after}:
+    for ref in {*fates.change.before, *fates.change.after}:
         message = cache.parsed_message(ref)
         if message is not None:
             messages[ref] = message
@@ -101,20 +100,20 @@ def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
     if audit_input.system is not None:
         left.add(readable(text_of(cache.parsed(audit_input.system)), audit_input.system))
     for position in made:
-        for passage in _passages(cache, fates.diff.after[position]):
+        for passage in _passages(cache, fates.change.after[position]):
             left.add(passage.text)
     gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
-    seqs = entry_seqs(fates.diff.before, audit_input.entered)
+    seqs = entry_seqs(fates.change.before, audit_input.entered)
     said = [
         (seqs[position] or audit_input.event.seq, passage)
         for position in gone
-        for passage in _passages(cache, fates.diff.before[position])
+        for passage in _passages(cache, fates.change.before[position])
     ]
     lost = lost_facts(said, left)
-    calls = calls_in(map(cache.parsed_message, fates.diff.before))
-    brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.came}}
+    calls = calls_in(map(cache.parsed_message, fates.change.before))
+    brought = {fates.change.after[position] for position in {*made} & {*fates.change.came}}
     ever = FactIndex()
-    for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
+    for ref in {*latest_messages(audit_input.entered), *fates.change.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
     find_needs(lost, said_after(audit_input.events, cache, calls, brought), left, ever)
@@ -135,13 +134,13 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 def _rule(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[Rule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
-    went = f"{len(fates.diff.went)} of {len(fates.diff.before)} messages are not in the next call's input"
+    went = f"{len(fates.change.went)} of {len(fates.change.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = known.text(event.summary)
     if cut_kinds.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = cut_kinds.goes_on(fates.diff, fates.input_length, known)
+    goes_on = cut_kinds.goes_on(fates.change, fates.asked, known)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
@@ -152,18 +151,18 @@ def _rule(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[
 
 def _message_place(audit_input: AuditInput, known: Known, seqs: Sequence[int | None], position: int) -> MessagePlace:
     fates = audit_input.fates
-    ref = fates.diff.before[position]
+    ref = fates.change.before[position]
     new = fates.replacements.get(position)
     answer: MessagePlace = {
         "position": position,
         "seq": seqs[position],
         "role": known.roles.get(ref),
         "message": ref,
-        "after": fates.diff.stayed.get(position),
-        "summary": audit_input.event.summary if fates.fate_by_position[position] == SUMMARISED else None,
-        "replaced_by": None if new is None else fates.diff.after[new],
+        "after": fates.change.stayed.get(position),
+        "summary": audit_input.event.summary if fates.by_position[position] == SUMMARISED else None,
+        "replaced_by": None if new is None else fates.change.after[new],
     }
-    if fates.fate_by_position[position] != KEPT:
+    if fates.by_position[position] != KEPT:
         answer["value"] = audit_input.cache.parsed_message(ref)
     return answer
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
+from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
 from playhead_collector.analysis.compression.after import entered_before, events_after, latest_messages, refs_to_read
 from playhead_collector.analysis.compression.audit import AuditInput, audit
-from playhead_collector.analysis.compression.outcome import DROPPED, KEPT, SUMMARISED, MessageFates, fates_of
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.record import RunRecord
@@ -51,7 +51,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
-    threads = (*fates.diff.before, *fates.diff.after)
+    threads = (*fates.change.before, *fates.change.after)
     wanted = (*latest_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project, wanted)
     head = compression(event, call, fates, _tokens(event, fates, cache))
@@ -74,8 +74,8 @@ def compression(
         "strategy": event.strategy,
         "call": call and call.seq,
         "messages": {
-            "before": len(fates.diff.before),
-            "after": len(fates.diff.after),
+            "before": len(fates.change.before),
+            "after": len(fates.change.after),
             "kept": fates.count(KEPT),
             "summarised": fates.count(SUMMARISED),
             "dropped": fates.count(DROPPED),
@@ -114,7 +114,7 @@ async def _read_fates(
             except ContentMissing:
                 known[thread] = []
     before = known[event.before] if event.before else ()
-    return fates_of(event, before, known[event.after] if event.after else ())
+    return recorded_fates(event, before, known[event.after] if event.after else ())
 
 
 def _reported(event: ContextCompressed) -> TokensSaved:
@@ -129,7 +129,7 @@ def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) 
     if reported["saved"] is not None:
         return reported
     # The call before was not given its own answer.
-    sides = (fates.diff.before[: fates.input_length], fates.diff.after)
+    sides = (fates.change.before[: fates.asked], fates.change.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0
     if event.tokens_before is not None and before:

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 
 from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded
 from playhead.model.ref import ContentRef
+from playhead.project.context.fates import DROPPED, SUMMARISED
 from playhead.wire.answers import Removal
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_at
 from playhead_collector.read.values import messages_of
-
-SUMMARISED, DROPPED = "summarised", "dropped"
 
 
 @dataclass(slots=True)

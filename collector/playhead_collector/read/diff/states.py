@@ -9,14 +9,14 @@ from typing import Any
 
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_to_json
-from playhead.project.context.cut_kinds import replaced
+from playhead.project.context.fates import DROPPED, KEPT, message_fates, with_replacements
 from playhead.project.context.known_messages import Known
 from playhead.project.context.list_change import compare
 from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "errors")
-KEPT, ADDED, DROPPED, REPLACED = "kept", "added", "dropped", "replaced"
+ADDED, REPLACED = "added", "replaced"
 # Where it is, is not what it is.
 _NOT_STATE = ("seq", "time_ns")
 
@@ -80,16 +80,16 @@ def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], kno
     """One entry per message of either context, in the new order; removed messages come before those
     that replaced them.
     """
-    change = compare(before, after)
-    new_of = dict(replaced(change, known))
-    old_of = {new: old for old, new in new_of.items()} | {new: old for old, new in change.stayed.items()}
-    dropped = deque(position for position in change.went if position not in new_of)
+    fates = with_replacements(message_fates(compare(before, after)), known)
+    new_of = {**fates.replacements, **fates.change.stayed}
+    old_of = {new: old for old, new in new_of.items()}
+    dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)
     entries: list[ContextEntry] = []
     for position, upto in enumerate(_next_old(len(before), len(after), old_of)):
         while dropped and dropped[0] < upto:
             entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known))
         old = old_of.get(position)
-        op = ADDED if old is None else KEPT if old in change.stayed else REPLACED
+        op = ADDED if old is None else KEPT if fates.by_position[old] == KEPT else REPLACED
         entries.append(_entry(op, before, after, old, position, known))
     return entries + [_entry(DROPPED, before, after, position, None, known) for position in dropped]
 

@@ -9,6 +9,7 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
 from playhead.project.attributes import ref, text, texts, whole
 from playhead.project.context.conversations import Conversations, Cut
+from playhead.project.context.fates import declared_fates
 
 INFERRED, DECLARED = "inferred", "declared"
 
@@ -37,12 +38,9 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
     summary = ref(attributes, names.COMPRESSION_SUMMARY_REF)
     cut = conversations.declare(actor, before, after, summary)
     shown = cut.verdict if cut else None
-    summarised, dropped = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
-    if shown is not None and summarised is None:
-        gone = (*shown.summarised, *shown.dropped)
-        summarised = _without(gone, dropped) if dropped is not None and summary else shown.summarised
-    if shown is not None and dropped is None:
-        dropped = _without((*shown.summarised, *shown.dropped), summarised or ())
+    gone = (*shown.summarised, *shown.dropped) if shown is not None else ()
+    said = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)
+    summarised, dropped = declared_fates(gone, *said, summed_up=summary is not None)
     return ev.ContextCompressed(
         **head,
         origin=DECLARED,
@@ -50,8 +48,8 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
         tokens_before=whole(attributes, names.COMPRESSION_TOKENS_BEFORE),
         tokens_after=whole(attributes, names.COMPRESSION_TOKENS_AFTER),
         kept=_refs(attributes, names.COMPRESSION_KEPT) or (cut.kept if cut else ()),
-        summarised=summarised or (),
-        dropped=dropped or (),
+        summarised=summarised,
+        dropped=dropped,
         before=before,
         after=after,
         summary=summary,
@@ -61,11 +59,3 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
 def _refs(attributes: Mapping[str, Any], name: str) -> tuple[ContentRef, ...] | None:
     """A list of refs; None when it is not given."""
     return tuple(ContentRef(item) for item in texts(attributes, name) if is_ref(item)) if name in attributes else None
-
-
-def _without(refs: tuple[ContentRef, ...], others: tuple[ContentRef, ...]) -> tuple[ContentRef, ...]:
-    left = list(refs)
-    for other in others:
-        if other in left:
-            left.remove(other)
-    return tuple(left)

@@ -13,6 +13,7 @@ from itertools import islice
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, extend
 from playhead.project.context.cut_kinds import Verdict, could_be_summed_up, goes_on, judge
+from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, message_fates
 from playhead.project.context.known_messages import Known
 from playhead.project.context.lineage import Lineage, Survey
 from playhead.project.context.list_change import compare
@@ -113,11 +114,11 @@ class Conversations:
         if not olds or not news or after is None:
             return None
         change = compare(olds, news)
-        gone = tuple(olds[place] for place in change.went)
-        self._declared.append(_Declared(actor, after, set(gone)))
-        kept = tuple(news[new] for old, new in sorted(change.stayed.items()) if old >= change.prefix)
-        summarised = () if summary is None else gone
-        return Cut(before, kept, Verdict("", summary, summarised, () if summarised else gone))
+        fates = message_fates(change, () if summary is None else change.went)
+        summarised, dropped = fates.refs(SUMMARISED), fates.refs(DROPPED)
+        self._declared.append(_Declared(actor, after, {*summarised, *dropped}))
+        kept = fates.refs(KEPT)[change.prefix :]
+        return Cut(before, kept, Verdict("", summary, summarised, dropped))
 
     def length(self, thread: ContentRef | None) -> int | None:
         """How many messages a thread has; None when it is not here."""

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playhead.model.ref import ContentRef
+from playhead.project.context.fates import DROPPED, SUMMARISED, message_fates, replaced
 from playhead.project.context.known_messages import Known
 from playhead.project.context.list_change import Change, Gap
 
@@ -101,28 +102,6 @@ def judge(change: Change, asked: int, said: Sequence[ContentRef], known: Known, 
     if _passing(change, asked, gone, known):
         return None
     return _verdict(_shape(change, gone, known), change)
-
-
-def replaced(change: Change, known: Known) -> list[tuple[int, int]]:
-    """Messages that have another in their place: the answer to the same call, or one for one with the same roles."""
-    pairs: list[tuple[int, int]] = []
-    for gap in change.gaps:
-        went, came = list(gap.went), list(gap.came)
-        for kind in ("system", "developer"):
-            olds, news = (_of_role(change.before, went, kind, known), _of_role(change.after, came, kind, known))
-            pairs += zip(olds, news, strict=False)
-        went, came = _rest(went, came, pairs)
-        tools = _of_role(change.after, came, "tool", known)
-        for place in _of_role(change.before, went, "tool", known) if tools else ():
-            same = next((new for new in tools if _same_call(change, place, new, known)), None)
-            if same is not None:
-                pairs.append((place, same))
-                tools.remove(same)
-        went, came = _rest(went, came, pairs)
-        alike = [known.role(change.before[place]) for place in went] == [known.role(change.after[new]) for new in came]
-        if alike and not gap.last:
-            pairs += zip(went, came, strict=True)
-    return sorted(pairs)
 
 
 # --- summaries --------------------------------------------------------------------------------------------------------
@@ -210,9 +189,8 @@ def _quotes(text: str, answer: str) -> bool:
 def _verdict(
     strategy: str, change: Change, summarised: Iterable[int] = (), summary: ContentRef | None = None
 ) -> Verdict:
-    summed = set(summarised)
-    dropped = tuple(change.before[place] for place in change.went if place not in summed)
-    return Verdict(strategy, summary, tuple(change.before[place] for place in sorted(summed)), dropped)
+    fates = message_fates(change, summarised)
+    return Verdict(strategy, summary, fates.refs(SUMMARISED), fates.refs(DROPPED))
 
 
 def _shape(change: Change, gone: Sequence[int], known: Known) -> str:
@@ -258,20 +236,6 @@ def _is_masked(change: Change, pair: tuple[int, int], known: Known) -> bool:
     return None in read or known.size(new) < known.size(old)
 
 
-def _same_call(change: Change, place: int, new: int, known: Known) -> bool:
-    calls, others = known.calls(change.before[place]), known.calls(change.after[new])
-    return bool(calls) and calls == others
-
-
 def _all_tools(change: Change, gap: Gap, known: Known) -> bool:
     went = [known.role(change.before[place]) for place in gap.went]
     return bool(went) and {*went, *(known.role(change.after[place]) for place in gap.came)} == {"tool"}
-
-
-def _of_role(refs: Sequence[ContentRef], places: Iterable[int], role: str, known: Known) -> list[int]:
-    return [place for place in places if known.role(refs[place]) == role]
-
-
-def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    olds, news = {old for old, _ in pairs}, {new for _, new in pairs}
-    return [place for place in went if place not in olds], [place for place in came if place not in news]

@@ -1,0 +1,164 @@
+"""What happened to each message of a context: the one place that decides it. Pure.
+
+Each message of the context before is exactly one of kept, summarised and dropped.  A dropped
+message may have another one in its place (`replacements`).  The projector writes events from this, the audits of
+compressions read events with it (`recorded_fates`), and the difference of two contexts shows it.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from playhead.model.event import ContextCompressed
+from playhead.model.ref import ContentRef
+from playhead.project.context.known_messages import Known
+from playhead.project.context.list_change import Change, compare
+
+KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFates:
+    """The contexts before and after (`change`), and what became of each message of the one before, by its position.
+
+    `replacements`: the position before of each dropped message that has another one in its place, and the position
+    after of that one.
+    `asked`: how many of the messages before were the last call's input; the others are its answer.
+    """
+
+    change: Change
+    by_position: Sequence[str]
+    asked: int
+    replacements: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    def positions(self, fate: str) -> list[int]:
+        """Positions of the messages with this fate."""
+        return [position for position, each in enumerate(self.by_position) if each == fate]
+
+    def count(self, fate: str) -> int:
+        """Number of messages with this fate."""
+        return self.by_position.count(fate)
+
+    def refs(self, fate: str) -> tuple[ContentRef, ...]:
+        """The messages with this fate, in their order before."""
+        return tuple(self.change.before[position] for position in self.positions(fate))
+
+
+def message_fates(change: Change, summarised: Iterable[int] = ()) -> MessageFates:
+    """The fates of all messages: those at the positions `summarised` are, others that are gone were dropped."""
+    fates = [DROPPED] * len(change.before)
+    for position in change.stayed:
+        fates[position] = KEPT
+    for position in summarised:
+        fates[position] = SUMMARISED
+    return MessageFates(change, fates, len(change.before))
+
+
+def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
+    """The fates that an event records; what it does not list is kept.
+
+    `asked` is the input of the previous call, whose answer is taken from the event; `after` is the context after.
+    """
+    listed = Counter([*event.kept, *event.summarised, *event.dropped])
+    change = compare([*asked, *(listed - Counter(asked)).elements()], after)
+    fates = [KEPT] * len(change.before)
+    positions = _gone_first(change)
+    for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
+        for ref in refs:
+            fates[positions[ref].pop(0)] = fate
+    return MessageFates(change, fates, len(asked) or len(change.before))
+
+
+def with_replacements(fates: MessageFates, known: Known) -> MessageFates:
+    """The same, with the messages that have another one in their place."""
+    pairs = replaced(fates.change, known)
+    return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
+
+
+def declared_fates(
+    gone: Sequence[ContentRef],
+    summarised: Sequence[ContentRef] | None,
+    dropped: Sequence[ContentRef] | None,
+    *,
+    summed_up: bool,
+) -> tuple[tuple[ContentRef, ...], tuple[ContentRef, ...]]:
+    """The summarised and the dropped of the messages that are gone, when a program says both, one or neither (None).
+
+    What it does not say: with a summary (`summed_up`) all that was not dropped is summarised; without one, all is
+    dropped.
+    """
+    if summarised is None:
+        summarised = _without(gone, dropped or ()) if summed_up else ()
+    return tuple(summarised), tuple(_without(gone, summarised) if dropped is None else dropped)
+
+
+def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
+    """Positions in the context after that come from the one before: kept messages, the summary and replacements, but
+    not additions."""
+    change = fates.change
+    if event.origin == "declared":
+        return list(range(len(change.after)))
+    summary = change.after.index(event.summary) if event.summary in change.after else -1
+    inner = {position for gap in change.gaps if not gap.last for position in gap.came}
+    made = {*change.stayed.values(), *fates.replacements.values(), *inner}
+    return sorted({*made, *(position for position in change.came if position <= summary)})
+
+
+# --- replacements -----------------------------------------------------------------------------------------------------
+
+
+def replaced(change: Change, known: Known) -> list[tuple[int, int]]:
+    """Messages that have another in their place: the answer to the same call, or one for one with the same roles."""
+    pairs: list[tuple[int, int]] = []
+    for gap in change.gaps:
+        went, came = list(gap.went), list(gap.came)
+        for kind in ("system", "developer"):
+            olds, news = (_of_role(change.before, went, kind, known), _of_role(change.after, came, kind, known))
+            pairs += zip(olds, news, strict=False)
+        went, came = _rest(went, came, pairs)
+        tools = _of_role(change.after, came, "tool", known)
+        for position in _of_role(change.before, went, "tool", known) if tools else ():
+            same = next((new for new in tools if _same_call(change, position, new, known)), None)
+            if same is not None:
+                pairs.append((position, same))
+                tools.remove(same)
+        went, came = _rest(went, came, pairs)
+        roles = [known.role(change.before[old]) for old in went]
+        if roles == [known.role(change.after[new]) for new in came] and not gap.last:
+            pairs += zip(went, came, strict=True)
+    return sorted(pairs)
+
+
+def _same_call(change: Change, position: int, new: int, known: Known) -> bool:
+    calls, others = known.calls(change.before[position]), known.calls(change.after[new])
+    return bool(calls) and calls == others
+
+
+def _of_role(refs: Sequence[ContentRef], positions: Iterable[int], role: str, known: Known) -> list[int]:
+    return [position for position in positions if known.role(refs[position]) == role]
+
+
+def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    olds, news = {old for old, _ in pairs}, {new for _, new in pairs}
+    return [old for old in went if old not in olds], [new for new in came if new not in news]
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+
+def _gone_first(change: Change) -> Mapping[ContentRef, list[int]]:
+    """Positions of each message before; those at which it left the context come first."""
+    gone = set(change.went)
+    positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
+    rest = (position for position in range(len(change.before) - 1, -1, -1) if position not in gone)
+    for position in (*change.went, *rest):
+        positions[change.before[position]].append(position)
+    return positions
+
+
+def _without(refs: Sequence[ContentRef], others: Iterable[ContentRef]) -> list[ContentRef]:
+    left = list(refs)
+    for other in others:
+        if other in left:
+            left.remove(other)
+    return left

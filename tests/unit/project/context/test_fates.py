@@ -1,0 +1,93 @@
+"""What became of each message of a context: projector, audit and difference say the same of any two contexts."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playhead.model.event import ContextCompressed
+from playhead.model.ref import ContentRef
+from playhead.project.context.fates import (
+    DROPPED,
+    KEPT,
+    SUMMARISED,
+    declared_fates,
+    message_fates,
+    recorded_fates,
+    retained,
+    with_replacements,
+)
+from playhead.project.context.known_messages import Known
+from playhead.project.context.list_change import compare
+from playhead_collector.read.diff.states import diff_contexts
+
+contexts = st.lists(st.sampled_from([ContentRef(letter) for letter in "abcdefgh"]), max_size=12)
+ROLES = {
+    ContentRef(letter): role
+    for letter, role in zip("abcdefgh", ["user", "assistant", "tool", "system"] * 2, strict=True)
+}
+
+
+def event(kept: object, summarised: object, dropped: object, origin: str = "inferred") -> ContextCompressed:
+    head = {"id": "e", "run": "r", "seq": 1, "time_ns": 1, "actor": None, "span": None}
+    lists = {"kept": kept, "summarised": summarised, "dropped": dropped}
+    return ContextCompressed(**head, **lists, origin=origin)  # pyright: ignore[reportArgumentType]
+
+
+@given(contexts, contexts, st.data())
+def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, data):
+    change = compare(before, after)
+    summarised = data.draw(st.lists(st.sampled_from(change.went), unique=True)) if change.went else []
+    written = message_fates(change, summarised)
+    assert Counter(written.by_position) == {
+        fate: count for fate in (KEPT, SUMMARISED, DROPPED) if (count := written.count(fate))
+    }
+    lists = (written.refs(KEPT), written.refs(SUMMARISED), written.refs(DROPPED))
+    read = recorded_fates(event(*lists), before, after)
+    assert (read.change.before, read.asked) == (before, len(before))
+    for fate in (KEPT, SUMMARISED, DROPPED):
+        assert Counter(read.refs(fate)) == Counter(written.refs(fate))
+    assert read.positions(KEPT) == written.positions(KEPT)
+
+
+@given(contexts, contexts)
+def test_a_difference_shows_the_same_fates_and_replacements(before, after):
+    known = Known(ROLES, {})
+    fates = with_replacements(message_fates(compare(before, after)), known)
+    entries = diff_contexts(before, after, known)
+    went = {entry["from"]: entry for entry in entries if entry["from"] is not None}
+    assert sorted(went) == list(range(len(before)))
+    for position, fate in enumerate(fates.by_position):
+        entry, new = went[position], fates.replacements.get(position)
+        shown = "replaced" if new is not None else fate
+        assert (entry["op"], entry["to"]) == (shown, fates.change.stayed.get(position, new))
+
+
+@given(contexts, st.none() | contexts, st.none() | contexts, st.booleans())
+def test_a_declaration_is_completed_by_what_the_threads_show(gone, summarised, dropped, summed_up):
+    found = declared_fates(gone, summarised, dropped, summed_up=summed_up)
+    if summarised is not None:
+        assert found[0] == tuple(summarised)
+    if dropped is not None:
+        assert found[1] == tuple(dropped)
+    if summarised is None and dropped is None:
+        assert found == ((tuple(gone), ()) if summed_up else ((), tuple(gone)))
+    elif dropped is None:
+        assert Counter(found[1]) == Counter(gone) - Counter(found[0])
+    elif summarised is None:
+        assert Counter(found[0]) == (Counter(gone) - Counter(dropped) if summed_up else Counter())
+
+
+def test_the_answer_of_the_call_before_is_taken_from_the_event():
+    a, b, c, d = (ContentRef(letter) for letter in "abcd")
+    fates = recorded_fates(event([b], [], [a, c]), [a, b], [b, d])
+    assert (fates.change.before, fates.asked) == ([a, b, c], 2)
+    assert fates.by_position == [DROPPED, KEPT, DROPPED]
+
+
+def test_what_was_added_at_the_end_is_not_retained():
+    a, b, c, d = (ContentRef(letter) for letter in "abcd")
+    change = compare([a, b, c], [a, c, d])
+    lists = ([a, c], [], [b])
+    assert retained(message_fates(change), event(*lists)) == [0, 1]
+    assert retained(message_fates(change), event(*lists, origin="declared")) == [0, 1, 2]
