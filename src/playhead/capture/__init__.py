@@ -1,5 +1,6 @@
-"""api → [capture] → refs → journal → export.  One file per instrumented library, all of one shape:
+"""api → [capture] → refs → journal → export. Instrumentations: one file or folder per library, all of one shape.
 
-`SUPPORTS` (the requirement that says which versions), `patch()`, `unpatch()`; those of models also `read_request()` and
-`read_response()`.
+Each has `SUPPORTS` (a requirement with the supported versions), `patch()` and `unpatch()`; those of models also have
+`read_request()` and `read_response()`. `patching` wraps and unwraps, `registry` lists the libraries, `model_call`
+and `streams` record model calls, `frameworks` records tools and agents.
 """

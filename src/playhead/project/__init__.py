@@ -6,4 +6,5 @@ Shared by the collector and the SDK.  Imports `playhead.model` only: no I/O, no 
     order         the order of calls                    call_events   the events of one call
     log_events    the events of log records             context       what each model call added, and what left
     forking       what a fork shares with its parent    summary       a run's row in lists
+    sealing       seqs that never change again          progress      projects a growing run from where it was
 """
