@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -111,6 +111,56 @@ def test_the_command_line_imports_the_collector_only_when_a_command_needs_it(pat
     late = {name for function in functions(tree) for name in imported(function)}
     early = [name for name in imported(tree) if name.startswith("playhead_collector") and name not in late]
     assert early == []
+
+
+def module_name(path: Path) -> str:
+    [package] = [package for package in PACKAGES if path.is_relative_to(package)]
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of_module(tree: ast.AST, known: Collection[str]) -> Iterator[str]:
+    """Modules that are imported at module level, also those for type checkers only.  (Functions import late.)"""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else node.module for name in names)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports_of_module(node, known)
+
+
+def cycles(imports: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """Each module that can be reached from itself, with the way back to it."""
+
+    def way(start: str) -> list[str] | None:
+        ways, seen = [[start]], {start}
+        for path in ways:  # breadth first: the list grows while it is read
+            for name in imports.get(path[-1], ()):
+                if name == start:
+                    return [*path, start]
+                if name not in seen:
+                    seen.add(name)
+                    ways.append([*path, name])
+        return None
+
+    return [found for name in imports if (found := way(name)) is not None]
+
+
+def test_modules_do_not_import_one_another_in_a_ring():
+    paths = {module_name(path): path for package in PACKAGES for path in package.rglob("*.py")}
+    imports = {
+        name: {found for found in imports_of_module(ast.parse(path.read_bytes()), paths) if found in paths}
+        for name, path in paths.items()
+    }
+    assert cycles(imports) == []
+
+
+def test_a_ring_is_found_also_where_only_type_checkers_see_it():
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from b import x\ndef late():\n    import c\n"
+    assert set(imports_of_module(ast.parse(source), {"b"})) == {"typing", "b"}
+    assert cycles({"a": ["b"], "b": ["c", "a"], "c": []}) == [["a", "b", "a"], ["b", "a", "b"]]
 
 
 def test_no_folder_has_more_files_than_a_reader_can_keep_in_mind():

@@ -17,16 +17,16 @@ FAMILIES = {
     "stored:measure_recorded": ("S1", "F1"),
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),
-    "taken:measure": ("I1",),
-    "readable:measure_sustained": ("I1P",),
-    "readable:measure_live": ("L1",),
+    "ingest.taken:measure": ("I1",),
+    "ingest.readable:measure_sustained": ("I1P",),
+    "ingest.readable:measure_live": ("L1",),
     "asked:measure": ("Q1", "Q2"),
     "questioned:measure": ("Q5",),
     "sdk.killed:measure": ("R1",),
     "durable.matrix:measure": ("MATRIX",),
 }
 # These take many minutes, and are measured only when they are named.
-ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",), "overloaded:measure": ("I3",)}
+ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",), "ingest.overloaded:measure": ("I3",)}
 _LATER = {
     "I2": "foreign spans", "Q3": "runs list",
 }  # fmt: skip

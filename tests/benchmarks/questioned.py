@@ -15,8 +15,8 @@ from playhead.export.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, encode_pack
 from tests.benchmarks.bar import Row, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
+from tests.benchmarks.ingest.taken import wait_projected
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send, send_content
-from tests.benchmarks.taken import wait_projected
 from tests.integration.read.hostile import hostile
 from tests.support.adversarial import SIZE, TEXTS
 

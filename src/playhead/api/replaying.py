@@ -3,22 +3,16 @@
 A run that is not replayed has none, and pays one comparison per call for it.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from playhead.api.calls.flow import has_event_loop, is_only_task
-from playhead.api.replay_wait import BranchWait
 from playhead.model import names
 from playhead.model.ref import ContentRef
 
-# Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
-_POLL_SECONDS = 0.002
-
-if TYPE_CHECKING:
-    from playhead.api.calls.span import ObservedSpan
+SpanT_contra = TypeVar("SpanT_contra", contravariant=True)
+"""`ObservedSpan`: a parameter here, since the span of a call knows its run, and the run its `Replay`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +70,7 @@ class ReplayAnswer:
         return self.value
 
 
-class Replay(Protocol):
+class Replay(Protocol[SpanT_contra]):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
     branch_wait_seconds: float
@@ -87,14 +81,14 @@ class Replay(Protocol):
         """A number that changes whenever a branch has done something; `is_undecided` may then have another result."""
         ...
 
-    def is_undecided(self, span: "ObservedSpan") -> bool:
+    def is_undecided(self, span: SpanT_contra) -> bool:
         """Whether the answer depends on calls that other branches have yet to make: the caller may
         wait and ask again.
         """
         ...
 
     def answer(
-        self, span: "ObservedSpan", restore: ResponseRestorer | None, *, waited: bool = False
+        self, span: SpanT_contra, restore: ResponseRestorer | None, *, waited: bool = False
     ) -> ReplayAnswer | None:
         """The answer to a call whose arguments are in the span; None: execute it.  `waited`: the caller has waited for
         other branches as long as it may.
@@ -103,50 +97,18 @@ class Replay(Protocol):
         """
         ...
 
-    def enter_enclosing(self, span: "ObservedSpan") -> None:
+    def enter_enclosing(self, span: SpanT_contra) -> None:
         """Called for a call that is executed because others run inside it: decides its identity and whether it is
         announced again."""
         ...
 
-    def run_ended(self, root: "ObservedSpan") -> None:
+    def run_ended(self, root: SpanT_contra) -> None:
         """Called before the run's root ends without an error."""
         ...
 
-    def has_log_event(self, event: str, span: "ObservedSpan") -> bool:
+    def has_log_event(self, event: str, span: SpanT_contra) -> bool:
         """Whether the record already has this log event of the call, so that it is not written twice."""
         ...
-
-
-async def recorded_answer_async(span: "ObservedSpan") -> ReplayAnswer | None:
-    """As `recorded_answer`, in a task: other branches go on meanwhile."""
-    replay = span.run.replay
-    if replay is None or not span.can_be_answered:
-        return None
-    return replay.answer(span, None, waited=await _wait_for_branches(replay, span))
-
-
-async def _wait_for_branches(replay: Replay, span: "ObservedSpan") -> bool:
-    """Waits until the answer is decided or the waiting budget is used up. Returns False when waiting is not possible
-    here."""
-    if not (has_event_loop() and replay.is_undecided(span)):
-        return False
-    progress = replay.progress
-    branch_wait = BranchWait(replay.branch_wait_seconds, progress)
-    while not is_only_task() and branch_wait.goes_on(replay.progress):
-        await asyncio.sleep(_POLL_SECONDS)
-        if replay.progress != progress:  # else the verdict is the same, and many that wait must not keep the loop busy
-            progress = replay.progress
-            if not replay.is_undecided(span):
-                break
-    return True
-
-
-def recorded_answer(span: "ObservedSpan", restore: ResponseRestorer | None = None) -> ReplayAnswer | None:
-    """The recorded answer to a call that can have one.  Raises RunStopped."""
-    replay = span.run.replay
-    if replay is None or not span.can_be_answered:
-        return None
-    return replay.answer(span, restore)
 
 
 def idempotency_key_of(run_id: str, attributes: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ class ActiveRun:
         """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
         self.trace_id: int | None = None
         """That of its first call."""
-        self.replay: Replay | None = None
+        self.replay: Replay[Any] | None = None
         """Who answers its calls, for a run that is resumed or forked."""
         self.values: Any = None
         """What it reads besides its calls, where that is recorded: see `api.values`."""

@@ -5,25 +5,22 @@ call is found when this run is resumed in its turn.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replaying import RequestEdit
+from playhead.capture.model_values import ModelRequest
 from playhead.errors import ReplayDiverged
 from playhead.model import names
 from playhead.model.ref import ContentRef
-
-if TYPE_CHECKING:
-    from playhead.capture.model_call import ModelRequest
-
 
 BuildArguments = Callable[[list[Any] | None, str | None], dict[str, Any] | None]
 """A call's keyword arguments with other messages, and another prompt (None: as they were).  None: that cannot be."""
 
 
 def edited_arguments(
-    span: ObservedSpan, request: "ModelRequest", edit: RequestEdit, build_arguments: BuildArguments | None
+    span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
 ) -> dict[str, Any] | None:
     """Returns the keyword arguments to call with instead; None when the edit does not concern this call. Raises
     RunStopped."""

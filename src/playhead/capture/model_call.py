@@ -5,18 +5,20 @@ beginning.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playhead.api.calls.begin import begin
 from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
+from playhead.api.calls.recorded_answer import recorded_answer
 from playhead.api.calls.requested_tools import note_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
-from playhead.api.replaying import ReplayAnswer, ResponseRestorer, recorded_answer
+from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.api.run import ActiveRun
 from playhead.capture.edited_call import BuildArguments, edited_arguments
+from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message
@@ -24,36 +26,6 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.ref import ContentRef
 
 _CLIENT = 3  # OTLP's SpanKind for a call to another service
-
-
-@dataclass(slots=True)  # not frozen: that costs a microsecond of each call
-class ModelRequest:
-    """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
-    `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
-    conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
-    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`)."""
-
-    provider: str
-    operation: str
-    model: str
-    messages: Sequence[Any]
-    to_message: Callable[[Mapping[str, Any]], Message]
-    from_message: Callable[[Message], Mapping[str, Any]]
-    tools: Any = None
-    system: Any = None
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    shape: Mapping[str, Any] | None = None
-
-
-@dataclass(slots=True)
-class ModelResponse:
-    """A model's response. `raw` is the response as received, as JSON values, for exact replay."""
-
-    messages: Sequence[Message]
-    raw: Any
-    reasoning: Any = None
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import wrapt
 
 from playhead.api.calls.lifecycle import detach
 from playhead.api.guard import swallowed
-from playhead.capture.model_call import ModelResponse, ObservedModelCall
+from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.model_values import ModelResponse
 from playhead.model.objects.interrupts import let_through
 
 Assemble = Callable[[list[Any]], ModelResponse | None]

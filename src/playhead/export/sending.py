@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 # 20 items in a row, and none taken: it is not the items.
 _MAX_REFUSED_IN_A_ROW = 20
-# With the waits of `patience.delays`, 5 tries are 3 to 6 s; what takes longer is looked into, and waited out as well.
+# With the waits of `backoff`, 5 tries are 3 to 6 s; what takes longer is looked into, and waited out as well.
 _UNSURE_RETRIES = 5
 _TOO_LARGE = 413
 

@@ -9,7 +9,7 @@ import importlib
 import inspect
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import wrapt
 
@@ -24,9 +24,6 @@ from playhead.api.functions.injected import (
 from playhead.api.guard import warn_once
 from playhead.model import names
 
-if TYPE_CHECKING:
-    from playhead.api.observe import Observation
-
 F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
 _OWN_PARAMETER = {"self", "cls"}
@@ -36,7 +33,24 @@ _CLASS_HOOKS = {"__init_subclass__", "__class_getitem__"}
 _GIVE_FUNCTIONS: tuple[Any, ...] = (classmethod, functools.partialmethod, functools.singledispatchmethod)
 
 
-def observed(function: F, how: "Observation") -> F:
+class CallObserver(Protocol):
+    """What a wrapper asks of the `observe(...)` that made it."""
+
+    name: str | None
+    """How the function is called in the record; None: by its own name."""
+    kind: str | None
+    capture_output: bool
+
+    def output_name(self, kind: str) -> str:
+        """The attribute for what a call of this kind returned."""
+        ...
+
+    def begin(self, name: str, arguments: dict[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
+        """A span for one call; None: it is not recorded.  Never raises."""
+        ...
+
+
+def observed(function: F, how: CallObserver) -> F:
     """Returns the function with each call recorded; of a property, each read is recorded."""
     given: Any = function
     if isinstance(given, property) and given.fget is not None:
@@ -48,7 +62,7 @@ def observed(function: F, how: "Observation") -> F:
     return _proxy(given, how) if _is_function(given) else function
 
 
-def _proxy(function: Any, how: "Observation") -> Any:
+def _proxy(function: Any, how: CallObserver) -> Any:
     inner = _innermost(function)
     name = how.name or getattr(inner, "__name__", None) or type(function).__name__
     parameters = _parameters(getattr(function, "__func__", function))

@@ -13,8 +13,9 @@ from typing import Any
 from opentelemetry.context import Context
 
 from playhead.api.calls.lifecycle import abort, attach, detach, enter, fail, fail_and_detach, finish, pause
+from playhead.api.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.replaying import ReplayAnswer, recorded_answer, recorded_answer_async
+from playhead.api.replaying import ReplayAnswer
 from playhead.model.objects.interrupts import let_through
 
 Begin = Callable[[], ObservedSpan | None]

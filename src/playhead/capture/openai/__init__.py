@@ -16,7 +16,8 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from playhead.api.guard import swallowed
 from playhead.api.replaying import ResponseRestorer
 from playhead.api.run import ActiveRun
-from playhead.capture.model_call import ModelRequest, ModelResponse, ObservedModelCall, ResponseReplayer
+from playhead.capture.model_call import ObservedModelCall, ResponseReplayer
+from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai import responses_outcome, responses_reading
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response

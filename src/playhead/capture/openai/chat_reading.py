@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_chunks import whole_completion
 from playhead.dialect import openai as dialect
 from playhead.model import names

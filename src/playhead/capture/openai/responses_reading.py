@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.run import ActiveRun
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_reading import (
     LEFT_OUT,
     TRANSPORT,

@@ -20,8 +20,8 @@ import psutil
 from playhead.export.otlp import traces_request
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
+from tests.benchmarks.ingest.taken import wait_projected
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, send_content
-from tests.benchmarks.taken import wait_projected
 
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "600"))
 _TIMES, _FIND_OUT_SECONDS = 3, 10.0

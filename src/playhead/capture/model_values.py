@@ -1,0 +1,37 @@
+"""What a capture module reads off a call of a model: the request, and the response."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.model.message import Message
+
+
+@dataclass(slots=True)  # not frozen: that costs a microsecond of each call
+class ModelRequest:
+    """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
+    `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
+    conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
+    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`)."""
+
+    provider: str
+    operation: str
+    model: str
+    messages: Sequence[Any]
+    to_message: Callable[[Mapping[str, Any]], Message]
+    from_message: Callable[[Message], Mapping[str, Any]]
+    tools: Any = None
+    system: Any = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    shape: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class ModelResponse:
+    """A model's response. `raw` is the response as received, as JSON values, for exact replay."""
+
+    messages: Sequence[Message]
+    raw: Any
+    reasoning: Any = None
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
