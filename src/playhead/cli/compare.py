@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit
+from playhead.cli.options import Json, Limit, note_more
 from playhead.model.message import Message
 from playhead.wire.answers.analysis.compare import CallPair, ComparedCall, Comparison
 
@@ -23,6 +23,7 @@ def compare(
     """Show how two runs differ: where they part, which calls stand for which, and what came of it."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         answer = client.compare(run_id(client, a), run_id(client, b), limit=limit)
+    note_more(ctx, "pairs", limit, is_more=answer["next_cursor"] is not None)
     if json:
         output.as_json(answer)
         return
@@ -35,8 +36,6 @@ def compare(
             typer.echo("\n".join(f"    {output.visible(line)}" for line in change["lines"]))
     typer.echo()
     output.table(("", "a", "b", "kind", "name", "differs"), map(_row, answer["items"]))
-    if answer["next_cursor"] is not None:
-        typer.echo(f"... more pairs follow the first {len(answer['items'])}: ask with a larger --limit")
 
 
 def _summary(answer: Comparison) -> dict[str, object]:

@@ -7,7 +7,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run, first
 from playhead.model.message import Message
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, MessagePlace
 
@@ -23,7 +23,7 @@ def compressions(
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         one = client.compression(found, seq) if seq is not None else None
-        rows = list(client.compressions(found, limit=limit)) if one is None else []
+        rows = first(ctx, "compressions", client.compressions(found, limit=limit + 1), limit) if one is None else []
     if json:
         output.as_json(one or rows)
     elif one is not None:

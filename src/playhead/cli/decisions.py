@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run, first
 from playhead.cli.provenance import SEQ_ARGUMENT, show_attribution
 from playhead.wire.answers.analysis.decisions import DecisionDetail
 
@@ -16,7 +16,7 @@ def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Lim
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
         one = client.decision(found, seq) if seq is not None else None
-        rows = list(client.decisions(found, limit=limit)) if seq is None else []
+        rows = first(ctx, "decisions", client.decisions(found, limit=limit + 1), limit) if seq is None else []
     if json:
         output.as_json(one or rows)
     elif one is not None:

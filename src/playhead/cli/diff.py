@@ -39,7 +39,9 @@ def diff(
 def _state(answer: Diff) -> dict[str, object]:
     state = answer["state"]
     facts: dict[str, object] = {
-        name: f"{moved['from']} → {moved['to']}" for name, moved in state["changed"].items() if name != "thread"
+        name: f"{_plain(moved['from'])} → {_plain(moved['to'])}"
+        for name, moved in state["changed"].items()
+        if name != "thread"
     }
     values = answer.get("values", {})
     for name, keyed in state["keyed"].items():
@@ -56,4 +58,8 @@ def _state(answer: Diff) -> dict[str, object]:
 
 def _value(value: Any, values: dict[str, Any]) -> str:
     known = values.get(value, value) if isinstance(value, str) else value
-    return output.shortened(known if isinstance(known, str) else str(known))
+    return output.shortened(_plain(known))
+
+
+def _plain(value: object) -> str:
+    return "none" if value is None else value if isinstance(value, str) else output.compact(value)

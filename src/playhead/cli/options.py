@@ -1,8 +1,10 @@
 """Arguments and options that several commands have."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from itertools import islice
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
@@ -13,6 +15,8 @@ Run = Annotated[str, typer.Argument(help=_RUN_HELP, show_default=False, autocomp
 At = Annotated[str | None, typer.Option(help="A seq or an event id; default: the last.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Limit = Annotated[int, typer.Option(min=1, help="Show at most so many.")]
+
+T = TypeVar("T")
 
 # Conditions for runs.
 Status = Literal["running", "completed", "failed", "cancelled"]
@@ -35,3 +39,17 @@ def moment(text: str | None, now: datetime | None = None) -> str | None:
         return text
     passed = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     return ((now or datetime.now(UTC)) - passed).isoformat()
+
+
+def first(ctx: typer.Context, what: str, found: Iterable[T], limit: int) -> list[T]:
+    """Takes the first `limit` of these; when the command ends, stderr says if there are more. Ask for one more."""
+    rows = list(islice(found, limit + 1))
+    note_more(ctx, what, limit, is_more=len(rows) > limit)
+    return rows[:limit]
+
+
+def note_more(ctx: typer.Context, what: str, limit: int, *, is_more: bool) -> None:
+    """Says on stderr, when the command ends, that its list has more than was shown."""
+    if is_more:
+        text = f"there are more {what} than these {limit:,}: ask with a larger --limit"
+        ctx.call_on_close(lambda: typer.echo(text, err=True))

@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run, first
 from playhead.errors import NotFound
 from playhead.wire.answers.analysis.causes import CausalGraph
 from playhead.wire.answers.analysis.provenance import Attribution
@@ -32,7 +32,7 @@ def why(
             output.as_json(graph) if json else _causes(graph)
             return
         one = client.why(found, seq) if seq is not None else None
-        rows = list(client.attributions(found, limit=limit)) if one is None else [one]
+        rows = [one] if one else first(ctx, "calls", client.attributions(found, limit=limit + 1), limit)
     if json:
         output.as_json(one or rows)
     elif one is not None:

@@ -7,7 +7,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import At, Json, Limit, Run
+from playhead.cli.options import At, Json, Limit, Run, first
 from playhead.model.message import Message
 from playhead.wire.answers import HistoryEntry, RecordedEvent, StateAt
 
@@ -36,9 +36,9 @@ def events(
     preview = _LONG if values else 0 if json else _SHORT
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = client.events(
-            run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, limit=limit
+            run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, limit=limit + 1
         )
-        rows = list(found)
+        rows = first(ctx, "events", found, limit)
     if json:
         output.as_json(rows)
         return
@@ -102,7 +102,7 @@ def context(
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:
     """Replay the conversation: each message once, when it entered the run, also what was taken out of context later."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
-        rows = list(client.messages(run_id(client, run), at=at, limit=limit))
+        rows = first(ctx, "messages", client.messages(run_id(client, run), at=at, limit=limit + 1), limit)
     if json:
         output.as_json(rows)
         return

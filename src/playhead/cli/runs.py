@@ -19,6 +19,7 @@ from playhead.cli.options import (
     OfTool,
     OfUser,
     Run,
+    first,
     moment,
 )
 from playhead.wire.answers import Completeness, RunDetail, RunSummary
@@ -67,9 +68,9 @@ def runs(
             text=text,
             since=moment(since),
             until=moment(until),
-            limit=limit,
+            limit=limit + 1,
         )
-        rows = list(found)
+        rows = first(ctx, "runs", found, limit)
     if json:
         output.as_json(rows)
     elif output.is_terminal():

@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run, note_more
 from playhead.wire.answers import TokenPoint, TokenTimeline
 
 _PAGE = 1_000
@@ -28,6 +28,7 @@ def tokens(
             page = client.tokens(found, limit=min(limit - len(points), _PAGE), cursor=cursor)
             points, cursor = [*points, *page["items"]], page["next_cursor"]
         answer["items"], answer["next_cursor"] = points, cursor
+        note_more(ctx, "points", limit, is_more=cursor is not None)
     if json:
         output.as_json(answer)
         return

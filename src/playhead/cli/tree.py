@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run
+from playhead.cli.options import Json, Limit, Run, first
 from playhead.wire.answers import RecordedEvent, TraceSpan
 
 _SHORT, _LONG = 80, 10_000
@@ -42,15 +42,13 @@ def tree(
     """Show the calls of a run as a tree: agents, model calls and tools, with what went in, came out, or went wrong."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
-        spans = list(client.spans(found, limit=limit))
+        spans = first(ctx, "spans", client.spans(found, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
         events = [] if json else list(client.events(found, preview=most, kinds=_KINDS))
     if json:
         output.as_json(spans)
         return
     Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_tree(spans, values_by_span(events)))
-    if len(spans) == limit:
-        typer.echo(f"... the first {limit} spans: more with a larger --limit")
 
 
 _KINDS = (

@@ -473,3 +473,26 @@ def test_ship_and_doctor_tell_of_records_that_the_collector_refused(playhead, tm
         result = playhead("ship", "--dead-letters", "--json")
     assert (result.exit_code, json.loads(result.stdout)["dead_letters"]) == (0, 0)
     assert [log.event_name for log in collector.logs] == ["playhead.checkpoint"]
+
+
+@pytest.mark.parametrize("command", ["runs", "events", "messages"])
+def test_a_list_that_is_cut_says_on_stderr_how_to_see_the_rest(playhead, command: str):
+    named = () if command == "runs" else (RUN,)
+    count = len(json.loads(playhead(command, *named, "--json").stdout))
+    assert playhead(command, *named, "--limit", str(count)).stderr == ""
+    for more in ((), ("--json",)):
+        cut = playhead(command, *named, "--limit", str(count - 1), *more)
+        assert cut.stderr == f"there are more {command} than these {count - 1}: ask with a larger --limit\n"
+        assert "there are more" not in cut.stdout
+    assert len(json.loads(cut.stdout)) == count - 1
+
+
+def test_a_tree_says_that_there_is_more_only_where_there_is(long_run: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", long_run)
+    count = len(json.loads(CliRunner().invoke(app, ("tree", RUN, "--json")).stdout))
+    assert CliRunner().invoke(app, ("tree", RUN, "--limit", str(count))).stderr == ""
+    cut = CliRunner().invoke(app, ("tree", RUN, "--limit", "1"))
+    assert (cut.stderr, "more" in cut.stdout) == (
+        "there are more spans than these 1: ask with a larger --limit\n",
+        False,
+    )

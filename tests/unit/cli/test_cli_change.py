@@ -61,6 +61,12 @@ def test_a_difference_shows_what_came_and_went(playhead):
     assert "history\t0 fewer, 3 more" in text
 
 
+def test_what_there_was_not_is_none_and_no_word_of_python(playhead):
+    text = playhead("diff", RUN).stdout
+    assert "none → " in text
+    assert "None" not in text
+
+
 def test_json_is_the_answer_itself(playhead, url: str):
     with Client(url) as client:
         assert json.loads(playhead("diff", RUN, "--json").stdout) == client.diff(RUN)

@@ -47,7 +47,7 @@ def test_runs_that_are_the_same_say_so(playhead):
 
 
 def test_what_does_not_fit_is_said(playhead):
-    assert "more pairs follow the first 1" in playhead("compare", RUN, OTHER, "--limit", "1").stdout
+    assert "there are more pairs than these 1" in playhead("compare", RUN, OTHER, "--limit", "1").stderr
 
 
 def test_a_program_gets_the_answer_as_json(playhead):
