@@ -12,6 +12,7 @@ import httpx
 
 from playhead_collector.project.runner import Runner
 from playhead_collector.read.context.context import answer_context
+from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord, open_record
 from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer
@@ -96,4 +97,4 @@ async def _inside(at: BenchCollector, run: str, what: str, seqs: list[int]) -> l
 
 
 async def _state(record: RunRecord, at: str) -> Any:
-    return await answer_state(record, at, False)
+    return await answer_state(record, at, False, shipped())

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from playhead.model.event import NORMAL, RunEvent, UnknownEvent, event_to_json
+from playhead.model.event import EVENT_KINDS, NORMAL, RunEvent, UnknownEvent, event_to_json, priority_of
 from playhead.wire.answers import Page, RecordedEvent
 from playhead_collector.read.previews import event_previews, previews_of
 from playhead_collector.read.record import RunRecord
@@ -23,12 +23,10 @@ class EventFilter:
 
     def fits(self, event: RunEvent) -> bool:
         """Whether the event meets all conditions."""
-        unknown = isinstance(event, UnknownEvent)
-        kind = event.original_kind if unknown else event.kind
-        priority = event.original.get("priority", NORMAL) if unknown else event.priority
+        kind = event.original_kind if isinstance(event, UnknownEvent) else event.kind
         return (
             (not self.kinds or kind in self.kinds)
-            and (self.priority is None or priority == self.priority)
+            and (self.priority is None or priority_of(event) == self.priority)
             and (self.since_ns is None or event.time_ns >= self.since_ns)
         )
 
@@ -56,7 +54,11 @@ async def list_events(
         known = await previews_of(record.store, record.project, found, preview)
         for item in items:
             item["previews"] = event_previews(item["refs"], known)
-    return {"items": items, "next_cursor": str(read_upto) if more else None}
+    page: Page[RecordedEvent] = {"items": items, "next_cursor": str(read_upto) if more else None}
+    unknown = sorted(set(where.kinds).difference(EVENT_KINDS, (item["kind"] for item in items)))
+    if unknown:
+        page["hint"] = f"no event here has the kind {unknown[0][:40]!r}: kinds are {', '.join(EVENT_KINDS)}"
+    return page
 
 
 def recorded_event(event: RunEvent) -> RecordedEvent:

@@ -6,7 +6,7 @@ checked against.  A model that is not in it has no price, which is not a price o
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from playhead.model.canonical import parse_json
 from playhead.model.event import TokenUsage
+from playhead.model.usage import ModelUsage
 from playhead_collector.errors import BadSetting
 
 SHIPPED = Path(__file__).with_name("prices.json")
@@ -70,6 +71,22 @@ class Prices:
         bare = _SERVED_BY.sub("", name)
         tried = (name, bare, _ISSUE.sub("", bare))
         return next((self.models[each] for each in tried if each in self.models), None)
+
+    def cost_of(self, usage: Iterable[ModelUsage] | None) -> float | None:
+        """What the calls whose price is known cost; None when there is none, or what was used is not known."""
+        costs = [self._cost_of_model(used) for used in usage or ()]
+        known = [cost for cost in costs if cost is not None]
+        return round(sum(known), 10) if known else None
+
+    def limit_of(self, model: str | None) -> int | None:
+        """How many tokens the model's context may have; None when the table does not say."""
+        line = self.of(model)
+        return line.limit if line else None
+
+    def _cost_of_model(self, used: ModelUsage) -> float | None:
+        price = self.of(used.model) or self.of(used.asked)
+        tokens = TokenUsage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
+        return price.cost(tokens) if price else None
 
 
 @lru_cache(maxsize=1)

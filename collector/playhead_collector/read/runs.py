@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from playhead.model.event import RunFailed, RunStarted, TokenUsage
+from playhead.model.event import RunFailed, RunStarted
 from playhead.model.state import FAILED
-from playhead.project.run_row import ModelUsage, RunRow
+from playhead.project.run_row import RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
@@ -63,7 +63,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
         "errors": row.errors,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
-        "cost": _cost(row, prices),
+        "cost": prices.cost_of(row.usage),
         "context_peak": row.context_peak,
         "compressions": row.compressions,
         "completeness": {
@@ -78,19 +78,6 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
         "shared": row.shared,
         "fork_count": row.forks,
     }
-
-
-def _cost(row: RunRow, prices: Prices) -> float | None:
-    """Cost of the calls whose price is known; None when there is none, or when the usage is not known."""
-    costs = [_model_cost(used, prices) for used in row.usage or ()]
-    known = [cost for cost in costs if cost is not None]
-    return round(sum(known), 10) if known else None
-
-
-def _model_cost(used: ModelUsage, prices: Prices) -> float | None:
-    price = prices.of(used.model) or prices.of(used.asked)
-    usage = TokenUsage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens)
-    return price.cost(usage) if price else None
 
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:

@@ -6,6 +6,7 @@ from playhead.model.state import RunState, fold, state_to_json
 from playhead.wire.answers import StateAt
 from playhead_collector.errors import Refused
 from playhead_collector.read.paging import is_seq
+from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch_thread
@@ -46,10 +47,10 @@ async def state_at(record: RunRecord, seq: int) -> RunState:
     return fold(events, start)
 
 
-async def answer_state(record: RunRecord, at: str | None, hydrate: bool) -> StateAt:
+async def answer_state(record: RunRecord, at: str | None, hydrate: bool, prices: Prices) -> StateAt:
     """The state, with the values of its refs when they are asked for."""
     state = await state_at(record, await seq_at(record, at))
-    answer = state_answer(record.run, state)
+    answer = state_answer(record.run, state, prices)
     if hydrate:
         point = state.checkpoint
         others = (*state.user_state.values(), state.plan, point and point.state)
@@ -64,8 +65,9 @@ async def answer_state(record: RunRecord, at: str | None, hydrate: bool) -> Stat
     return answer
 
 
-def state_answer(run: str, state: RunState) -> StateAt:
-    """The state as an answer."""
+def state_answer(run: str, state: RunState, prices: Prices) -> StateAt:
+    """The state as an answer, with what the table of prices says of it."""
     value: dict[str, Any] = {"run": run, "time": rfc3339(state.time_ns)} | state_to_json(state)
-    del value["time_ns"]
+    del value["time_ns"], value["usage"]
+    value |= {"context_limit": prices.limit_of(state.model), "cost": prices.cost_of(state.usage)}
     return cast(StateAt, value)

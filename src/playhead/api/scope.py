@@ -157,7 +157,7 @@ def idempotency_key() -> str | None:
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     """Records a state from which the run can be continued. It is in the journal when this returns."""
-    attributes = {"playhead.checkpoint.name": _text(name)} if name else {}
+    attributes = {names.CHECKPOINT_NAME: _text(name)} if name else {}
     log_event(names.CHECKPOINT, attributes, {names.STATE_REF: state})
 
 

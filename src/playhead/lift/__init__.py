@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol, cast
 from playhead.lift import otel_genai
 from playhead.lift.attribute_names import normalise
 from playhead.lift.found import UNPARSED, LiftedContent
-from playhead.lift.oversize import is_oversize, move_oversize, shorten
+from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
 from playhead.model.canonical import Content
@@ -53,6 +53,7 @@ class SpanDialect(Protocol):
 DIALECTS: Final[tuple[SpanDialect, ...]] = (otel_genai,)
 
 _STATUS_MESSAGE = "playhead.status_message"
+_BODY = "body"  # of a log record, when it is a map
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,9 @@ def lift_log(log: LogEvent, inline_characters: int = INLINE_CHARACTERS) -> Lifte
     found = LiftedContent()
     taken = moved = _taken(log.attributes, found)
     if log.scope != names.SCOPE and not _is_known(taken):
+        # What a log record says is content, whatever its length.
+        moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
+        taken = moved
         moved = move_content_like(taken, found, inline_characters)
     attributes = dict(move_oversize(moved, found))
     found.mark(attributes)

@@ -351,6 +351,18 @@ class ValueRead(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EventLogged(Event):
+    """A log record of somebody else's inside the run: its name, its OTLP severity number (17 and above: an error) and
+    its attributes; `value` is its body.  One of an error is critical."""
+
+    kind: ClassVar[str] = "event_logged"
+    name: str
+    severity: int | None = None
+    attributes: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+    value: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
 class UnknownEvent(Event):
     """An event of a kind that this version does not know, kept as it came."""
 
@@ -362,7 +374,7 @@ RunEvent = (
     RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunDiverged | MessageAdded
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
     | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalReceived
-    | ContextCompressed | StateChanged | CheckpointCreated | ValueRead | UnknownEvent
+    | ContextCompressed | StateChanged | CheckpointCreated | ValueRead | EventLogged | UnknownEvent
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.kind: cls for cls in RunEvent.__args__ if cls is not UnknownEvent}
@@ -380,13 +392,25 @@ _TUPLES = {
 }
 
 
+_ERROR_SEVERITY = 17
+
+
+def priority_of(event: RunEvent) -> str:
+    """`critical` or `normal`: of a log record by its severity, of an unknown event as it says, else of its kind."""
+    if isinstance(event, UnknownEvent):
+        return event.original.get("priority", NORMAL)
+    if isinstance(event, EventLogged):
+        return CRITICAL if (event.severity or 0) >= _ERROR_SEVERITY else NORMAL
+    return event.priority
+
+
 def event_to_json(event: RunEvent) -> dict[str, Any]:
     """`{id, run, seq, time_ns, kind, priority, span?, actor?, late?, data, refs}`; what is None is left out."""
     if isinstance(event, UnknownEvent):
         return event.original
     cls = type(event)
     out: dict[str, Any] = {"id": event.id, "run": event.run, "seq": event.seq, "time_ns": event.time_ns}
-    out |= {"kind": cls.kind, "priority": cls.priority}
+    out |= {"kind": cls.kind, "priority": priority_of(event)}
     out |= {name: value for name in ("span", "actor") if (value := getattr(event, name)) is not None}
     if event.late:
         out["late"] = True
@@ -395,7 +419,7 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
         value = getattr(event, name)
         if isinstance(value, TokenUsage):
             value = usage_to_json(value)
-        if value is not None and value != ():
+        if value is not None and value != () and not (cls is EventLogged and value == {}):
             data[name] = value
     out["data"] = data
     out["refs"] = {name: value for name in _REFS[cls] if (value := getattr(event, name)) is not None}

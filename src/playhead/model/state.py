@@ -10,6 +10,7 @@ from typing import Any, assert_never, cast
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
+from playhead.model.usage import ModelUsage, add_usage, model_usage_to_json
 
 RUNNING, COMPLETED, FAILED, CANCELLED = "running", "completed", "failed", "cancelled"
 
@@ -42,6 +43,7 @@ class StateCheckpoint:
     seq: int
     state: ContentRef | None
     thread: ContentRef | None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class RunState:
     """The fold of a run's events up to `seq`.  Content is named by refs only.
 
     `thread` is what the model saw last, `history` every message that was ever added, in order.  `usage` sums what
-    providers reported; `context_tokens` is the input of the last call that reported it.
+    providers reported, by model (None: not known, in a state that was stored before this was kept); `model` is the one
+    that was asked last; `context_tokens` is the input of the last call that reported it.
     """
 
     seq: int = 0
@@ -60,10 +63,10 @@ class RunState:
     thread: ContentRef | None = None
     history: tuple[ContentRef, ...] = ()
     context_tokens: int | None = None
-    context_limit: int | None = None
+    model: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float | None = None
+    usage: tuple[ModelUsage, ...] | None = ()
     llm_calls: int = 0
     tool_calls: int = 0
     user_state: dict[str, ContentRef | None] = field(default_factory=dict[str, ContentRef | None])
@@ -102,6 +105,7 @@ class _Folding:
         self.approvals = list(start.pending_approvals)
         self.compressions = list(start.compressions)
         self.errors = list(start.errors)
+        self.usage = None if start.usage is None else {(used.model, used.asked): used for used in start.usage}
 
     def state(self) -> RunState:
         return replace(
@@ -113,6 +117,7 @@ class _Folding:
             pending_approvals=tuple(self.approvals),
             compressions=tuple(self.compressions),
             errors=tuple(self.errors),
+            usage=None if self.usage is None else tuple(self.usage.values()),
         )
 
     def take(self, event: ev.RunEvent) -> None:  # noqa: C901 - one arm per kind, and no deeper
@@ -138,7 +143,7 @@ class _Folding:
                 self.user_state[event.key] = event.value
             case ev.CheckpointCreated():
                 thread = event.thread or changes.get("thread", self.start.thread)
-                changes["checkpoint"] = StateCheckpoint(event.seq, event.state, thread)
+                changes["checkpoint"] = StateCheckpoint(event.seq, event.state, thread, event.name)
             case ev.AgentHandoff():
                 changes["agent"] = event.to
             case ev.PlanCreated():
@@ -147,7 +152,9 @@ class _Folding:
                 self.approvals.append(event.approval)
             case ev.ApprovalReceived():
                 self.approvals = [approval for approval in self.approvals if approval != event.approval]
-            case ev.OrchestrationDecision() | ev.UserInterrupted() | ev.RunDiverged() | ev.ValueRead():
+            case (
+                ev.OrchestrationDecision() | ev.UserInterrupted() | ev.RunDiverged() | ev.ValueRead() | ev.EventLogged()
+            ):
                 pass
             case ev.UnknownEvent():
                 pass
@@ -187,10 +194,13 @@ class _Folding:
                 if event.thread is not None:
                     self.changes["thread"] = event.thread
                 self.changes["agent"] = event.actor
+                self.changes["model"] = event.model or self.changes.get("model", self.start.model)
                 self._count("llm_calls", 1)
             case ev.LlmCompleted():
+                usage, asked = event.usage, self.open_calls.get(event.span or "")
                 self._close(event)
-                usage = event.usage
+                if self.usage is not None:
+                    add_usage(self.usage, event.model, (asked.name or None) if asked else None, usage)
                 self._count("input_tokens", usage.input_tokens or 0)
                 self._count("output_tokens", usage.output_tokens or 0)
                 if usage.input_tokens is not None:
@@ -241,9 +251,10 @@ def state_to_json(state: RunState) -> dict[str, Any]:
         for span, call in state.open_calls.items()
     ]
     out["errors"] = [{"seq": e.seq, "error_type": e.error_type, "message": e.message} for e in state.errors]
+    out["usage"] = None if state.usage is None else [model_usage_to_json(used) for used in state.usage]
     if state.checkpoint is not None:
         point = state.checkpoint
-        out["checkpoint"] = {"seq": point.seq, "state": point.state, "thread": point.thread}
+        out["checkpoint"] = {"seq": point.seq, "state": point.state, "thread": point.thread, "name": point.name}
     return out
 
 
@@ -259,9 +270,13 @@ def state_from_json(value: dict[str, Any]) -> RunState:
     fields["errors"] = tuple(RecordedError(**note) for note in fields.get("errors", ()))
     for name in ("pending_approvals", "compressions"):
         fields[name] = tuple(fields.get(name, ()))
+    usage = cast(list[dict[str, Any]] | None, fields.get("usage"))
+    fields["usage"] = None if usage is None else tuple(ModelUsage(**used) for used in usage)
     point = fields.get("checkpoint")
     if point:
-        fields["checkpoint"] = StateCheckpoint(point["seq"], _maybe_ref(point["state"]), _maybe_ref(point["thread"]))
+        fields["checkpoint"] = StateCheckpoint(
+            point["seq"], _maybe_ref(point["state"]), _maybe_ref(point["thread"]), point.get("name")
+        )
     return RunState(**fields)
 
 

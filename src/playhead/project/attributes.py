@@ -97,6 +97,12 @@ def model_of(attributes: Attributes) -> str | None:
     return text(attributes, names.REQUEST_MODEL)
 
 
+def answer_tokens(attributes: Attributes) -> int | None:
+    """Tokens of a call's answer, when it is one message: what was thought does not stay in the context."""
+    output = whole(attributes, names.OUTPUT_TOKENS)
+    return None if output is None else max(0, output - (usage_of(attributes).reasoning_tokens or 0))
+
+
 def usage_of(attributes: Attributes) -> TokenUsage:
     """Tokens as reported."""
     cache_write = whole(attributes, names.CACHE_WRITE_TOKENS)

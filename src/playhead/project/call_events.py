@@ -23,6 +23,7 @@ from playhead.model.span import LogEvent
 from playhead.model.thread import ThreadNode
 from playhead.project.attributes import (
     agent_name,
+    answer_tokens,
     attempt_of,
     elapsed_ms,
     failure_fields,
@@ -77,11 +78,16 @@ class EventWriter:
         self._next = self._shared.upto + 1
         # What was written at the start of calls that have not ended.
         self.begun: dict[str, Begun] = {}
+        # The thread that each agent's model saw last.
+        self._threads: dict[str | None, ContentRef] = {}
         # How many log records of a span have had the same name and time.
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Outputs that calls inside a model call brought (two instrumentations of one call), by the outer call's span.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
         take_over(self.conversations, self._shared.events)
+        for event in self._shared.events:
+            if isinstance(event, ev.LlmCalled) and event.thread is not None:
+                self._threads[event.actor] = event.thread
 
     def write(self, moment: Moment) -> None:
         """Adds what happened at this moment.  Raises Unread, having changed nothing."""
@@ -190,6 +196,8 @@ class EventWriter:
     def _call_model(self, place: Place) -> Entered:
         attributes = place.span.attributes
         thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
+        if thread is not None:
+            self._threads[place.actor] = thread
         entered = self.conversations.enter(place.span.span_id, place.actor, thread, tokens)
         self._asked(place, entered)
         return entered
@@ -261,7 +269,9 @@ class EventWriter:
     def _add_output(self, place: Place, thread: ContentRef | None) -> None:
         """Output messages; also the part of one that came before a call failed or was closed."""
         inner = self._inner_outputs.pop(place.span.span_id, None)
-        for node in self.conversations.leave(place.span.span_id, thread):
+        added = list(self.conversations.leave(place.span.span_id, thread))
+        tokens = answer_tokens(place.span.attributes) if len(added) == 1 else None
+        for node in added:
             if place.call is not None:
                 self._inner_outputs.setdefault(place.call.span.span_id, Counter())[node.message] += 1
             if inner is not None and inner[node.message] > 0:
@@ -269,7 +279,7 @@ class EventWriter:
                 continue
             head = self._at_end(place, "message_added", f"out{node.depth}")
             role = self._known.role(node.message, "assistant")
-            self.events.append(ev.MessageAdded(**head, role=role, source="output", message=node.message))
+            self.events.append(ev.MessageAdded(**head, role=role, source="output", tokens=tokens, message=node.message))
 
     def _tool_end(self, place: Place) -> ev.RunEvent:
         span, attributes = place.span, place.span.attributes
@@ -325,7 +335,7 @@ class EventWriter:
         elif log.name == names.COMPRESSED:
             self.events.append(declared(head, log, actor, self.conversations))
         else:
-            self.events.append(log_event(log, head))
+            self.events.append(log_event(log, head, self._threads.get(actor)))
 
     # --- heads -----------------------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model import names
-from playhead.model.ref import is_ref
+from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
-from playhead.project.attributes import attempt_of, order_of, ref, text
+from playhead.project.attributes import attempt_of, order_of, ref, text, whole
 
 _KINDS = {
     names.STATE_CHANGED: "state_changed",
@@ -20,13 +20,15 @@ _KINDS = {
     names.DIVERGED: "run_diverged",
     names.VALUE_READ: "value_read",
 }
+_OURS = "playhead."
+_BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
 # Said by the event itself, or by what it is about.
 _NOT_DATA = (names.RUN_ID, names.RUN_ATTEMPT, names.CALL_ORDER, names.CALL_KEY)
 
 
 def log_kind(log: LogEvent) -> str:
     """The kind of event that a log record stands for; what this version does not know goes by its own name."""
-    return _KINDS.get(log.name, log.name)
+    return _KINDS.get(log.name) or (log.name if log.name.startswith(_OURS) else ev.EventLogged.kind)
 
 
 def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
@@ -35,15 +37,16 @@ def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
     return {attempt_of(attributes): order_of(attributes) or 0 for attributes in said}
 
 
-def log_event(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
-    """The event, with the head that it is given."""
+def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = None) -> ev.RunEvent:
+    """The event, with the head that it is given.  `thread`: what the model of the same agent saw last."""
     attributes = log.attributes
     match log.name:
         case names.STATE_CHANGED:
             value = ref(attributes, names.VALUE_REF)
             return ev.StateChanged(**head, key=text(attributes, names.STATE_KEY) or "", value=value)
         case names.CHECKPOINT:
-            return ev.CheckpointCreated(**head, state=ref(attributes, names.STATE_REF))
+            name, state = text(attributes, names.CHECKPOINT_NAME), ref(attributes, names.STATE_REF)
+            return ev.CheckpointCreated(**head, name=name, state=state, thread=thread)
         case names.HANDOFF:
             to = text(attributes, names.HANDOFF_TO) or ""
             return ev.AgentHandoff(**head, to=to, reason=ref(attributes, names.REASON_REF))
@@ -56,12 +59,25 @@ def log_event(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
             return ev.RunDiverged(**head, how=how, call=call, report=ref(attributes, names.DIVERGENCE_REF))
         case names.VALUE_READ:
             return ev.ValueRead(**head, of=text(attributes, names.VALUE_OF), value=_value(attributes.get(names.VALUE)))
-        case _:
+        case name if name.startswith(_OURS):
             return _unknown(log, head)
+        case _:
+            return _logged(log, head)
 
 
 def _value(read: Any) -> float | int | str | None:
     return read if isinstance(read, float | int | str) else None
+
+
+def _logged(log: LogEvent, head: dict[str, Any]) -> ev.EventLogged:
+    """Of somebody else: its body is the value, or else the only content that it names."""
+    said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
+    refs = [name for name, value in said.items() if is_ref(value)]
+    body = next((name for name in _BODIES if name in refs), refs[0] if len(refs) == 1 else None)
+    value = ref(said, body) if body else None
+    severity = whole(said, names.LOG_SEVERITY)
+    rest = {name: value for name, value in said.items() if name not in (body, names.LOG_SEVERITY)}
+    return ev.EventLogged(**head, name=log.name or "log", severity=severity, attributes=rest, value=value)
 
 
 def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:

@@ -59,9 +59,10 @@ def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
 
 
 def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
-    """The log events that say something about a run, each once, in an order of their own."""
-    ours = (log for log in logs if log.name.startswith("playhead.") and log.name != names.STARTED)
-    keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in ours}
+    """The log events that are events of the run, each once, in an order of their own: not those with which
+    instrumentations bring the content of a model call, and not announcements."""
+    kept = (log for log in logs if log.name != names.STARTED and not log.name.startswith("gen_ai."))
+    keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in kept}
     return [keyed[key] for key in sorted(keyed)]
 
 

@@ -2,17 +2,7 @@
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """Tokens of a run's calls that `model` answered when `asked` was asked for; None where a name is not known."""
-
-    model: str | None
-    asked: str | None
-    input_tokens: int
-    output_tokens: int
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+from playhead.model.usage import ModelUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """store → [project]: a run's row in lists, and states to start folds from, out of one fold of its events."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
+from playhead.model.usage import ModelUsage, add_usage
 from playhead.project.forking import Shared
-from playhead.project.run_row import ModelUsage, RunRow
+from playhead.project.run_row import RunRow
 
 
 def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
@@ -73,9 +73,7 @@ class Tally:
         self._answered[event.model] = None
         if usage.input_tokens is not None:
             self.context_peak = max(self.context_peak or 0, usage.input_tokens)
-            if usage.output_tokens is not None:
-                names = event.model, asked
-                self._usage[names] = _added(self._usage.get(names) or ModelUsage(*names, 0, 0), usage)
+        add_usage(self._usage, event.model, asked, usage)
 
     @property
     def usage(self) -> tuple[ModelUsage, ...]:
@@ -148,11 +146,6 @@ def row_of(
         fork_at=fork.at if fork else None,
         shared=shared.upto if shared else None,
     )
-
-
-def _added(so_far: ModelUsage, usage: ev.TokenUsage) -> ModelUsage:
-    numbers = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    return replace(so_far, **{name: getattr(so_far, name) + (getattr(usage, name) or 0) for name in numbers})
 
 
 def _names(found: Iterable[str | None]) -> tuple[str, ...]:

@@ -41,6 +41,12 @@ OF_AN_EVENT = (
 )  # fmt: skip
 
 
+_SAID_SINCE: dict[str, dict[str, set[str]]] = {
+    "message_added": {"data": {"tokens"}},
+    "checkpoint_created": {"data": {"name"}, "refs": {"thread"}},
+}
+
+
 @asynccontextmanager
 async def asking(url: str) -> AsyncIterator[httpx.AsyncClient]:
     store = await connect(url, pool_size=4)
@@ -77,9 +83,17 @@ async def answers_of(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 def settled(answer: Any) -> Any:
-    """Without what says only when the collector had time to seal a run."""
+    """Without what says only when the collector had time to seal a run, and what events say more of since then: those
+    of a sealed run stay as they were written."""
     if isinstance(answer, dict):
-        return {name: settled(value) for name, value in answer.items() if name != "sealed"}
+        left_out = _SAID_SINCE.get(answer.get("kind", ""), {})
+        return {
+            name: {key: settled(each) for key, each in value.items() if key not in left_out[name]}
+            if name in left_out
+            else settled(value)
+            for name, value in answer.items()
+            if name != "sealed"
+        }
     return [settled(each) for each in answer] if isinstance(answer, list) else answer
 
 

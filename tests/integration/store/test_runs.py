@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
+from playhead.model.usage import ModelUsage
 from playhead.project.inputs import Projection
-from playhead.project.run_row import ModelUsage, RunRow
+from playhead.project.run_row import RunRow
 from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span

@@ -29,7 +29,7 @@ from playhead.export.dead_letters import DeadLetters
 from playhead.model import event as ev
 from playhead.model.message import text_message
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
-from playhead.project.run_row import ModelUsage
+from playhead.model.usage import ModelUsage
 from tests.integration.export.fake_collector import FakeCollector
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, Story
 from tests.support.readers.served import app_on, served

@@ -28,6 +28,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     type(None): st.none(),
     ContentRef: refs,
     ev.TokenUsage: usages,
+    dict[str, Any]: st.dictionaries(names, names | st.integers(0, 9), max_size=3),
     tuple[str, ...]: st.lists(names, max_size=3).map(tuple),
     tuple[ContentRef, ...]: st.lists(refs, max_size=3).map(tuple),
 }
@@ -65,7 +66,7 @@ def test_every_kind_survives_json(kind: str):
         value = ev.event_to_json(event)
         read = ev.event_from_json(through_json(value))
         assert read == event
-        assert (value["kind"], value["priority"]) == (kind, event.priority)
+        assert (value["kind"], value["priority"]) == (kind, ev.priority_of(event))
         for name in value["refs"]:
             assert isinstance(getattr(read, name), ContentRef)
 

@@ -11,6 +11,7 @@ from playhead.project.projector import ProjectSettings, project
 from tests.unit.project.recording import EPOCH_NS, MS, Recording, content
 
 E = TypeVar("E", bound=ev.Event)
+REASONING = "gen_ai__usage__reasoning__output_tokens"
 
 
 def only(recording: Recording, kind: type[E], **more: Any) -> list[E]:
@@ -448,3 +449,40 @@ def test_spans_are_left_as_they_are():
     before = [replace(span, attributes=dict(span.attributes)) for span in r.spans]
     r.project()
     assert r.spans == before
+
+
+# --- what is said beside calls ---------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_has_its_name_and_the_thread_that_its_agent_saw_last():
+    r = Recording()
+    with r.root():
+        asked = r.model(["user: hello"], "assistant: hi")
+        r.log(names.CHECKPOINT, playhead__checkpoint__name="greeted", playhead__state_ref=content("state"))
+    (checkpoint,) = only(r, ev.CheckpointCreated)
+    assert (checkpoint.name, checkpoint.state) == ("greeted", content("state"))
+    assert checkpoint.thread == asked.attributes[names.INPUT_MESSAGES_REF]
+    point = fold(r.events()).checkpoint
+    assert point is not None
+    assert (point.name, point.thread) == ("greeted", checkpoint.thread)
+
+
+def test_an_answer_of_one_message_has_the_tokens_that_its_provider_reported_without_those_of_thinking():
+    r = Recording()
+    with r.root():
+        r.model(["user: hello"], "assistant: hi", gen_ai__usage__output_tokens=12, **{REASONING: 5})
+        r.model(["user: again"], "assistant: hi", "assistant: ho", gen_ai__usage__output_tokens=12)
+    assert [event.tokens for event in only(r, ev.MessageAdded) if event.source == "output"] == [7, None, None]
+
+
+@pytest.mark.parametrize(("severity", "priority"), [(9, "normal"), (17, "critical"), (None, "normal")])
+def test_a_log_record_of_somebody_else_is_an_event_of_the_run(severity: int | None, priority: str):
+    r = Recording()
+    said = {} if severity is None else {"playhead__log__severity": severity}
+    with r.root():
+        r.log("shop.cart_emptied", playhead__log__body_ref=content("emptied"), shop__items=3, **said)
+    (logged,) = only(r, ev.EventLogged)
+    assert (logged.name, logged.severity, logged.value) == ("shop.cart_emptied", severity, content("emptied"))
+    assert logged.attributes == {"shop.items": 3}
+    assert ev.priority_of(logged) == priority
+    assert ev.event_from_json(ev.event_to_json(logged)) == logged

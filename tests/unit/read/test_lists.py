@@ -162,6 +162,17 @@ async def test_events_can_be_asked_for_by_kind_priority_and_time(store: FakeStor
     assert await seqs(since_ns=EPOCH_NS + 499) == [499, 500]
 
 
+async def test_kinds_that_no_event_has_give_an_empty_list_and_a_hint(store: FakeStore):
+    story = Story(store)
+    story.add(ev.RunStarted, "root", name="x")
+    record = story.done()
+    page = await list_events(record, EventFilter(kinds={"run_begun"}), 10, 0)
+    assert page["items"] == []
+    assert "'run_begun'" in page.get("hint", "")
+    assert "run_started" in page.get("hint", "")
+    assert "hint" not in await list_events(record, EventFilter(kinds={"run_failed"}), 10, 0)
+
+
 async def test_an_event_of_a_kind_from_the_future_is_listed_as_it_came(store: FakeStore):
     story = Story(store)
     original = {"kind": "from_2030", "data": {"x": 1}, "refs": {}, "priority": "critical"}

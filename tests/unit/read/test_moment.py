@@ -6,8 +6,9 @@ import pytest
 
 from playhead.model import event as ev
 from playhead.model.message import text_message
-from playhead.model.state import fold
+from playhead.model.state import fold, state_from_json, state_to_json
 from playhead_collector.errors import Refused
+from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord, open_record
 from playhead_collector.read.state import answer_state, seq_at, state_answer, state_at
 from tests.support.readers.fake import RUN, FakeRunner, FakeStore, Story
@@ -67,7 +68,7 @@ async def test_state_is_the_fold_of_the_events_from_wherever_a_snapshot_stands(s
 
 
 async def test_an_answer_has_its_time_as_text_and_names_content_by_refs_only(record: RunRecord, store: FakeStore):
-    answer = state_answer(RUN, await state_at(record, record.last))
+    answer = state_answer(RUN, await state_at(record, record.last), shipped())
     assert answer["run"] == RUN
     assert answer["time"].startswith("2023-11-14T22:13:20.00000000")
     assert "time_ns" not in answer
@@ -75,8 +76,27 @@ async def test_an_answer_has_its_time_as_text_and_names_content_by_refs_only(rec
     assert "values" not in answer
 
 
+async def test_a_state_says_what_calls_up_to_it_cost_and_how_much_its_model_can_take(store: FakeStore):
+    story = Story(store)
+    used = ev.TokenUsage(input_tokens=1_000_000, output_tokens=0)
+    for n, model in enumerate(("gpt-4o", "unheard of", "gpt-4o-mini")):
+        story.add(ev.LlmCalled, f"call{n}", model=model)
+        story.add(ev.LlmCompleted, f"call{n}", model=model, usage=used)
+    record, prices = story.done(), shipped()
+    costs = [state_answer(RUN, await state_at(record, seq), prices)["cost"] for seq in range(1, 7)]
+    assert costs == [None, 2.5, 2.5, 2.5, 2.5, 2.65]
+    last = state_answer(RUN, await state_at(record, 6), prices)
+    assert (last["model"], last["context_limit"]) == ("gpt-4o-mini", 128_000)
+    assert state_answer(RUN, await state_at(record, 4), prices)["context_limit"] is None
+    assert "usage" not in last
+    # A state that was stored before tokens were summed by model does not know them, and says nothing false.
+    older = state_to_json(fold(story.events[:2]))
+    del older["usage"]
+    assert prices.cost_of(fold(story.events[2:], state_from_json(older)).usage) is None
+
+
 async def test_a_hydrated_state_has_the_values_under_the_names_of_the_refs(record: RunRecord, read_json):
-    answer = read_json(await answer_state(record, None, hydrate=True))
+    answer = read_json(await answer_state(record, None, hydrate=True, prices=shipped()))
     assert answer["values"]["thread"] == [text_message("user", "hello")]
     assert answer["values"]["user_state"] == {"plan": {"steps": [1, 2]}}
     assert answer["values"]["checkpoint"] == {"todo": []}
@@ -86,7 +106,7 @@ async def test_a_hydrated_state_has_the_values_under_the_names_of_the_refs(recor
 async def test_content_that_has_not_arrived_is_null_and_named(record: RunRecord, store: FakeStore, read_json):
     lost = store.keep({"steps": [1, 2]})
     del store.contents[lost]
-    answer = read_json(await answer_state(record, None, hydrate=True))
+    answer = read_json(await answer_state(record, None, hydrate=True, prices=shipped()))
     assert answer["values"]["user_state"] == {"plan": None}
     assert answer["missing"] == [lost]
 

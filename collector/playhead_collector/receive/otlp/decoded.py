@@ -111,8 +111,13 @@ def check_time(ns: int) -> int:
     return ns
 
 
-def event_of(name: str, body: object, attributes: Attributes) -> str:
-    """The name of a log record's event; its body goes to the attributes when it is a map, which is an event's form."""
+def event_of(name: str, body: object, severity: int, attributes: Attributes, scope: str) -> str:
+    """The name of a log record's event.  Its body and its severity go to the attributes; a body that is a map, which is
+    the form of an event, under a name that dialects know."""
     if isinstance(body, dict):
         attributes.setdefault(BODY, body)
+    elif body not in (None, ""):
+        attributes.setdefault(names.LOG_BODY, body)
+    if severity > 0 and scope != names.SCOPE:  # ours say by their names what they are
+        attributes.setdefault(names.LOG_SEVERITY, severity)
     return name or str(attributes.pop(EVENT_NAME, ""))

@@ -203,10 +203,16 @@ def _link(link: Object) -> Object:
     }
 
 
+def _severity(value: Any) -> int:
+    """1 to 24; 0 for none, and for a name instead of a number, which OTLP/JSON does not have."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
 def _log(record: Object, scope: str, resource: Attributes) -> LogEvent:
     attributes = attributes_of(record)
+    severity = _severity(get(record, "severityNumber"))
     return LogEvent(
-        event_of(text(record, "eventName"), plain(get(record, "body")), attributes),
+        event_of(text(record, "eventName"), plain(get(record, "body")), severity, attributes, scope),
         time_ns(record, "timeUnixNano") or time_ns(record, "observedTimeUnixNano"),
         optional_id(hex_of(record, "traceId"), 16, "trace id"),
         optional_id(hex_of(record, "spanId"), 8, "span id"),

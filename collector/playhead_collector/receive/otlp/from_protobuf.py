@@ -206,9 +206,9 @@ def _link(link: trace_pb2.Span.Link) -> dict[str, Any]:
 
 def _log(record: LogRecord, scope: str, resource: Attributes) -> LogEvent:
     attributes = _attributes(record.attributes)
-    body = _value(record.body) if record.body.HasField("kvlist_value") else None
+    body = _value(record.body) if record.HasField("body") else None
     return LogEvent(
-        event_of(record.event_name, body, attributes),
+        event_of(record.event_name, body, record.severity_number, attributes, scope),
         check_time(record.time_unix_nano or record.observed_time_unix_nano),
         optional_id(record.trace_id, 16, "trace id"),
         optional_id(record.span_id, 8, "span id"),

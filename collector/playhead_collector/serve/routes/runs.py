@@ -91,7 +91,7 @@ class RunRoutes:
 
     async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
         """The state of the run right after an event: the fold of its events up to there."""
-        return json_answer(await answer_state(await self._open(run), at, hydrate))
+        return json_answer(await answer_state(await self._open(run), at, hydrate, self._prices))
 
     async def context(
         self,

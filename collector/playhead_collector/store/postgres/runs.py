@@ -8,7 +8,8 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
-from playhead.project.run_row import ModelUsage, RunRow
+from playhead.model.usage import ModelUsage
+from playhead.project.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn

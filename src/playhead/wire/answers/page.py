@@ -20,12 +20,14 @@ class CutText(TypedDict):
 class Page(TypedDict, Generic[Item]):
     """Part of a list.  Give `next_cursor` back as `cursor` for the next part; null: this was the last.
 
-    `cut`: texts that were too long to be read whole, where there were any.
+    `cut`: texts that were too long to be read whole, where there were any.  `hint`: what may be wrong with a
+    question that found nothing.
     """
 
     items: list[Item]
     next_cursor: str | None
     cut: NotRequired[list[CutText]]
+    hint: NotRequired[str]
 
 
 class ErrorDetail(TypedDict):

@@ -43,6 +43,8 @@ class StateAt(TypedDict):
 
     `thread` is what the model saw last, `history` every message that was ever added, in order.  `context_tokens` is the
     input of the last call that reported it; `usage` of all calls is summed in `input_tokens` and `output_tokens`.
+    `context_limit` is that of `model`, the one that was asked last; `cost` is what calls up to here cost, in the
+    currency of the prices.  Both are null when the collector's table of prices does not say.
     """
 
     run: str
@@ -55,6 +57,7 @@ class StateAt(TypedDict):
     thread: str | None
     history: list[str]
     context_tokens: int | None
+    model: str | None
     context_limit: int | None
     input_tokens: int
     output_tokens: int

@@ -1,0 +1,39 @@
+"""Tokens that models were used for, summed by model, as far as providers reported them."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from playhead.model.event import TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """Tokens of a run's calls that `model` answered when `asked` was asked for; None where a name is not known."""
+
+    model: str | None
+    asked: str | None
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+def add_usage(
+    sums: dict[tuple[str | None, str | None], ModelUsage], model: str | None, asked: str | None, usage: TokenUsage
+) -> None:
+    """Adds one call's tokens to the sums; a call that did not report both input and output is left out."""
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return
+    known = sums.get((model, asked)) or ModelUsage(model, asked, 0, 0)
+    sums[model, asked] = replace(
+        known,
+        input_tokens=known.input_tokens + usage.input_tokens,
+        output_tokens=known.output_tokens + usage.output_tokens,
+        cache_read_tokens=known.cache_read_tokens + (usage.cache_read_tokens or 0),
+        cache_write_tokens=known.cache_write_tokens + (usage.cache_write_tokens or 0),
+    )
+
+
+def model_usage_to_json(used: ModelUsage) -> dict[str, Any]:
+    """Every field under its own name; `ModelUsage(**value)` reads it."""
+    return asdict(used)
