@@ -19,11 +19,6 @@ def cpu_seconds(*roots: int) -> float:
     return ticks / _TICKS
 
 
-def parent_of(pid: int) -> int:
-    """The process that started this one."""
-    return int(_stat(Path(f"/proc/{pid}"))[_PARENT])
-
-
 def _stat(folder: Path) -> list[str]:
     try:
         return (folder / "stat").read_text().rpartition(")")[2].split()

@@ -20,7 +20,7 @@ from playhead.wire.pack import PACK, encode_pack
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send_content
-from tests.support.cpu_of import cpu_seconds, parent_of
+from tests.support.cpu_of import cpu_seconds
 
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "60"))
 _EVENTS = int(os.environ.get("PLAYHEAD_BENCH_EVENTS", "50000"))
@@ -127,6 +127,9 @@ class _Lived:
         return percentile(self.readable_ms, 0.95)
 
 
+_POSTMASTER = r"select split_part(pg_read_file('postmaster.pid'), E'\n', 1)::int"
+
+
 def measure_live() -> Iterator[Row]:
     """A reader asks for the events behind the last one that it has as soon as a span is acknowledged."""
     with collector() as at:
@@ -153,7 +156,7 @@ def _lived(at: BenchCollector, events: int) -> _Lived:
         for start in range(0, len(spans), 1_000):
             post_packed(http, "/v1/traces", packed(traces_request(spans[start : start + 1_000])), PROTOBUF)
         last = at.client.run(run.run)["events"]
-        processes = at.pid, parent_of(at.number("select pg_backend_pid()"))
+        processes = at.pid, at.number(_POSTMASTER)
         with _at_rest(at, run.run):
             before = cpu_seconds(*processes)
             times = list(_grow(http, run, last))
