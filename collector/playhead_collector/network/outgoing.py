@@ -16,7 +16,12 @@ class Outgoing:
         self._since: float | None = None  # when it began; None: nothing waits
 
     def write(self, data: bytes) -> None:
-        """As the transport's."""
+        """As the transport's; does nothing once the connection is cut, of which an answer under way does not know yet.
+
+        uvloop's transport raises then, and each such request would be logged with its traceback.
+        """
+        if self._transport.is_closing():
+            return
         self._written += len(data)
         self._transport.write(data)
 

@@ -6,10 +6,12 @@ import logging
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -227,3 +229,23 @@ def stored_spans(collector: CollectorProcess, trace: str) -> list[int]:
             await store.close()
 
     return asyncio.run(read())
+
+
+# --- clients that go away --------------------------------------------------------------------------------------------
+
+
+def test_clients_that_send_ahead_and_go_away_do_not_fill_the_log(database_url: str):
+    ahead = b"GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 150
+    gone = struct.pack("ii", 1, 0)  # SO_LINGER: closing resets the connection, also with answers under way
+    with CollectorProcess(database_url=database_url) as it:
+        url = httpx.URL(it.url)
+        for requests in [ahead, ahead[: len(ahead) // 3], ahead[:-20]] * 8:
+            with socket.create_connection(("127.0.0.1", url.port or 0)) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, gone)
+                with suppress(ConnectionError):
+                    client.sendall(requests)
+                    client.recv(100)
+        assert httpx.get(f"{it.url}/api/v1/runs").status_code == 200
+        assert it.stop() == 0
+        assert "Traceback" not in it.log()
+        assert len(it.log().splitlines()) < 10
