@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 import httpx
 
 from playhead.model.canonical import parse_json
-from playhead.settings.table import without_password
+from playhead.settings.table import MIB, without_password
 from playhead_collector.errors import Refused
 
 # Until the first word of an answer, and between two pieces of it: models think for a while.
 _SILENCE_SECONDS = 120.0
 _MAX_ERROR_LENGTH = 300
+# A streamed answer of 60,000 tokens, each in an object of 250 bytes; explanations have a few thousand.
+_MAX_ANSWER_BYTES = 16 * MIB
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -35,7 +37,7 @@ class ModelApi:
         try:
             async with self._client() as http, http.stream("POST", self._path, json=self._body(messages)) as response:
                 if not response.is_success:
-                    raise self._refused(response.status_code, await response.aread())
+                    raise self._refused(response.status_code, await _whole(response))
                 async with aclosing(_pieces(response)) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -70,12 +72,12 @@ class ModelApi:
 async def _pieces(response: httpx.Response) -> AsyncGenerator[str]:
     """Pieces of the answer's text, from a stream of events or from a complete response."""
     if "text/event-stream" not in response.headers.get("content-type", ""):
-        answer = parse_json(await response.aread())
+        answer = parse_json(await _whole(response))
         yield str(answer["choices"][0]["message"]["content"] or "")
         return
-    async for line in response.aiter_lines():
-        event = line.removeprefix("data:").strip()
-        if not line.startswith("data:") or event == "[DONE]":
+    async for line in _lines(response):
+        event = line.removeprefix(b"data:").strip()
+        if not line.startswith(b"data:") or event == b"[DONE]":
             continue
         chunk = cast(dict[str, Any], parse_json(event))
         if chunk.get("error"):
@@ -84,6 +86,33 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[str]:
             piece = cast(dict[str, Any], choice.get("delta") or {}).get("content")
             if piece:
                 yield str(piece)
+
+
+async def _bounded(response: httpx.Response) -> AsyncGenerator[bytes]:
+    """What was answered, as it comes.  Raises Refused: a model that never ends would fill the memory."""
+    size = 0
+    async for data in response.aiter_bytes():
+        size += len(data)
+        if size > _MAX_ANSWER_BYTES:
+            limit = f"{_MAX_ANSWER_BYTES // MIB} MiB"
+            message = f"the model answered more than {limit}, and was not heard out: ask again, or set another model"
+            raise Refused(502, "explainer_failed", f"{message} (PLAYHEAD_EXPLAIN_MODEL)")
+        yield data
+
+
+async def _whole(response: httpx.Response) -> bytes:
+    return b"".join([data async for data in _bounded(response)])
+
+
+async def _lines(response: httpx.Response) -> AsyncGenerator[bytes]:
+    unfinished = list[bytes]()
+    async for data in _bounded(response):
+        first, *others = data.split(b"\n")
+        unfinished.append(first)
+        for other in others:
+            yield b"".join(unfinished)
+            unfinished = [other]
+    yield b"".join(unfinished)
 
 
 def _reason(body: bytes) -> str:

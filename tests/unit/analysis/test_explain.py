@@ -14,6 +14,7 @@ from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.reasoning.explanation import read_brief, read_explanation
 from playhead_collector.errors import Refused
 from playhead_collector.serve import errors, routes
+from playhead_collector.settings import MIB
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
 
@@ -217,6 +218,25 @@ async def test_an_answer_that_is_none_is_refused(response: httpx.Response):
     with pytest.raises(Refused) as refused:
         await said_by(response)
     assert (refused.value.status, refused.value.code) == (502, "explainer_failed")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("media_type", ["text/event-stream", "application/json"])
+async def test_an_answer_without_an_end_is_given_up(media_type: str, status: int):
+    given = 0
+
+    async def without_end() -> AsyncIterator[bytes]:
+        nonlocal given
+        while given < 64 * MIB:
+            given += MIB
+            yield b"data: {}\n" * (MIB // 9) if given % (2 * MIB) else b"x" * MIB
+
+    headers = {"content-type": media_type}
+    with pytest.raises(Refused) as refused:
+        await said_by(httpx.Response(status, headers=headers, content=without_end()))
+    assert refused.value.status == 502
+    assert "more than 16 MiB" in str(refused.value)
+    assert given <= 18 * MIB
 
 
 async def test_a_password_in_its_address_is_told_to_nobody():
