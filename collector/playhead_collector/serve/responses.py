@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from fastapi import Response
 
 from playhead.model.canonical import Content
 from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
+from playhead_collector.workers.json_bytes import json_bytes
 
 # What a browser shows without running anything in it.  SVG and HTML are programs: they are only ever downloaded.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
@@ -27,7 +27,7 @@ _FOR_EVER = "private, max-age=31536000, immutable"
 
 def json_answer(value: Any) -> Response:
     """The answer as it is; fragments in it are joined without being read again."""
-    return Response(orjson.dumps(value, default=str), media_type="application/json")
+    return Response(json_bytes(value), media_type="application/json")
 
 
 def finished_answer(body: bytes) -> Response:

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
-import orjson
-
 from playhead_collector.analysis.causes.graph import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
@@ -23,6 +21,7 @@ from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import Store
+from playhead_collector.workers.json_bytes import json_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ async def answer(store: Store, settings: AnalysisSettings, question: AnalysisQue
 
 def _plain(value: Any) -> bytes:
     """An answer as it is; fragments in it are joined without being read again."""
-    return orjson.dumps(with_cuts(value), default=str)
+    return json_bytes(with_cuts(value))
 
 
 def _recorded(value: Any) -> bytes:

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import typer
 from rich.console import Console
@@ -15,8 +15,8 @@ from playhead.model.canonical import Content, canonical_json, value_of
 from playhead.model.message import Message, message_text
 
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
-# Nor may it turn the direction in which the rest of the line is read.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
+# Nor may it turn the direction in which the rest of the line is read. Lone surrogates cannot be written at all.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
 _SHORT_ID = 8
 # Columns of names to copy and of short words: folded, they cannot be read.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
@@ -95,12 +95,30 @@ def spoken(value: Message | None) -> str:
     """Everything that a message says, tool calls included."""
     if value is None:
         return "(not stored)"
+    if not is_message(value):
+        return compact(value)
     calls = [
         f"{part.get('name')}({canonical_json(part.get('arguments')).decode('utf-8', 'replace')})"
         for part in value["parts"]
         if part.get("type") == "tool_call"
     ]
     return "\n".join(filter(None, [message_text(value), *calls]))
+
+
+def role_of(value: Message | None) -> str:
+    """Who said it; `?` where nobody knows."""
+    return visible(value["role"]) if is_message(value) else "?"
+
+
+def is_message(value: object) -> TypeGuard[Message]:
+    """Whether this is a message: what a sender named as one may be anything."""
+    if not isinstance(value, dict):
+        return False
+    given = cast(dict[str, Any], value)
+    role, parts = given.get("role"), given.get("parts")
+    if not isinstance(role, str) or not isinstance(parts, list):
+        return False
+    return all(isinstance(part, dict) for part in cast(list[Any], parts))
 
 
 def content(found: Content) -> None:

@@ -96,7 +96,7 @@ def context(
     )
     typer.echo()
     for number, value in enumerate(cast(list[Message | None], answer["messages"]), 1):
-        output.message(f"{number} ", value["role"] if value else "?", value)
+        output.message(f"{number} ", output.role_of(value), value)
 
 
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:

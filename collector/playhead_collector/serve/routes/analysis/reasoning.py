@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Body, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -26,6 +25,7 @@ from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import Responses, get, refusals
 from playhead_collector.serve.schemas import schema
+from playhead_collector.workers.json_bytes import json_bytes
 from playhead_collector.workers.questions import AnalysisQuestion
 
 STREAM = "text/event-stream"
@@ -125,7 +125,7 @@ def _one_event(value: Any) -> Response:
 
 
 def _event(name: str, value: Any) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(value, default=str) + b"\n\n"
+    return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
 
 
 def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:

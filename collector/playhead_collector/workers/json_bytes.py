@@ -1,0 +1,53 @@
+"""Answers as JSON, also where they hold recorded texts and numbers that orjson does not write."""
+
+import json
+from typing import Any, cast
+
+import orjson
+
+_LEAST, _MOST = -(2**63), 2**64 - 1
+
+
+def json_bytes(value: Any) -> bytes:
+    """The value as JSON; fragments in it are joined without being read again.
+
+    Lone surrogates are written as escapes (a recorded program may have cut an emoji in two), integers with all their
+    digits.
+    """
+    try:
+        return orjson.dumps(value, default=str)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(_writable(value), default=str)
+
+
+def _writable(value: Any) -> Any:
+    """The same with everything that orjson refuses as a fragment that is written already."""
+    if isinstance(value, str):
+        return value if _is_utf8(value) else _fragment(value)
+    if isinstance(value, int):
+        return value if _LEAST <= value <= _MOST else _fragment(value)
+    if isinstance(value, list | tuple):
+        return [_writable(each) for each in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return _object(cast(dict[Any, Any], value))
+    return value
+
+
+def _object(value: dict[Any, Any]) -> Any:
+    members = {str(key): _writable(each) for key, each in value.items()}
+    if all(map(_is_utf8, members)):
+        return members
+    written = [json.dumps(key).encode() + b":" + orjson.dumps(each, default=str) for key, each in members.items()]
+    return orjson.Fragment(b"{" + b",".join(written) + b"}")
+
+
+def _fragment(value: Any) -> orjson.Fragment:
+    return orjson.Fragment(json.dumps(value).encode())
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
