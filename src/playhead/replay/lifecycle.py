@@ -23,6 +23,7 @@ from playhead.replay.policy import RERUN, Policy, ReplayReport, completed_run_se
 from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
+from playhead.replay.restoring import check_outcome
 
 Prepared = tuple[ActiveRun, RecordReplay, RunLeaseHolder | None]
 _SPAN_ID_DIGITS = 16
@@ -113,6 +114,8 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
     try:
         record, calls, needs_lease = _leased(run_id, client, policy, terms, lease, holder)
         policy.outcomes = {_span_of(run_id, at, client, calls): given for at, given in policy.outcomes.items()}
+        for call in calls:
+            check_outcome(policy.outcomes.get(call.span.span_id), call)
     except BaseException:
         if lease is not None:
             lease.release()
@@ -194,6 +197,7 @@ def prepare_fork(
     if outcome is not None:
         if is_edit(outcome, cut):
             rule_of(outcome, record, cut)  # one that cannot be is an error before anything runs
+        check_outcome(outcome, cut)
         before.append(cut)
         policy.outcomes[span_id] = outcome
     run = ActiveRun()

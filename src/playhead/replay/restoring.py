@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from playhead.api.replaying import ReplayAnswer, ResponseRestorer
-from playhead.errors import CannotRestore, ReplayDiverged
+from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
 from playhead.refs.faithful import decode, decode_error, restored_value
@@ -54,6 +54,18 @@ def answer_from_outcome(
         recorded = _value(record, call, names.RESPONSE_REF)
     raw = restore.with_message(recorded, outcome)
     return ReplayAnswer(value=restore.response(raw, None), raw=raw, is_new=True)
+
+
+def check_outcome(outcome: Any, call: RecordedCall) -> None:
+    """Raises ReplayError for an outcome that the client of a model cannot read, before anything runs."""
+    if names.INPUT_MESSAGES_REF not in call.span.attributes or not isinstance(outcome, Mapping):
+        return
+    said = cast("Mapping[str, Any]", outcome)
+    if set(said) == {"message"} and not isinstance(said["message"], str | Mapping):
+        raise ReplayError(
+            f"the outcome {{'message': {said['message']!r}}} of {call.call_path} cannot be: a message is a text, or an "
+            'object as the provider writes it, such as {"role": "assistant", "content": "..."}'
+        )
 
 
 def _ending(record: Record, call: RecordedCall) -> BaseException | None:

@@ -14,6 +14,7 @@ from playhead.model.span import Span
 from playhead.replay.editing import EditRule, Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.matching.recorded_calls import RecordedCall, recorded_calls
 from playhead.replay.record import LocalRecord
+from playhead.replay.restoring import check_outcome
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 USER = {"role": "user", "content": "Hello?"}
@@ -180,3 +181,14 @@ def test_a_record_s_edits_hold_on():
         recorded_rules(record, calls)
     with pytest.raises(ReplayError, match="cannot be read"):
         EditRule.from_json({"prefix": []})
+
+
+@pytest.mark.parametrize("message", [5, None, ["text"]])
+def test_a_message_that_no_model_can_answer_with_is_refused_at_once(message: object):
+    with pytest.raises(ReplayError, match="a message is a text, or an object"):
+        check_outcome({"message": message}, CALL)
+
+
+@pytest.mark.parametrize("outcome", [None, "text", {"message": "text"}, {"message": {"role": "assistant"}}, {"a": 5}])
+def test_other_outcomes_are_not(outcome: object):
+    check_outcome(outcome, CALL)

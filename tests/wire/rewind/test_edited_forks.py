@@ -190,6 +190,8 @@ def test_an_edit_that_cannot_be_is_an_error_before_anything_runs(client: openai.
     asked()
     with pytest.raises(ReplayError, match="has 2 messages, the first at 0: there is none at 9"):
         playhead.fork(parent, at="chat", outcome={"messages": {"9": "?"}}).__enter__()
+    with pytest.raises(ReplayError, match="a message is a text, or an object"):
+        playhead.fork(parent, at="chat", outcome={"message": 5}).__enter__()
     assert asked() == []
 
 
