@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar, cast
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED
+from playhead.model.times import rfc3339
 from playhead.wire.answers import Call as CallAnswer
 from playhead.wire.answers import CallError, LlmCall, Page, ToolCall
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch
 
 LlmEnd = ev.LlmCompleted | ev.LlmFailed

@@ -4,10 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from playhead.model.event import EVENT_KINDS, NORMAL, RunEvent, UnknownEvent, event_to_json, priority_of
+from playhead.model.times import rfc3339
 from playhead.wire.answers import Page, RecordedEvent
 from playhead_collector.read.previews import event_previews, previews_of
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import rfc3339
 
 # A filter that fits nothing must not hold a connection for a whole long run: the page ends early, with a cursor.
 _MAX_READ = 20_000

@@ -4,12 +4,13 @@ from typing import Any
 
 from playhead.model.event import RunFailed, RunStarted
 from playhead.model.state import FAILED
+from playhead.model.times import rfc3339
 from playhead.project.run_row import RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import elapsed_ms, rfc3339
+from playhead_collector.read.times import elapsed_ms
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import RunFilter, Store
 

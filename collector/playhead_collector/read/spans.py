@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from playhead.model import names
-from playhead.model.span import STATUS_ERROR, STATUS_OK, Span
+from playhead.model.span import Span, log_to_json, span_to_json
 from playhead.wire.answers import Page, TraceSpan
 from playhead.wire.answers.leases import RunLog
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import elapsed_ms, rfc3339
-
-_STATUS = {STATUS_OK: "ok", STATUS_ERROR: "error"}
+from playhead_collector.read.times import elapsed_ms
 
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
@@ -29,18 +28,7 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
     found = await record.store.logs(record.project, record.run)
     shown = found[after : after + limit]
     end = after + len(shown)
-    items: list[RunLog] = [
-        {
-            "name": log.name,
-            "time": rfc3339(log.time_ns),
-            "trace": log.trace_id,
-            "span": log.span_id,
-            "attributes": log.attributes,
-            "scope": log.scope,
-            "resource": log.resource,
-        }
-        for log in shown
-    ]
+    items = [cast(RunLog, log_to_json(log)) for log in shown]
     return {"items": items, "next_cursor": str(end) if end < len(found) else None}
 
 
@@ -80,24 +68,9 @@ def _sort_key(span: Span) -> tuple[int, int, str]:
 
 def trace_span(span: Span, depth: int) -> TraceSpan:
     """A span as an answer."""
-    return {
-        "trace": span.trace_id,
-        "span": span.span_id,
-        "parent": span.parent_id,
+    in_tree = {
         "depth": depth,
-        "name": span.name,
         "kind": span.attributes.get(names.KIND),
-        "start": rfc3339(span.start_ns),
-        "end": None if span.end_ns is None else rfc3339(span.end_ns),
         "elapsed_ms": elapsed_ms(span.start_ns, span.end_ns),
-        "status": _STATUS.get(span.status, "unset"),
-        "status_message": span.status_message,
-        "attributes": span.attributes,
-        "events": [
-            {"name": event.name, "time": rfc3339(event.time_ns), "attributes": event.attributes}
-            for event in span.events
-        ],
-        "links": span.links,
-        "scope": span.scope,
-        "resource": span.resource,
     }
+    return cast(TraceSpan, {**span_to_json(span), **in_tree})

@@ -3,12 +3,12 @@
 from typing import Any, cast
 
 from playhead.model.state import RunState, fold, state_to_json
+from playhead.model.times import rfc3339
 from playhead.wire.answers import StateAt
 from playhead_collector.errors import Refused
 from playhead_collector.read.paging import is_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch_thread
 
 

@@ -1,31 +1,8 @@
 """One name per idea on a lifted span: older attribute names become today's, and a GenAI span gets its kind."""
 
-from typing import Final
-
 from playhead.model import names
 from playhead.model.span import Attributes
 
-# Operations of the GenAI conventions; one that is not listed gives no kind.
-KIND_OF_OPERATION: Final = {
-    "chat": "llm",
-    "generate_content": "llm",
-    "text_completion": "llm",
-    "fetch_response": "llm",
-    "embeddings": "embedding",
-    "retrieval": "retriever",
-    "search_memory": "retriever",
-    "execute_tool": "tool",
-    "invoke_agent": "agent",
-    "create_agent": "step",
-    "invoke_workflow": "step",
-    "plan": "step",
-    "create_memory": "step",
-    "update_memory": "step",
-    "upsert_memory": "step",
-    "delete_memory": "step",
-    "create_memory_store": "step",
-    "delete_memory_store": "step",
-}
 # What providers were called under the older name, where that differs.
 _PROVIDERS = {
     "az.ai.inference": "azure.ai.inference",
@@ -68,6 +45,6 @@ def _normalise_provider(attributes: Attributes) -> None:
 
 def _kind(attributes: Attributes) -> str | None:
     operation = attributes.get(names.OPERATION)
-    if isinstance(operation, str) and operation in KIND_OF_OPERATION:
-        return KIND_OF_OPERATION[operation]
+    if isinstance(operation, str) and operation in names.KIND_OF_OPERATION:
+        return names.KIND_OF_OPERATION[operation]
     return "tool" if names.TOOL_NAME in attributes and operation is None else None

@@ -145,3 +145,25 @@ REF_SUFFIX: Final = "_ref"
 # --- HTTP ------------------------------------------------------------------------------------------------------------
 COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and of nobody else
 COLLECTOR_PATH: Final = "/v1/playhead"  # answers whoever asks whether a collector is there; needs no key
+
+# Our kinds of the operations that the GenAI conventions name.
+KIND_OF_OPERATION: Final = {
+    "chat": "llm",
+    "generate_content": "llm",
+    "text_completion": "llm",
+    "fetch_response": "llm",
+    "embeddings": "embedding",
+    "retrieval": "retriever",
+    "search_memory": "retriever",
+    "execute_tool": "tool",
+    "invoke_agent": "agent",
+    "create_agent": "step",
+    "invoke_workflow": "step",
+    "plan": "step",
+    "create_memory": "step",
+    "update_memory": "step",
+    "upsert_memory": "step",
+    "delete_memory": "step",
+    "create_memory_store": "step",
+    "delete_memory_store": "step",
+}

@@ -1,11 +1,16 @@
-"""Spans as both halves pass them on: OpenTelemetry's fields, payload-free, as plain values."""
+"""Spans as both halves pass them on: OpenTelemetry's fields, payload-free, as plain values; and as JSON of the API."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from playhead.model.times import parse_time, rfc3339
 
 Attributes = dict[str, Any]
 
 STATUS_UNSET, STATUS_OK, STATUS_ERROR = 0, 1, 2
+_STATUS_NAMES = {STATUS_UNSET: "unset", STATUS_OK: "ok", STATUS_ERROR: "error"}
+_STATUS = {name: status for status, name in _STATUS_NAMES.items()}
 
 
 @dataclass(slots=True)
@@ -48,3 +53,72 @@ class LogEvent:
     attributes: Attributes
     scope: str = ""
     resource: Attributes = field(default_factory=dict[str, Any])
+
+
+def span_to_json(span: Span) -> dict[str, Any]:
+    """A span as the API gives it: times are RFC 3339 texts with nanoseconds.  Its OTLP kind is left out."""
+    return {
+        "trace": span.trace_id,
+        "span": span.span_id,
+        "parent": span.parent_id,
+        "name": span.name,
+        "start": rfc3339(span.start_ns),
+        "end": None if span.end_ns is None else rfc3339(span.end_ns),
+        "status": _STATUS_NAMES.get(span.status, "unset"),
+        "status_message": span.status_message,
+        "attributes": span.attributes,
+        "events": [
+            {"name": event.name, "time": rfc3339(event.time_ns), "attributes": event.attributes}
+            for event in span.events
+        ],
+        "links": span.links,
+        "scope": span.scope,
+        "resource": span.resource,
+    }
+
+
+def span_from_json(item: Mapping[str, Any]) -> Span:
+    """The span of an answer, the inverse of `span_to_json`.  Raises KeyError and ValueError."""
+    return Span(
+        trace_id=item["trace"],
+        span_id=item["span"],
+        parent_id=item["parent"],
+        name=item["name"],
+        start_ns=parse_time(item["start"]),
+        end_ns=None if item["end"] is None else parse_time(item["end"]),
+        attributes=dict(item["attributes"]),
+        status=_STATUS.get(item["status"], STATUS_UNSET),
+        status_message=item["status_message"],
+        events=[
+            SpanEvent(event["name"], parse_time(event["time"]), dict(event["attributes"])) for event in item["events"]
+        ],
+        links=list(item["links"]),
+        scope=item["scope"],
+        resource=dict(item["resource"]),
+    )
+
+
+def log_to_json(log: LogEvent) -> dict[str, Any]:
+    """A log event as the API gives it."""
+    return {
+        "name": log.name,
+        "time": rfc3339(log.time_ns),
+        "trace": log.trace_id,
+        "span": log.span_id,
+        "attributes": log.attributes,
+        "scope": log.scope,
+        "resource": log.resource,
+    }
+
+
+def log_from_json(item: Mapping[str, Any]) -> LogEvent:
+    """The log event of an answer, the inverse of `log_to_json`.  Raises KeyError and ValueError."""
+    return LogEvent(
+        name=item["name"],
+        time_ns=parse_time(item["time"]),
+        trace_id=item["trace"],
+        span_id=item["span"],
+        attributes=dict(item["attributes"]),
+        scope=item["scope"],
+        resource=dict(item["resource"]),
+    )

@@ -9,16 +9,6 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 
 CANCELLED = "cancelled"
-# Names of GenAI operations that our kinds go by; every other operation (plans, workflows, memory) is a step.
-_KIND_OF_OPERATION = {
-    "chat": "llm",
-    "generate_content": "llm",
-    "text_completion": "llm",
-    "invoke_agent": "agent",
-    "execute_tool": "tool",
-    "embeddings": "embedding",
-    "retrieval": "retriever",
-}
 _OTHER = "_OTHER"  # what OpenTelemetry calls an error of unknown type
 
 
@@ -80,7 +70,7 @@ def kind_of(span: Span) -> str | None:
         return kind
     operation = text(span.attributes, names.OPERATION)
     if operation is not None:
-        return _KIND_OF_OPERATION.get(operation, "step")
+        return names.KIND_OF_OPERATION.get(operation, "step")
     return "step" if span.scope == names.SCOPE else None
 
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.objects.interrupts import let_through
-from playhead.model.objects.safe_json import MOST_REPEATED
+from playhead.model.objects.safe_json import MAX_LEVELS, MOST_REPEATED
 from playhead.refs.error_codecs import ERROR_DECODERS, ReplayedError, error_outline, error_tree, http_tree
 from playhead.refs.object_codecs import OBJECT_DECODERS, object_tree
 from playhead.refs.plain import MARK, NOT_KEPT, in_key_order, json_text, key_orders, survey_key_orders
@@ -40,7 +40,6 @@ __all__ = [
     "restored_value",
 ]
 
-_MAX_LEVELS = 254  # as many as canonical JSON holds
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
 _LEVELS_OF_A_TAG = 3  # an object, its array, a pair in it
 _DECODERS = DECODERS | OBJECT_DECODERS | ERROR_DECODERS
@@ -158,7 +157,7 @@ class _TaggedEncoding:
         if _holds_others(kind):
             self._count(value)
         levels = 1 if kind is list else _LEVELS_OF_A_TAG
-        if self._levels + levels > _MAX_LEVELS:
+        if self._levels + levels > MAX_LEVELS:
             raise NotFaithful("it nests too deeply")
         self._inside.add(id(value))
         self._levels += levels

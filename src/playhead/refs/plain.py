@@ -14,8 +14,8 @@ from typing import Any, cast
 
 import orjson
 
-_MAX_LEVELS = 254  # as many as canonical JSON holds
-_MAX_BITS = 14_000  # of an integer that Python writes in decimal
+from playhead.model.objects.safe_json import MAX_INTEGER_BITS, MAX_LEVELS
+
 # A Python text can hold the two halves of a surrogate pair as two characters.  JSON escapes both, and its readers make
 # one character of them.
 _BETWEEN_HALVES = re.compile("(?<=[\ud800-\udbff])(?=[\udc00-\udfff])")
@@ -68,14 +68,14 @@ def _survey_key_orders(value: Any) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
     found = KeyOrderSurvey()
     level: list[Any] = [value]
-    for _ in range(_MAX_LEVELS + 1):
+    for _ in range(MAX_LEVELS + 1):
         deeper: list[Any] = []
         for item in level:
             kind: Any = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind is str:
                 plain = item.isascii() or is_text(item)
             elif kind is int:
-                plain = item.bit_length() <= _MAX_BITS
+                plain = item.bit_length() <= MAX_INTEGER_BITS
             elif kind is dict:
                 plain = found.note_keys(item)
                 deeper += item.values()

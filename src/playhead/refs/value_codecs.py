@@ -19,6 +19,7 @@ from typing import Any, Protocol, cast
 
 from playhead.errors import CannotRestore, NotFaithful
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.objects.safe_json import MAX_INTEGER_BITS
 from playhead.refs.named_classes import class_named, is_model, name_of
 from playhead.refs.plain import MARK, all_str, is_marked, parts_for_json
 
@@ -33,7 +34,6 @@ class Inner(Protocol):
     def __call__(self, value: Any, /) -> Any: ...
 
 
-_MAX_BITS = 14_000  # of an integer that Python writes in decimal
 _PATHS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath)
@@ -118,7 +118,7 @@ def text_tree(value: str) -> str | Tree:
 
 
 def _int(value: int, _: Inner) -> Any:
-    return value if value.bit_length() <= _MAX_BITS else tagged("int", hex=hex(value))
+    return value if value.bit_length() <= MAX_INTEGER_BITS else tagged("int", hex=hex(value))
 
 
 def _float(value: float, _: Inner) -> Any:

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from playhead.lift.attribute_names import KIND_OF_OPERATION
 from playhead.model import names
 from tests.unit.lift.spans import attributes_of
 
 
-@pytest.mark.parametrize(("operation", "kind"), KIND_OF_OPERATION.items())
+@pytest.mark.parametrize(("operation", "kind"), names.KIND_OF_OPERATION.items())
 def test_the_kind_is_that_of_the_operation(operation: str, kind: str):
     assert attributes_of({names.OPERATION: operation})[names.KIND] == kind
     assert kind in names.KINDS

@@ -12,6 +12,7 @@ from playhead.model import event as ev
 from playhead.model.canonical import BYTES, JSON, TEXT, Content
 from playhead.model.message import text_message
 from playhead.model.span import Span
+from playhead.model.times import parse_time, rfc3339
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.content import content_value, parse_ref, read_batch, read_thread
@@ -20,7 +21,6 @@ from playhead_collector.read.paging import read_row_cursor, read_seq, row_cursor
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.spans import in_tree_order
-from playhead_collector.read.times import parse_time, rfc3339
 from playhead_collector.store.ports import RunFilter
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, Story, record_of
 

@@ -12,13 +12,13 @@ from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
 from playhead.wire.answers.analysis.causes import CausalEdge, CausalGraph, CausalNode
 from playhead_collector.analysis.causes.edges import MAX_LATER, Causes, Edge
 from playhead_collector.analysis.transcript.loading import read_transcript_page, refs_in_events
 from playhead_collector.analysis.transcript.transcript import Transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch
 
 Direction = Literal["back", "forward", "both"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
 from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
@@ -18,7 +19,6 @@ from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
+from playhead.model.times import rfc3339
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail, ElsewhereChoice, Option
 from playhead.wire.answers.analysis.provenance import Attribution
@@ -28,7 +29,6 @@ from playhead_collector.analysis.transcript.transcript import ToolRun, Transcrip
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.times import rfc3339
 
 SELECTION, ARGUMENTS, ANSWER, STOP = "tool_selection", "tool_arguments", "answer", "stop"
 HANDOFF, BRANCH, APPROVAL = "handoff", "branch", "approval"

@@ -14,6 +14,7 @@ from playhead.model import event as ev
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
 from playhead.wire.answers import Explanation
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
@@ -21,7 +22,6 @@ from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import text_of
 
 # Of a long text, its beginning and its end say most; of a long run, its beginning and its latest part.

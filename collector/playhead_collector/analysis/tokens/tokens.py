@@ -14,6 +14,7 @@ from operator import itemgetter
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
 from playhead.wire.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
 from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
@@ -22,7 +23,6 @@ from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATE
 from playhead_collector.read.context.token_scales import TokenCount, read_scales
 from playhead_collector.read.prices import Price, Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch
 
 WARN_AT = 0.8

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from playhead.model import event as ev
 from playhead.model.message import Message
+from playhead.model.times import rfc3339
 from playhead.wire.answers import HistoryEntry, Page
 from playhead_collector.read.calls import LLM_END, TOOL_END, LlmEnd, ToolEnd
 from playhead_collector.read.context.membership import ContextMembership, context_membership_at
@@ -12,7 +13,6 @@ from playhead_collector.read.context.token_scales import TokenCount, answer_toke
 from playhead_collector.read.owning_call import model_call_starts
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import fetch
 
 

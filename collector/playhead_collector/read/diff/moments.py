@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
+from playhead.model.times import rfc3339
 from playhead.project.context.known_messages import Known
 from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
 from playhead_collector.errors import ContentMissing
@@ -21,7 +22,6 @@ from playhead_collector.read.diff.states import (
 )
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_at
-from playhead_collector.read.times import rfc3339
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 # What the API calls it, and what the event does.

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
 
+from playhead.model.times import rfc3339
 from playhead.wire.answers.leases import Released, RunLease
 from playhead_collector.errors import Refused
-from playhead_collector.read.times import rfc3339
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import conflict

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path, Query, Request
 
+from playhead.model.times import parse_time
 from playhead_collector.errors import Refused
-from playhead_collector.read.times import parse_time
 
 # Postgres cannot keep a NUL, so nothing stored can equal a text that has one.
 _NO_NUL = r"^[^\x00]*$"

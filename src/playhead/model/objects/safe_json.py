@@ -34,12 +34,12 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import KeyedValue, Mask, masked
 from playhead.model.objects.plain_forms import described, field_names, items_of, plain_object, type_name
 
-_MAX_DEPTH = 254  # orjson's own limit: what it can write, this path can
+MAX_LEVELS = 254  # orjson's own limit: what it can write, this path can
 _MAX_STEPS = 16  # from a rich value to a plain one
 # What stands in a value several times is written several times: of 45 objects that all refer to each other, millions.
 # So many take about a second; a table whose rows share some thousand objects has fewer.
 MOST_REPEATED = 100_000
-_MAX_INT_BITS = 14_000  # 4,214 digits; Python refuses to write more than 4,300
+MAX_INTEGER_BITS = 14_000  # 4,214 digits; Python refuses to write more than 4,300
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _SafeEncoding:
                     return scalar
                 if id(value) in above or any(value is owner for owner in owners):
                     return _marker("$cycle", type_name(value))
-                if depth >= _MAX_DEPTH or len(owners) >= _MAX_STEPS:
+                if depth >= MAX_LEVELS or len(owners) >= _MAX_STEPS:
                     return _marker("$deep", type_name(value))
                 owners.append(value)
                 plain = self._plain(value, above, owners, mask)
@@ -222,7 +222,7 @@ def _scalar(value: Any) -> str | None:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int):
-        if int.bit_length(value) > _MAX_INT_BITS:
+        if int.bit_length(value) > MAX_INTEGER_BITS:
             return _marker("$int", hex(value))
         return int.__repr__(value)
     if isinstance(value, float):
