@@ -15,7 +15,7 @@ from tests.support.reference import reference
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
-CODE = re.compile(r"<!-- run: (\w+) -->\n```python\n(.*?)```", re.DOTALL)
+CODE = re.compile(r"<!-- run: (\w+) -->\n```(?:python|sh)\n(.*?)```", re.DOTALL)
 
 
 def code_of(page: str) -> dict[str, str]:

@@ -138,6 +138,7 @@ def test_each_call_is_a_span_there_too_with_the_same_ids_and_attributes(recordin
         assert dict(twin.attributes) == expected
         assert (twin.start_time, twin.end_time) == (span.start_ns, span.end_ns)
         assert (twin.status.status_code is StatusCode.ERROR) == (span.status == 2)
+        assert (twin.status.description or "") == span.status_message
 
 
 def test_what_a_program_adds_to_the_current_span_is_there_too(recording: Recording, provider: UseProvider):
