@@ -1,6 +1,7 @@
 """How the code is laid out, held by counting. (Who may import whom: `lint-imports`, contracts in pyproject.toml.)"""
 
 import ast
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -167,3 +168,24 @@ def test_no_folder_has_more_files_than_a_reader_can_keep_in_mind():
     folders = {path.parent for path in MODULES} | {path.parent for path in (ROOT / "tests").rglob("*.py")}
     crowded = {name_of(folder): len(list(folder.glob("*.py"))) for folder in folders}
     assert {name: count for name, count in crowded.items() if count > FOLDER_FILES} == {}
+
+
+def test_no_two_classes_share_a_name():
+    where: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_bytes()).body:
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(name_of(path))
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+# Each stood for something that has a usual name: a report, a cache, a transcript, a mirror span, a retry, a call path.
+RIDDLES = {"told", "shelf", "story", "twin", "patience", "squeeze", "careful"}
+
+
+@every_module
+def test_no_name_is_a_riddle(path: Path):
+    defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [node.name for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, defined)]
+    words = {word.lower() for name in (path.stem, *names) for word in re.findall("[A-Z]?[a-z]+", name)}
+    assert words & RIDDLES == set()

@@ -30,15 +30,15 @@ from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
-from playhead_collector.project.runner import Runner
+from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.flow import RequestLimiter
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
-from playhead_collector.receive.reading import TransferBudget
+from playhead_collector.receive.request_limiter import RequestLimiter
+from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey
@@ -143,7 +143,9 @@ def assemble(
 
     Without a pool, analysis questions are answered in this process.
     """
-    runner = Runner(store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes)
+    runner = ProjectionRunner(
+        store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes
+    )
     sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
     app, metrics = _application(runner, sweeper), Metrics()
     flow, guard = _bounds(settings, metrics)
@@ -167,7 +169,7 @@ def assemble(
     return app, guard
 
 
-def _application(runner: Runner, sweeper: Sweeper) -> FastAPI:
+def _application(runner: ProjectionRunner, sweeper: Sweeper) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         runner.start()
@@ -232,7 +234,7 @@ class IngestPipeline:
     """receive → lift → store; then the projector is told. What [receive] calls `Ingest` and `ContentIntake`."""
 
     store: Store
-    runner: Runner
+    runner: ProjectionRunner
     inline_characters: int
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
@@ -329,7 +331,7 @@ def _reads(settings: CollectorSettings, metrics: Metrics) -> ReadLimiter:
     return reads
 
 
-def _observe(metrics: Metrics, flow: RequestLimiter, runner: Runner, sweeper: Sweeper) -> None:
+def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, sweeper: Sweeper) -> None:
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
@@ -347,7 +349,7 @@ def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
     metrics.gauge("analysis_failed", "Analysis questions refused, given up or failed", lambda: figures.failed)
 
 
-def _count(runner: Runner, what: str) -> float:
+def _count(runner: ProjectionRunner, what: str) -> float:
     return runner.counts[what]
 
 

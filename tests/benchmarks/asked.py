@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from playhead_collector.project.runner import Runner
+from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.context.context import answer_context
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import RunRecord, open_record
@@ -82,7 +82,7 @@ async def _inside(at: BenchCollector, run: str, what: str, seqs: list[int]) -> l
     answer: Callable[..., Awaitable[Any]] = _state if what == "state" else answer_context
     store = await connect(at.database, pool_size=2)
     try:
-        runner = Runner(store, clock=time.time_ns, seal_after_s=30)
+        runner = ProjectionRunner(store, clock=time.time_ns, seal_after_s=30)
 
         async def ask(seq: int) -> float:
             began = time.perf_counter()

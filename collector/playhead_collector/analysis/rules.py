@@ -13,7 +13,7 @@ _ORDER: tuple[Strength, ...] = ("weak", "likely", "strong")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StrengthRule:
     """A rule that gives answers.  `name` is stable: programs may test for it."""
 
     name: str
@@ -26,6 +26,6 @@ class Rule:
         return _ORDER.index(self.strength)
 
 
-def weaker(one: Rule, other: Rule) -> Rule:
+def weaker(one: StrengthRule, other: StrengthRule) -> StrengthRule:
     """Of two rules that an answer rests on, the one that limits it; the first if they are equally strong."""
     return min(one, other, key=lambda rule: rule.level)

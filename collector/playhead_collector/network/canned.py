@@ -9,9 +9,9 @@ from http import HTTPStatus
 
 from starlette.responses import JSONResponse, Response
 
-from playhead_collector.receive.flow import RETRY_SECONDS
 from playhead_collector.receive.otlp.reply import JSON, PROTOBUF
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
+from playhead_collector.receive.request_limiter import RETRY_SECONDS
 from playhead_collector.serve import errors, identity
 
 Headers = Sequence[tuple[bytes, bytes]]

@@ -43,7 +43,7 @@ _FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
 
 @dataclass(slots=True)
-class _Rest:
+class _RetryState:
     """Until when the background leaves a run alone; how often in a row it could not be projected."""
 
     until_ns: int
@@ -68,7 +68,7 @@ class _Computed:
         return self.work.sealed is None and result is not None and result.row.sealed
 
 
-class Runner:
+class ProjectionRunner:
     """Projects runs that have news, seals those that are quiet, and brings a run up to date for whoever asks."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Runner:
         self._poll_s = poll_s
         self._pause_s = pause_s
         self._projector = projector
-        self._resting: dict[Key, _Rest] = {}
+        self._resting: dict[Key, _RetryState] = {}
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
         self._woken = asyncio.Event()
@@ -142,7 +142,7 @@ class Runner:
                 wanted.append(each)
         await self._project_together(wanted)
 
-    async def look(self) -> float:
+    async def run_once(self) -> float:
         """Runs one polling cycle (project runs with news, seal quiet runs). Returns the seconds until the next one
         is due."""
         try:
@@ -166,7 +166,7 @@ class Runner:
         while True:
             self._woken.clear()
             try:
-                wait_s = await self.look()
+                wait_s = await self.run_once()
             except Exception:  # whatever it is, tomorrow's runs are to be projected too
                 log.exception("looking for runs to project failed; trying again in %.0f s", _LAST_RETRY_S)
                 wait_s = _LAST_RETRY_S
@@ -256,7 +256,7 @@ class Runner:
             self.counts["started_over"] += not each.work.result.appended if each.work.result else 0
             self.counts["sealed"] += each.seals
             took = max(each.took_ns + spent * each.items // max(items, 1), 0)
-            self._resting[key] = _Rest(self._clock() + _REST * took)
+            self._resting[key] = _RetryState(self._clock() + _REST * took)
         return {(project, each.work.run) for each in done if each.error is not None}
 
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:
@@ -301,7 +301,7 @@ class Runner:
         self.counts["failed"] += 1
         failures = self._resting[key].failures + 1 if key in self._resting else 1
         penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
-        self._resting[key] = _Rest(self._clock() + int(penalty * _NS), failures)
+        self._resting[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
         if failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)

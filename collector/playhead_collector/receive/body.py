@@ -12,7 +12,7 @@ import zstandard
 from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.reading import Transfer, try_later
+from playhead_collector.receive.transfer_budget import Transfer, try_later
 from playhead_collector.settings import KIB, MIB
 
 ENCODINGS = ("gzip", "deflate", "zstd")

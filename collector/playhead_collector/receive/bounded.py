@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from playhead_collector.errors import Refused
 from playhead_collector.receive.body import check_length
 from playhead_collector.receive.body import receive as receive_body
-from playhead_collector.receive.reading import TransferBudget
+from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.settings import KIB
 
 _PIECE = 64 * KIB

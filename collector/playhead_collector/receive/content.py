@@ -15,8 +15,8 @@ from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef, NotARef
 from playhead.wire.pack import PACK, BadPack, Pack, decode_pack
 from playhead_collector.errors import Refused
-from playhead_collector.receive.flow import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.receive.ports import ContentIntake, Counts
+from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.settings import MIB
 
 # 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.

@@ -14,12 +14,12 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
-from playhead_collector.receive.flow import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
-from playhead_collector.receive.otlp.remarks import PartialSuccessMessage
+from playhead_collector.receive.otlp.partial_success import PartialSuccessMessage
 from playhead_collector.receive.ports import Counts, Ingest, IngestResult
+from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 
 # Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
 PREFIXES = ("", "/api/public/otel", "/otel")

@@ -18,9 +18,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
-from playhead_collector.receive.flow import RETRY_SECONDS
 from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
+from playhead_collector.receive.request_limiter import RETRY_SECONDS
 
 log = logging.getLogger(__name__)
 

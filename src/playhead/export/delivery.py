@@ -19,7 +19,7 @@ from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
-from playhead.refs.known import KnownRefs
+from playhead.refs.known_refs import KnownRefs
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 

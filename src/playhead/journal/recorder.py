@@ -17,9 +17,9 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import encode, encode_error, restore_data
+from playhead.refs.hidden_values import is_covered_by_recorded
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.secrets import holds_secret, without_secrets
-from playhead.refs.shown import is_covered_by_recorded
 from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
 
 

@@ -13,14 +13,14 @@ from playhead.model.span import Span
 from playhead.project.attributes import CANCELLED, order_of, text, whole
 from playhead.project.context.conversations import Conversations
 from playhead.project.inputs import Parent, RunInput
-from playhead.project.span_tree import Tree
+from playhead.project.span_tree import SpanTree
 
 _BEGINS = (ev.LlmCalled, ev.ToolCalled, ev.StepStarted)
 _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedHistory:
     """`upto`: the seq of the last event that is shared; `events`: all of these that are here; `ends`: how calls ended
     that were underway, in their order."""
 
@@ -45,12 +45,12 @@ def first_order(spans: Iterable[Span]) -> int:
     return said or min((order for span in spans if (order := order_of(span.attributes))), default=1)
 
 
-def shared_with(work: RunInput, tree: Tree) -> Shared | None:
+def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
     """What the run shares with its parent; None when it is no fork, or the place where they part is not known (yet)."""
     parent = work.parent
     if parent is None:
         # A parent that was here and is gone leaves everything in its place.
-        return None if work.shared is None else Shared(work.shared)
+        return None if work.shared is None else SharedHistory(work.shared)
     cut = _cut(parent, first_order(work.spans))
     first = None if cut is None else next((event.seq for event in parent.events if event.span == cut.span_id), None)
     if work.shared is not None and (work.sealed is not None or first is None):
@@ -59,23 +59,23 @@ def shared_with(work: RunInput, tree: Tree) -> Shared | None:
         return None
     shared = [event for event in parent.events if event.seq < first]
     later = [event for event in parent.events if event.seq >= first]
-    return Shared(first - 1, shared, _ends(parent, shared, later, cut, tree))
+    return SharedHistory(first - 1, shared, _ends(parent, shared, later, cut, tree))
 
 
-def take_over(conversations: Conversations, events: Iterable[ev.RunEvent]) -> None:
+def restore_conversations(conversations: Conversations, events: Iterable[ev.RunEvent]) -> None:
     """Brings conversations to where the parent's were."""
     events = list(events)
     tokens = {event.span: event.usage.input_tokens for event in events if isinstance(event, ev.LlmCompleted)}
     for event in events:
         match event:
             case ev.LlmCalled():
-                conversations.enter(event.span or "", event.actor, event.thread, tokens.get(event.span))
+                conversations.call_started(event.span or "", event.actor, event.thread, tokens.get(event.span))
             case ev.LlmCompleted() | ev.LlmFailed():
-                conversations.leave(event.span or "", event.thread)
+                conversations.call_ended(event.span or "", event.thread)
             case ev.ContextCompressed(origin="declared"):
-                conversations.declare(event.actor, event.before, event.after, event.summary)
+                conversations.compression_declared(event.actor, event.before, event.after, event.summary)
             case ev.RunResumed() | ev.RunForked():
-                conversations.interrupt()
+                conversations.process_died()
             case _:
                 pass
 
@@ -90,14 +90,14 @@ def _cut(parent: Parent, order: int) -> Span | None:
 
 
 def _ends(
-    parent: Parent, shared: Sequence[ev.RunEvent], later: Sequence[ev.RunEvent], cut: Span | None, tree: Tree
+    parent: Parent, shared: Sequence[ev.RunEvent], later: Sequence[ev.RunEvent], cut: Span | None, tree: SpanTree
 ) -> list[ev.RunEvent]:
     """Of calls that the fork had answered from the record: not those that it made again, as it did all around the cut.
 
     What was cancelled was not answered.
     """
     spans = {span.span_id: span for level in reversed(parent.spans) for span in level}
-    again = {key for place in tree.places if (key := text(place.span.attributes, names.CALL_KEY)) is not None}
+    again = {key for node in tree.nodes if (key := text(node.span.attributes, names.CALL_KEY)) is not None}
     around = set(_above(cut, spans))
     underway = {
         span

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from playhead.model import names
 from playhead.model.event import TokenUsage
 from playhead.project.attributes import ref, text, usage_of
-from playhead.project.span_tree import Place
+from playhead.project.span_tree import SpanNode
 
 _TELLS = (
     names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.RESPONSE_REF, names.RESPONSE_ID, names.INPUT_TOKENS,
@@ -25,48 +25,48 @@ _TELLS = (
 )  # fmt: skip
 
 
-def count_once(places: Sequence[Place]) -> None:
+def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
     """Changes the kind of places that tell of a call which another one tells of.  Parents stand before children."""
-    _merge_nested(places)
-    _merge_beside([place for place in places if place.kind == "llm"])
-    for place in places:
-        above = place.parent
+    _merge_nested(nodes)
+    _merge_beside([node for node in nodes if node.kind == "llm"])
+    for node in nodes:
+        above = node.parent
         if above is not None:
-            place.call = above if above.kind == "llm" else above.call
+            node.enclosing_model_call = above if above.kind == "llm" else above.enclosing_model_call
 
 
-def _merge_nested(places: Iterable[Place]) -> None:
+def _merge_nested(nodes: Iterable[SpanNode]) -> None:
     """Innermost first: what is around a step that was a model call is around the calls in that."""
-    within: dict[str, list[Place]] = {}
-    for place in reversed([place for place in places if place.kind == "llm"]):
-        inner = within.pop(place.span.span_id, [])
-        place.around = bool(inner)
+    within: dict[str, list[SpanNode]] = {}
+    for node in reversed([node for node in nodes if node.kind == "llm"]):
+        inner = within.pop(node.span.span_id, [])
+        node.around = bool(inner)
         if inner:
-            _merge(place, inner)
-        if place.call is not None:
-            told = [place] if place.kind == "llm" else [one for one in inner if one.kind == "llm"]
-            within.setdefault(place.call.span.span_id, []).extend(told)
+            _merge(node, inner)
+        if node.enclosing_model_call is not None:
+            told = [node] if node.kind == "llm" else [one for one in inner if one.kind == "llm"]
+            within.setdefault(node.enclosing_model_call.span.span_id, []).extend(told)
 
 
-def _merge(outer: Place, inner: Sequence[Place]) -> None:
+def _merge(outer: SpanNode, inner: Sequence[SpanNode]) -> None:
     if not says_something(outer):
         outer.kind = "step"
         return
     if is_ours(outer) and all(map(is_ours, inner)):
         return  # our own never tell of one call twice, and what they tell while it happens is not taken back
-    same = [place for place in inner if _is_same(outer, place)]
+    same = [node for node in inner if _is_same(outer, node)]
     if len(same) == 1 and is_ours(outer) and not is_ours(same[0]):
         same[0].kind = None
     elif same or _is_sum(outer, inner):
         outer.kind = "step"
 
 
-def _merge_beside(calls: Iterable[Place]) -> None:
-    by_id: dict[str, list[Place]] = {}
-    for place in calls:
-        response = text(place.span.attributes, names.RESPONSE_ID)
+def _merge_beside(calls: Iterable[SpanNode]) -> None:
+    by_id: dict[str, list[SpanNode]] = {}
+    for node in calls:
+        response = text(node.span.attributes, names.RESPONSE_ID)
         if response is not None:
-            by_id.setdefault(response, []).append(place)
+            by_id.setdefault(response, []).append(node)
     for alike in by_id.values():
         for kept in filter(is_ours, alike):
             for other in alike:
@@ -74,17 +74,17 @@ def _merge_beside(calls: Iterable[Place]) -> None:
                     other.kind = None
 
 
-def says_something(place: Place) -> bool:
+def says_something(node: SpanNode) -> bool:
     """Whether a span says what a model was asked, or answered."""
-    return any(name in place.span.attributes for name in _TELLS)
+    return any(name in node.span.attributes for name in _TELLS)
 
 
-def is_ours(place: Place) -> bool:
+def is_ours(node: SpanNode) -> bool:
     """Whether our own instrumentation tells of it."""
-    return place.span.scope == names.SCOPE
+    return node.span.scope == names.SCOPE
 
 
-def _is_same(outer: Place, inner: Place) -> bool:
+def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
     one, other = outer.span.attributes, inner.span.attributes
     for name in (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF):
         if (said := ref(one, name)) is not None and said == ref(other, name):
@@ -95,8 +95,8 @@ def _is_same(outer: Place, inner: Place) -> bool:
     return _tokens(usage_of(one)) is not None and _tokens(usage_of(one)) == _tokens(usage_of(other))
 
 
-def _is_sum(outer: Place, inner: Sequence[Place]) -> bool:
-    tokens = [_tokens(usage_of(place.span.attributes)) for place in inner]
+def _is_sum(outer: SpanNode, inner: Sequence[SpanNode]) -> bool:
+    tokens = [_tokens(usage_of(node.span.attributes)) for node in inner]
     known = [each for each in tokens if each is not None]
     total = (sum(asked for asked, _ in known), sum(answered for _, answered in known))
     return bool(known) and len(known) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
@@ -108,7 +108,7 @@ def _tokens(usage: TokenUsage) -> tuple[int, int] | None:
     return usage.input_tokens, usage.output_tokens
 
 
-def _overlap(one: Place, other: Place) -> bool:
+def _overlap(one: SpanNode, other: SpanNode) -> bool:
     first, second = one.span, other.span
     ends = first.end_ns or first.start_ns, second.end_ns or second.start_ns
     return first.start_ns <= ends[1] and second.start_ns <= ends[0]

@@ -14,7 +14,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.span import LogEvent
 from playhead.project.attributes import attempt_of, order_of, replaced_by, whole
-from playhead.project.span_tree import Place, Tree
+from playhead.project.span_tree import SpanNode, SpanTree
 
 START, LOG, END = "start", "log", "end"
 # At one instant, what began earlier ends first, then calls begin, and last end those that took no time.
@@ -23,11 +23,11 @@ _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 @dataclass(slots=True)
 class Moment:
-    """A call's start or end, or a log event.  `place` is the call, or the one around the log event, when known."""
+    """A call's start or end, or a log event.  `node` is the call, or the one around the log event, when known."""
 
-    what: str
+    kind: str
     time_ns: int
-    place: Place | None
+    node: SpanNode | None
     log: LogEvent | None = None
 
 
@@ -35,23 +35,23 @@ Key = tuple[Any, ...]
 _Keyed = list[tuple[Key, Moment]]
 
 
-def moments(tree: Tree, logs: Sequence[LogEvent]) -> list[Moment]:
+def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
     """All that happened, in order.  The order in which `logs` stand makes no difference if they are `logs_once`."""
     counted: _Keyed = []
     loose: list[Moment] = []
     # Who resumes a run goes on counting, also in calls that it goes on with; whatever does not say so counts anew.
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
-    for place in tree.places:
-        _count(place, 0 if goes_on else place.attempt, counted, loose)
+    for node in tree.nodes:
+        _count(node, 0 if goes_on else node.attempt, counted, loose)
     for n, log in enumerate(logs):
         order = order_of(log.attributes)
-        place = tree.get(log.span_id)
-        moment = Moment(LOG, log.time_ns, place, log)
+        node = tree.get(log.span_id)
+        moment = Moment(LOG, log.time_ns, node, log)
         if order is None:
             loose.append(moment)
         else:
-            attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
-            counted.append(log_moment(log, place, attempt, n))
+            attempt = 0 if goes_on else attempt_of(log.attributes) or (node.attempt if node else 0)
+            counted.append(log_moment(log, node, attempt, n))
     counted.sort(key=itemgetter(0))
     if not loose:
         return [moment for _, moment in counted]
@@ -66,11 +66,11 @@ def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
     return [keyed[key] for key in sorted(keyed)]
 
 
-def spans_missing(tree: Tree, logs: Iterable[LogEvent], first: int = 1) -> int:
+def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> int:
     """Holes in what the run's process counted, from `first` on.  A later attempt may count anew, or go on: both are
     covered.  What a later attempt has done in the place of calls that a crash has left nothing of is not missing."""
     logs = list(logs)
-    counted = {place.order for place in tree.places}
+    counted = {node.order for node in tree.nodes}
     counted.update(order_of(log.attributes) for log in logs)
     replaced = [span for log in logs if log.name == names.RESUMED for span in replaced_by(log)]
     return holes({order for order in counted if order is not None}, replaced, first)
@@ -87,41 +87,41 @@ def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int =
     return sum(not any(low <= hole <= high for low, high in replaced) for hole in missed)
 
 
-def log_moment(log: LogEvent, place: Place | None, attempt: int, n: int) -> tuple[Key, Moment]:
+def log_moment(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, Moment]:
     """A log event that has a number, with its key in the order; `n`: its place among others that are alike."""
     key = (attempt, order_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
-    return key, Moment(LOG, log.time_ns, place, log)
+    return key, Moment(LOG, log.time_ns, node, log)
 
 
-def counted_moments(place: Place, attempt: int) -> _Keyed:
+def counted_moments(node: SpanNode, attempt: int) -> _Keyed:
     """Start and end of a call that has numbers, with their keys in the order."""
     counted: _Keyed = []
-    _count(place, attempt, counted, [])
+    _count(node, attempt, counted, [])
     return counted
 
 
-def last_key(tree: Tree, logs: Sequence[LogEvent]) -> Key | None:
+def last_key(tree: SpanTree, logs: Sequence[LogEvent]) -> Key | None:
     """The key of what happened last, in a run that has numbers for all."""
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
-    keys = [key for place in tree.places for key, _ in counted_moments(place, 0 if goes_on else place.attempt)]
+    keys = [key for node in tree.nodes for key, _ in counted_moments(node, 0 if goes_on else node.attempt)]
     for log in logs:
-        place = tree.get(log.span_id)
-        attempt = 0 if goes_on else attempt_of(log.attributes) or (place.attempt if place else 0)
-        keys.append(log_moment(log, place, attempt, 0)[0])
+        node = tree.get(log.span_id)
+        attempt = 0 if goes_on else attempt_of(log.attributes) or (node.attempt if node else 0)
+        keys.append(log_moment(log, node, attempt, 0)[0])
     return max(keys, default=None)
 
 
-def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
-    span = place.span
-    order = place.order
-    start = Moment(START, span.start_ns, place)
+def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -> None:
+    span = node.span
+    order = node.order
+    start = Moment(START, span.start_ns, node)
     if order is None:
         loose.append(start)
     else:
         counted.append(((attempt, order, 0, 0, span.start_ns, span.span_id, -1), start))
     if span.end_ns is None:
         return
-    end = Moment(END, span.end_ns, place)
+    end = Moment(END, span.end_ns, node)
     after = whole(span.attributes, names.CALL_ENDED_AFTER)
     if order is None or after is None:
         loose.append(end)
@@ -130,54 +130,54 @@ def _count(place: Place, attempt: int, counted: _Keyed, loose: list[Moment]) -> 
         counted.append(((attempt, max(order, after), 1, nth, span.end_ns, span.span_id, -1), end))
 
 
-def _by_time(tree: Tree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
+def _by_time(tree: SpanTree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
     """What has no numbers, sorted by time.  A child's clock may be behind its parent's: it begins when that did."""
     now = 0
     for n, (_, moment) in enumerate(counted):
         now = max(now, moment.time_ns)
         counted[n] = ((now,), moment)
-        if moment.what == START and moment.place is not None:
-            moment.place.begun_ns = now
-    for place in tree.places:
-        if place.begun_ns == 0:
-            place.begun_ns = max(place.span.start_ns, place.parent.begun_ns if place.parent else 0)
-    latest = {place.span.span_id: place.begun_ns for place in tree.places}
-    for place in reversed(tree.places):
-        if place.parent is not None:
-            above = place.parent.span.span_id
-            latest[above] = max(latest[above], latest[place.span.span_id])
+        if moment.kind == START and moment.node is not None:
+            moment.node.begun_ns = now
+    for node in tree.nodes:
+        if node.begun_ns == 0:
+            node.begun_ns = max(node.span.start_ns, node.parent.begun_ns if node.parent else 0)
+    latest = {node.span.span_id: node.begun_ns for node in tree.nodes}
+    for node in reversed(tree.nodes):
+        if node.parent is not None:
+            above = node.parent.span.span_id
+            latest[above] = max(latest[above], latest[node.span.span_id])
     return sorted(((_time_key(moment, latest, n), moment) for n, moment in enumerate(loose)), key=itemgetter(0))
 
 
 def _time_key(moment: Moment, latest: dict[str, int], n: int) -> Key:
-    place = moment.place
-    if place is None:
+    node = moment.node
+    if node is None:
         return (moment.time_ns, _BEGINS, 0, "", n)
-    span_id, time_ns = place.span.span_id, max(moment.time_ns, place.begun_ns)
-    if moment.what == START:
-        return (place.begun_ns, _BEGINS, place.depth, span_id, -1)
-    if moment.what == LOG:
-        return (time_ns, _BEGINS, place.depth + 1, span_id, n)
+    span_id, time_ns = node.span.span_id, max(moment.time_ns, node.begun_ns)
+    if moment.kind == START:
+        return (node.begun_ns, _BEGINS, node.depth, span_id, -1)
+    if moment.kind == LOG:
+        return (time_ns, _BEGINS, node.depth + 1, span_id, n)
     # A call that has something begin inside it in its last instant ends after that.
-    at_once = time_ns in (latest[span_id], place.begun_ns)
-    return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -place.depth, span_id, -1)
+    at_once = time_ns in (latest[span_id], node.begun_ns)
+    return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -node.depth, span_id, -1)
 
 
 def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
     """Both sorted lists as one.  What counts its calls keeps its own order whatever the clocks say."""
     out: list[Moment] = []
-    waiting = {moment.place.span.span_id: moment for _, moment in loose if moment.what == START and moment.place}
+    waiting = {moment.node.span.span_id: moment for _, moment in loose if moment.kind == START and moment.node}
 
     def take(moment: Moment) -> None:
-        if moment.what == START and moment.place is not None:
+        if moment.kind == START and moment.node is not None:
             # A call without numbers whose clock is ahead of its child's is brought forward.
             above: list[Moment] = []
-            here: Place | None = moment.place.parent
+            here: SpanNode | None = moment.node.parent
             while here is not None and here.span.span_id in waiting:
                 above.append(waiting.pop(here.span.span_id))
                 here = here.parent
             out.extend(reversed(above))
-            waiting.pop(moment.place.span.span_id, None)
+            waiting.pop(moment.node.span.span_id, None)
         out.append(moment)
 
     taken = 0
@@ -185,7 +185,7 @@ def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
         while taken < len(counted) and counted[taken][0][0] <= key[0]:
             take(counted[taken][1])
             taken += 1
-        if moment.what != START or moment.place is None or moment.place.span.span_id in waiting:
+        if moment.kind != START or moment.node is None or moment.node.span.span_id in waiting:
             take(moment)
     for _, moment in counted[taken:]:
         take(moment)

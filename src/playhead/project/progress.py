@@ -19,11 +19,11 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING, RunState
 from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, replaced_by, whole
 from playhead.project.call_events import EventWriter
-from playhead.project.context.known_messages import Known, Unread
+from playhead.project.context.known_messages import KnownMessages, Unread
 from playhead.project.inputs import Projection, RunInput
 from playhead.project.model_calls import is_ours, says_something
 from playhead.project.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
-from playhead.project.span_tree import Place, Tree
+from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.summary import Tally, row_of, states
 
 # What is kept of a call, a node of a thread and a message, in bytes, measured with tracemalloc; roughly.
@@ -37,48 +37,52 @@ class _StartOver(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProjectedRun:
     """What a projection from nothing made of a run, to go on from."""
 
-    tree: Tree
+    tree: SpanTree
     logs: Sequence[LogEvent]
     writer: EventWriter
-    known: Known
+    known: KnownMessages
     state: RunState
     tally: Tally
 
 
-def keep(run: str, told: Told) -> "Progress | None":
+def keep(run: str, projected: ProjectedRun) -> "Progress | None":
     """What to go on from; None for a run that has to be projected from nothing each time."""
-    ours = all(is_ours(place) for place in told.tree.places if place.own == "llm")
-    counted = told.tree.is_counted and all(_is_counted(place.span) for place in told.tree.places)
-    known = all(order_of(log.attributes) is not None for log in told.logs)
-    return Progress(run, told) if told.tree.places and ours and counted and known else None
+    ours = all(is_ours(place) for place in projected.tree.nodes if place.own == "llm")
+    counted = projected.tree.is_counted and all(_is_counted(place.span) for place in projected.tree.nodes)
+    known = all(order_of(log.attributes) is not None for log in projected.logs)
+    return Progress(run, projected) if projected.tree.nodes and ours and counted and known else None
 
 
 class Progress:
     """Where the projection of a run stands.  To be thrown away at will, and when an error comes out of it."""
 
-    def __init__(self, run: str, told: Told) -> None:
+    def __init__(self, run: str, projected: ProjectedRun) -> None:
         self._run = run
-        self._tree, self._writer, self._known = told.tree, told.writer, told.known
-        self._state, self._tally, self._last = told.state, told.tally, last_key(told.tree, told.logs)
-        self._keep_threads(told)
-        self._replaced = [each for log in told.logs if log.name == names.RESUMED for each in replaced_by(log)]
-        self._versions = {place.span.span_id: _version(place.span) for place in told.tree.places}
-        self._logs = {_log_key(log) for log in told.logs}
-        self._goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in told.logs)
-        self._orders = {place.order for place in told.tree.places if place.order} | {
-            order for log in told.logs if (order := order_of(log.attributes))
+        self._tree, self._writer, self._known = projected.tree, projected.writer, projected.known
+        self._state, self._tally, self._last = (
+            projected.state,
+            projected.tally,
+            last_key(projected.tree, projected.logs),
+        )
+        self._keep_threads(projected)
+        self._replaced = [each for log in projected.logs if log.name == names.RESUMED for each in replaced_by(log)]
+        self._versions = {place.span.span_id: _version(place.span) for place in projected.tree.nodes}
+        self._logs = {_log_key(log) for log in projected.logs}
+        self._goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in projected.logs)
+        self._orders = {place.order for place in projected.tree.nodes if place.order} | {
+            order for log in projected.logs if (order := order_of(log.attributes))
         }
         self._last_order = max(self._orders, default=0)
-        self._earliest_ns = min((place.span.start_ns for place in told.tree.places), default=None)
+        self._earliest_ns = min((place.span.start_ns for place in projected.tree.nodes), default=None)
         # Spans that others name and that are not here.
-        self._absent = {place.span.parent_id for place in told.tree.places if place.parent is None}
-        self._absent |= {log.span_id for log in told.logs if told.tree.get(log.span_id) is None}
+        self._absent = {place.span.parent_id for place in projected.tree.nodes if place.parent is None}
+        self._absent |= {log.span_id for log in projected.logs if projected.tree.get(log.span_id) is None}
         self._waiting: deque[Moment] = deque()
         self._altered: list[ev.RunEvent] = []
-        for place in told.tree.places:
+        for place in projected.tree.nodes:
             _forget(place)
 
     @property
@@ -88,7 +92,7 @@ class Progress:
 
     @property
     def missing(self) -> set[ContentRef]:
-        """Content whose arrival would change what was told."""
+        """Content whose arrival would change what was projected."""
         return self._known.missing
 
     def go_on(self, work: RunInput, every: int) -> Projection | None:
@@ -120,7 +124,7 @@ class Progress:
     def _take(self, work: RunInput) -> list[tuple[Key, Moment]]:
         """All that began and ended, with its place in the run's order."""
         found: list[tuple[Key, Moment]] = []
-        new: list[Place] = []
+        new: list[SpanNode] = []
         for span in work.spans:
             known = self._versions.get(span.span_id)
             if known is None:
@@ -138,7 +142,7 @@ class Progress:
     def _attempt(self, attempt: int) -> int:
         return 0 if self._goes_on else attempt
 
-    def _place(self, new: Sequence[Place]) -> None:
+    def _place(self, new: Sequence[SpanNode]) -> None:
         """Where new calls stand in the tree.  Raises _StartOver where that changes what was told of others."""
         for place in new:
             attributes, span = place.span.attributes, place.span
@@ -152,11 +156,13 @@ class Progress:
                 if not is_ours(place):
                     raise _StartOver
                 _tell_around(place, {id(each) for each in new})
-        for place in self._tree.places[len(self._tree.places) - len(new) :]:  # parents before children
+        for place in self._tree.nodes[len(self._tree.nodes) - len(new) :]:  # parents before children
             if place.parent is None:
                 self._absent.add(place.span.parent_id)
             above = place.parent
-            place.call = None if above is None else above if above.kind == "llm" else above.call
+            place.enclosing_model_call = (
+                None if above is None else above if above.kind == "llm" else above.enclosing_model_call
+            )
             order = place.order or 0
             self._orders.add(order)
             self._last_order = max(self._last_order, order)
@@ -208,7 +214,7 @@ class Progress:
         known = self._known
         while self._waiting:
             moment = self._waiting[0]
-            place = moment.place
+            place = moment.node
             try:
                 if moment.log is None and place is not None and place.span.span_id in self._writer.begun:
                     self._altered += self._again(place)
@@ -216,7 +222,7 @@ class Progress:
             except Unread:
                 return Projection((), self._row(), (), set(known.unread), appended=True)
             self._waiting.popleft()
-            if moment.what == END and place is not None:
+            if moment.kind == END and place is not None:
                 _forget(place)
         known.messages = {}
         known.tried()
@@ -225,7 +231,7 @@ class Progress:
         self._state, snapshots = _grown(self._state, events, every)
         return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
 
-    def _again(self, place: Place) -> list[ev.RunEvent]:
+    def _again(self, place: SpanNode) -> list[ev.RunEvent]:
         """Events of a call's start that say more now.  Raises _StartOver where others rest on what changed."""
         altered = self._writer.again(place)
         if any(_bare(old) != _bare(new) for old, new in altered):
@@ -252,13 +258,13 @@ class Progress:
 
     # --- threads ----------------------------------------------------------------------------------------------------
 
-    def _keep_threads(self, told: Told) -> None:
+    def _keep_threads(self, projected: ProjectedRun) -> None:
         """What the writer looks threads and roles up in becomes this run's own, and grows with it."""
-        self._nodes = told.writer.conversations.keep_nodes()
-        roles = told.known.roles
+        self._nodes = projected.writer.conversations.keep_nodes()
+        roles = projected.known.roles
         self._roles = {node.message: roles[node.message] for node in self._nodes.values() if node.message in roles}
-        told.known.tried()
-        told.known.roles, told.known.messages, told.known.strict = self._roles, {}, True
+        projected.known.tried()
+        projected.known.roles, projected.known.messages, projected.known.strict = self._roles, {}, True
 
 
 def _version(span: Span) -> int:
@@ -273,7 +279,7 @@ def _is_counted(span: Span) -> bool:
     return span.end_ns is None or whole(span.attributes, names.CALL_ENDED_AFTER) is not None
 
 
-def _is_the_same(place: Place, span: Span) -> bool:
+def _is_the_same(place: SpanNode, span: Span) -> bool:
     """Whether the end of a call says nothing else of what its start was told by."""
     begun = place.span
     return (
@@ -290,7 +296,7 @@ def _is_the_same(place: Place, span: Span) -> bool:
 _STRUCTURE = (names.RUN_ID, names.RUN_ROOT, names.FORK_OF, names.INPUT_MESSAGES_REF)
 
 
-def _tell_around(place: Place, new: set[int]) -> None:
+def _tell_around(place: SpanNode, new: set[int]) -> None:
     """Model calls around one: a step if it tells nothing itself, else one of its own (`model_calls`)."""
     above = place.parent
     while above is not None:
@@ -304,7 +310,7 @@ def _tell_around(place: Place, new: set[int]) -> None:
         above = above.parent
 
 
-def _forget(place: Place) -> None:
+def _forget(place: SpanNode) -> None:
     """Of a call that is over, what others may rest on is kept: who it is, and where it stands."""
     span = place.span
     if span.end_ns is not None:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from playhead.model.event import RunEvent
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.project.call_events import EventWriter
-from playhead.project.context.known_messages import Known
+from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
-from playhead.project.model_calls import count_once
+from playhead.project.model_calls import merge_duplicate_calls
 from playhead.project.order import logs_once, moments, spans_missing
-from playhead.project.progress import Told, keep
-from playhead.project.sealing import is_resumed, keep_places
-from playhead.project.span_tree import Tree
+from playhead.project.progress import ProjectedRun, keep
+from playhead.project.sealing import is_resumed, keep_sealed_order
+from playhead.project.span_tree import SpanTree
 from playhead.project.summary import row_of, states, tallied
 
 
@@ -34,16 +34,16 @@ class ProjectSettings:
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
     """Everything that is known about a run, from all its spans and log events."""
-    tree, logs = Tree(work.spans), logs_once(work.logs)
-    count_once(tree.places)
-    known, shared = Known(work.roles, work.messages), shared_with(work, tree)
+    tree, logs = SpanTree(work.spans), logs_once(work.logs)
+    merge_duplicate_calls(tree.nodes)
+    known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):
         writer.write(moment)
     events: Sequence[RunEvent] = writer.take()
     sealed = work.sealed is not None and not is_resumed(work.sealed, events)
     if work.sealed is not None and sealed:
-        events = keep_places(work.sealed, events)
+        events = keep_sealed_order(work.sealed, events)
     start = fold(shared.events, RunState(seq=shared.upto)) if shared else None
     state, snapshots = states(events, settings.snapshot_every, start)
     quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
@@ -56,7 +56,7 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         work.run,
         tally,
         state,
-        earliest_ns=min((place.span.start_ns for place in tree.places), default=None),
+        earliest_ns=min((place.span.start_ns for place in tree.nodes), default=None),
         spans_missing=spans_missing(tree, logs, first_order(work.spans)),
         sealed=sealed,
         shared=shared,
@@ -66,5 +66,5 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     done = plain and state.status != RUNNING and not (known.unread or known.missing)
     result = Projection(events, row, snapshots, unread, settled=done)
     if settings.keep and plain and state.status == RUNNING:
-        result.progress = keep(work.run, Told(tree, logs, writer, known, state, tally))
+        result.progress = keep(work.run, ProjectedRun(tree, logs, writer, known, state, tally))
     return result

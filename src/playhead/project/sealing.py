@@ -11,10 +11,10 @@ from dataclasses import replace
 from playhead.model.event import MessageAdded, RunEvent, RunResumed, RunStarted, UnknownEvent
 
 
-def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
+def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
     """All events of a sealed run: those that were sealed in their places, by id, then the others in their order."""
     now = {event.id: event for event in events}
-    kept = [_placed(now.get(old.id, old), old.seq, old.late) for old in sealed]
+    kept = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
     known = {old.id for old in sealed}
     # A late call may turn out to be the one that brought a message which a later call was credited with.  It has its
     # place in the run already.
@@ -25,7 +25,7 @@ def keep_places(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[
         if isinstance(event, MessageAdded) and told[event.message] > 0:
             told[event.message] -= 1
             continue
-        kept.append(_placed(event, kept[-1].seq + 1 if kept else event.seq, late=True))
+        kept.append(_renumbered(event, kept[-1].seq + 1 if kept else event.seq, late=True))
     return kept
 
 
@@ -45,7 +45,7 @@ def latest_attempt(events: Iterable[RunEvent]) -> int:
     return max((event.attempt for event in events if isinstance(event, RunStarted | RunResumed)), default=0)
 
 
-def _placed(event: RunEvent, seq: int, late: bool) -> RunEvent:
+def _renumbered(event: RunEvent, seq: int, late: bool) -> RunEvent:
     if event.seq == seq and event.late == late:
         return event
     if isinstance(event, UnknownEvent):  # its JSON is kept as it came, but for its place

@@ -16,28 +16,28 @@ _VISITING = -1
 
 
 @dataclass(slots=True)
-class Place:
+class SpanNode:
     """A span with its position in the tree and what follows from it.
 
     `root`: the run (or an attempt at it) begins with this span; `ends_run`: it ends with this one, having begun at
     `run_began_ns` (None: with this one, too).  `kind` is None when the span gives no events of its own; `own` is the
-    kind that it has by itself.  `around`: there are model calls inside.  `call` is the nearest model call around it.
-    `begun_ns` is when it began by its own clock, but not before its parent; `order.py` sets it when clocks are what it
-    has to go by.
+    kind that it has by itself.  `around`: there are model calls inside.  `enclosing_model_call` is the nearest model
+    call around it. `begun_ns` is when it began by its own clock, but not before its parent; `order.py` sets it when
+    clocks are what it has to go by.
     """
 
     span: Span
     kind: str | None
-    parent: "Place | None" = None
+    parent: "SpanNode | None" = None
     depth: int = _VISITING
     actor: str | None = None
-    call: "Place | None" = None
+    enclosing_model_call: "SpanNode | None" = None
     root: bool = False
     ends_run: bool = False
     run_began_ns: int | None = None
     attempt: int = 0
     order: int | None = None
-    encloses: bool = False
+    has_known_descendant: bool = False
     begun_ns: int = 0
     own: str | None = None
     around: bool = False
@@ -48,18 +48,18 @@ class Place:
         return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name
 
 
-class Tree:
+class SpanTree:
     """All spans of a run, each once, parents before their children."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
-        self._all = {span.span_id: _place_of(span) for span in _each_once(spans)}
-        self.places: list[Place] = []
+        self._all = {span.span_id: _node_of(span) for span in _each_once(spans)}
+        self.nodes: list[SpanNode] = []
         self.roots = self._find_roots()
         # Where the chain of parents is broken, the run's own agent is who acts: its span encloses everything.
         self._agent = agent_name(self.roots[0].span, self.roots[0].kind) if self.roots else None
-        for place in self._all.values():
-            if place.depth == _VISITING:
-                self._climb(place)
+        for node in self._all.values():
+            if node.depth == _VISITING:
+                self._climb(node)
         self._name_steps()
 
     @property
@@ -67,22 +67,22 @@ class Tree:
         """Whether it is of a run of ours, all of whose calls have numbers and give events: what is still to come can
         change nothing but what is behind the last of these."""
         return all(
-            place.order is not None and place.own is not None and names.RUN_ID in place.span.attributes
-            for place in self.places
+            node.order is not None and node.own is not None and names.RUN_ID in node.span.attributes
+            for node in self.nodes
         ) and not any(root.own in names.CALL_KINDS for root in self.roots)
 
-    def join(self, span: Span) -> Place:
+    def join(self, span: Span) -> SpanNode:
         """A call that is new; it has no place in the tree before `settle`."""
-        place = self._all[span.span_id] = _place_of(span)
-        return place
+        node = self._all[span.span_id] = _node_of(span)
+        return node
 
-    def settle(self, new: Iterable[Place]) -> None:
+    def settle(self, new: Iterable[SpanNode]) -> None:
         """Gives new calls their places below those that are there."""
-        for place in new:
-            if place.depth == _VISITING:
-                self._climb(place)
+        for node in new:
+            if node.depth == _VISITING:
+                self._climb(node)
 
-    def get(self, span_id: str | None) -> Place | None:
+    def get(self, span_id: str | None) -> SpanNode | None:
         """The span's place."""
         return None if span_id is None else self._all.get(span_id)
 
@@ -91,17 +91,17 @@ class Tree:
         """The agent that the run begins with."""
         return self._agent
 
-    def _find_roots(self) -> list[Place]:
+    def _find_roots(self) -> list[SpanNode]:
         """One per attempt for our own runs; for others' traces the one span that encloses the rest, if it can be told.
 
         A run of ours whose root has not arrived has none: another span in its place would end the run too early.
         """
         everyone = self._all.values()
-        is_ours = any(names.RUN_ID in place.span.attributes for place in everyone)
-        begins: dict[int, list[Place]] = {}
-        for place in sorted(everyone, key=_earliest):
-            if place.span.attributes.get(names.RUN_ROOT) is True:
-                begins.setdefault(place.attempt, []).append(place)
+        is_ours = any(names.RUN_ID in node.span.attributes for node in everyone)
+        begins: dict[int, list[SpanNode]] = {}
+        for node in sorted(everyone, key=_earliest):
+            if node.span.attributes.get(names.RUN_ROOT) is True:
+                begins.setdefault(node.attempt, []).append(node)
         around = None if is_ours and not self._is_trace() else self._outermost(sure=is_ours)
         if around is not None:
             around.root = True
@@ -109,24 +109,24 @@ class Tree:
             return [around]
         for several in begins.values():
             several[0].root = True
-            last = several[0] if several[0].kind not in names.CALL_KINDS else _last(several)
+            last = several[0] if several[0].kind not in names.CALL_KINDS else _last_ended(several)
             if last is not None:
                 last.ends_run, last.run_began_ns = True, several[0].span.start_ns
         return [begins[attempt][0] for attempt in sorted(begins)]
 
     def _is_trace(self) -> bool:
         """Whether the run is all that has one trace: calls without an agent, inside somebody's span, uncounted."""
-        ours = [place for place in self._all.values() if names.RUN_ID in place.span.attributes]
-        return all(place.order is None and place.span.attributes[names.RUN_ID] == place.span.trace_id for place in ours)
+        ours = [node for node in self._all.values() if names.RUN_ID in node.span.attributes]
+        return all(node.order is None and node.span.attributes[names.RUN_ID] == node.span.trace_id for node in ours)
 
-    def _outermost(self, *, sure: bool) -> Place | None:
+    def _outermost(self, *, sure: bool) -> SpanNode | None:
         """The span that encloses a trace.  `sure`: it can be no other, since spans that stand for it are here."""
         everyone = self._all.values()
-        parentless = [place for place in everyone if place.span.parent_id is None]
-        orphans = [place for place in everyone if place.span.parent_id not in self._all]
+        parentless = [node for node in everyone if node.span.parent_id is None]
+        orphans = [node for node in everyone if node.span.parent_id not in self._all]
         if sure:
-            entries = [place for place in orphans if place.span.kind in _ENTRY]
-            parentless = [place for place in parentless or entries if names.RUN_ROOT not in place.span.attributes]
+            entries = [node for node in orphans if node.span.kind in _ENTRY]
+            parentless = [node for node in parentless or entries if names.RUN_ROOT not in node.span.attributes]
             return min(parentless, key=_earliest, default=None)
         return min(parentless or orphans or everyone, key=_earliest, default=None)
 
@@ -138,10 +138,10 @@ class Tree:
         """
         return span.parent_id is None or span.parent_id in self._all or span.kind in _ENTRY
 
-    def _climb(self, place: Place) -> None:
+    def _climb(self, node: SpanNode) -> None:
         """Gives a place and those above it their depth, top first."""
-        path: list[Place] = []
-        here: Place | None = place
+        path: list[SpanNode] = []
+        here: SpanNode | None = node
         seen: set[str] = set()
         while here is not None and here.depth == _VISITING:
             if here.span.span_id in seen:
@@ -153,17 +153,17 @@ class Tree:
         for lower in reversed(path):
             self._settle(lower)
 
-    def _settle(self, place: Place) -> None:
-        parent = None if place.root else self.get(place.span.parent_id)
+    def _settle(self, node: SpanNode) -> None:
+        parent = None if node.root else self.get(node.span.parent_id)
         if parent is not None and parent.depth != _VISITING:
-            place.parent = parent
-            place.depth = parent.depth + 1
-            place.call = parent if parent.kind == "llm" else parent.call
-            place.actor = agent_name(place.span, place.kind) or parent.actor
+            node.parent = parent
+            node.depth = parent.depth + 1
+            node.enclosing_model_call = parent if parent.kind == "llm" else parent.enclosing_model_call
+            node.actor = agent_name(node.span, node.kind) or parent.actor
         else:
-            place.depth = 0
-            place.actor = agent_name(place.span, place.kind) or self._agent
-        self.places.append(place)
+            node.depth = 0
+            node.actor = agent_name(node.span, node.kind) or self._agent
+        self.nodes.append(node)
 
     def _name_steps(self) -> None:
         """A span of unknown kind is a step when GenAI calls run inside it: then it shows how the run is built.
@@ -171,32 +171,32 @@ class Tree:
         All others (database drivers, HTTP clients) and what carries requests between processes tell nothing about the
         agent; they stay in the tree, and give no events.
         """
-        for place in self.places:
-            above = place.parent if place.kind is not None else None
-            while above is not None and above.kind is None and not above.encloses:
-                above.encloses = True
+        for node in self.nodes:
+            above = node.parent if node.kind is not None else None
+            while above is not None and above.kind is None and not above.has_known_descendant:
+                above.has_known_descendant = True
                 above = above.parent
-        for place in self.places:
-            if place.encloses and not place.root and place.span.kind in _INTERNAL:
-                place.kind = "step"
+        for node in self.nodes:
+            if node.has_known_descendant and not node.root and node.span.kind in _INTERNAL:
+                node.kind = "step"
 
 
-def _last(calls: Sequence[Place]) -> Place | None:
+def _last_ended(calls: Sequence[SpanNode]) -> SpanNode | None:
     """Of calls without an agent, the one that ended last; None while one is open."""
-    if any(place.span.end_ns is None for place in calls):
+    if any(node.span.end_ns is None for node in calls):
         return None
 
-    def end(place: Place) -> tuple[int, int, int]:
-        attributes = place.span.attributes
+    def end(node: SpanNode) -> tuple[int, int, int]:
+        attributes = node.span.attributes
         counted = whole(attributes, names.CALL_ENDED_AFTER) or 0, whole(attributes, names.CALL_END_ORDER) or 0
-        return *counted, place.span.end_ns or 0
+        return *counted, node.span.end_ns or 0
 
     return max(calls, key=end)
 
 
-def _place_of(span: Span) -> Place:
+def _node_of(span: Span) -> SpanNode:
     kind = kind_of(span)
-    return Place(span, kind, attempt=attempt_of(span.attributes), order=order_of(span.attributes), own=kind)
+    return SpanNode(span, kind, attempt=attempt_of(span.attributes), order=order_of(span.attributes), own=kind)
 
 
 def _each_once(spans: Iterable[Span]) -> list[Span]:
@@ -205,17 +205,17 @@ def _each_once(spans: Iterable[Span]) -> list[Span]:
     kept: dict[str, Span] = {}
     for span in spans:
         other = kept.setdefault(span.span_id, span)
-        if other is not span and _knows(span) > _knows(other):
+        if other is not span and _version_rank(span) > _version_rank(other):
             kept[span.span_id] = span
     return sorted(kept.values(), key=lambda span: (span.start_ns, span.span_id))
 
 
-def _knows(span: Span) -> tuple[bool, int, int, int, str]:
+def _version_rank(span: Span) -> tuple[bool, int, int, int, str]:
     said = sorted((name, repr(value)) for name, value in span.attributes.items())
     return span.end_ns is not None, attempt_of(span.attributes), span.end_ns or 0, len(said), repr(said)
 
 
-def _cut_cycle(path: list[Place], again: Place) -> list[Place]:
+def _cut_cycle(path: list[SpanNode], again: SpanNode) -> list[SpanNode]:
     """The path with the cycle's earliest span on top, so that where the climb began makes no difference."""
     start = path.index(again)
     below, cycle = path[:start], path[start:]
@@ -224,5 +224,5 @@ def _cut_cycle(path: list[Place], again: Place) -> list[Place]:
     return below + cycle[top + 1 :] + cycle[: top + 1]
 
 
-def _earliest(place: Place) -> tuple[int, int, int, str]:
-    return place.attempt, place.order or 0, place.span.start_ns, place.span.span_id
+def _earliest(node: SpanNode) -> tuple[int, int, int, str]:
+    return node.attempt, node.order or 0, node.span.start_ns, node.span.span_id

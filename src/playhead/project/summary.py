@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.model.usage import ModelUsage, add_usage
-from playhead.project.forking import Shared
+from playhead.project.forking import SharedHistory
 from playhead.project.run_row import RunRow
 
 
@@ -96,7 +96,7 @@ class Tally:
         return _names(self._tools)
 
 
-def tallied(events: Iterable[ev.RunEvent], shared: Shared | None) -> Tally:
+def tallied(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> Tally:
     """A run's own events, behind those that it shares with its parent."""
     tally = Tally()
     tally.add(shared.events if shared else (), own=False)
@@ -112,7 +112,7 @@ def row_of(
     earliest_ns: int | None,
     spans_missing: int,
     sealed: bool,
-    shared: Shared | None = None,
+    shared: SharedHistory | None = None,
 ) -> RunRow:
     """The run as lists show it: times are its own, and what it used includes what it shares with its parent.
 

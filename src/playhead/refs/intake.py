@@ -16,7 +16,7 @@ from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import AS_TEXT, ContentRef
-from playhead.refs.known import KnownRefs
+from playhead.refs.known_refs import KnownRefs
 
 Redact = Callable[[Any], Any]
 

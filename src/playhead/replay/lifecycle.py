@@ -16,7 +16,7 @@ from playhead.model.span import Span
 from playhead.replay.answering import RecordReplay
 from playhead.replay.editing import is_edit, rule_of
 from playhead.replay.lease import LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
-from playhead.replay.matching.holes import missing_orders
+from playhead.replay.matching.missing_orders import missing_orders
 from playhead.replay.matching.nesting import as_of_fork, enclosing
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replay.policy import RERUN, Policy, ReplayReport, completed_run_sentence

@@ -65,7 +65,7 @@ class Trajectory:
         for place, (given, recorded) in enumerate(zip(messages, self.messages, strict=False)):
             # A client that sends back what it was sent sends the same object on the wire, most of the time.
             if given != recorded and _differing(given, recorded):
-                raise NoSuchTurn(409, f"Message {place} is not the one in {self.key}. {_told(given, recorded)}")
+                raise NoSuchTurn(409, f"Message {place} is not the one in {self.key}. {_difference(given, recorded)}")
         if position >= len(self.messages):
             raise NoSuchTurn(409, f"{self.key} ends after {len(self.messages)} messages; the request has {position}.")
         role = self.messages[position]["role"]
@@ -218,6 +218,6 @@ def _is_text(part: object) -> bool:
     return isinstance(part, dict) and cast("JsonObject", part).get("type") == "text"
 
 
-def _told(given: JsonObject, recorded: JsonObject) -> str:
+def _difference(given: JsonObject, recorded: JsonObject) -> str:
     key = _differing(given, recorded)[0]
     return f"Its {key} was {str(recorded.get(key))[:200]!r}, and is {str(given.get(key))[:200]!r} in the request."

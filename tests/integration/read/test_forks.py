@@ -12,7 +12,7 @@ from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import text_message
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.project.runner import Runner
+from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -204,17 +204,17 @@ async def test_what_a_parent_that_goes_on_learns_of_its_past_shows_in_the_fork(
 
 async def test_a_fork_is_sealed_after_its_parent(store: PostgresStore):
     now = 4 * 10**18
-    runner = Runner(store, clock=lambda: now, seal_after_s=0)
+    runner = ProjectionRunner(store, clock=lambda: now, seal_after_s=0)
     parent = conversation(PARENT, 2)
     fork = forked(parent, 1)
     await store.ingest(PROJECT, parent.batch(ended=False))
     await ingest(store, fork)
-    await runner.look()
-    await runner.look()
+    await runner.run_once()
+    await runner.run_once()
     assert not (await row(store, FORK)).sealed
     await store.ingest(PROJECT, parent.batch())
-    await runner.look()
-    await runner.look()
+    await runner.run_once()
+    await runner.run_once()
     assert ((await row(store, PARENT)).sealed, (await row(store, FORK)).sealed) == (True, True)
     assert await store.sealable_runs(now, 10) == []
     await runner.stop()
@@ -250,13 +250,13 @@ async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_the
         batch = Batch(spans=[*batch.spans, *child.batch().spans])
     await store.ingest(PROJECT, batch)
     projected: list[str] = []
-    original = Runner.project_now
+    original = ProjectionRunner.project_now
 
-    async def counted(self: Runner, project: int, run: str) -> bool:
+    async def counted(self: ProjectionRunner, project: int, run: str) -> bool:
         projected.append(run)
         return await original(self, project, run)
 
-    monkeypatch.setattr(Runner, "project_now", counted)
+    monkeypatch.setattr(ProjectionRunner, "project_now", counted)
     assert (await client.run(runs[-1]))["fork_of"] == runs[-2]
     assert len(projected) < 2 * 60  # those further above are left to the background
 

@@ -11,7 +11,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import fold
 from playhead.project.inputs import RunInput
 from playhead.project.projector import ProjectSettings, project
-from playhead_collector.project.runner import Runner
+from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.events import PAGE_EVENTS
 from playhead_collector.store.postgres.store import PostgresStore
@@ -22,8 +22,8 @@ Arrival = Span | LogEvent
 KEPT = 10**8
 
 
-def runner_of(store: PostgresStore, clock: Clock, kept_bytes: int = KEPT) -> Runner:
-    return Runner(store, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
+def runner_of(store: PostgresStore, clock: Clock, kept_bytes: int = KEPT) -> ProjectionRunner:
+    return ProjectionRunner(store, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
 
 
 async def ingest(store: PostgresStore, arrivals: Sequence[Arrival]) -> None:
@@ -150,7 +150,7 @@ async def test_a_run_that_was_deleted_while_it_was_kept_stays_deleted(store: Pos
     await store.delete_run(P, run.run, forks=False)
     await ingest(store, arrivals_of(run)[-2:])
     await runner.project_now(P, run.run)
-    await runner.look()
+    await runner.run_once()
     assert await store.run(P, run.run) is None
     assert await store.events(P, run.run) == []
 
@@ -162,7 +162,7 @@ async def test_a_run_that_ends_is_sealed_and_small(store: PostgresStore, clock: 
         await ingest(store, [each])
         await runner.project_now(P, run.run)
     clock.now_ns += 31 * 10**9
-    await runner.look()
+    await runner.run_once()
     assert (await store.events(P, run.run))[-1].kind == "run_completed"
     row = await store.run(P, run.run)
     assert row is not None
@@ -179,7 +179,7 @@ async def test_no_more_is_kept_than_there_is_room_for(store: PostgresStore, cloc
     for at in range(0, len(arrivals_of(runs[0])), 5):
         for run in runs:
             await ingest(store, arrivals_of(run)[at : at + 5])
-        await runner.look()
+        await runner.run_once()
         clock.now_ns += 10**9
         assert 0 < runner.kept.bytes <= 60_000
     for run in runs:

@@ -6,14 +6,14 @@ import asyncpg
 import pytest
 
 from playhead_collector.store.ports import Batch
-from playhead_collector.store.ports.leases import Taken
+from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 
 RUN = run_number(1)
 
 
-async def take(store: PostgresStore, holder: str, *, run: str = RUN, **how: Any) -> Taken:
+async def take(store: PostgresStore, holder: str, *, run: str = RUN, **how: Any) -> LeaseResult:
     how = {"seconds": 30.0, "force": False, "unless_heard": False} | how
     return await store.take_lease(P, run, holder, f"process of {holder}", **how)
 
@@ -31,7 +31,7 @@ async def test_of_two_that_want_a_run_one_gets_it_and_the_other_hears_who_has_it
     assert first.lease is not None
     assert (first.lease.holder, first.lease.process) == ("a", "process of a")
     assert first.lease.until_ns - first.lease.since_ns == 30 * 10**9
-    assert second == Taken(None, first.lease, None)
+    assert second == LeaseResult(None, first.lease, None)
     assert (await take(other_store, "b", run=run_number(2))).lease is not None
 
 
@@ -62,10 +62,10 @@ async def test_renewing_moves_the_end_and_keeps_the_beginning(store: PostgresSto
 async def test_who_lost_it_cannot_renew_it_not_even_when_the_other_has_gone(store: PostgresStore):
     await take(store, "a")
     taken = (await take(store, "b", force=True)).lease
-    assert await store.renew_lease(P, RUN, "a", 30.0) == Taken(None, taken, None)
+    assert await store.renew_lease(P, RUN, "a", 30.0) == LeaseResult(None, taken, None)
     assert not await store.release_lease(P, RUN, "a")
     assert await store.release_lease(P, RUN, "b")
-    assert await store.renew_lease(P, RUN, "a", 30.0) == Taken(None, None, None)
+    assert await store.renew_lease(P, RUN, "a", 30.0) == LeaseResult(None, None, None)
 
 
 async def test_a_lease_that_was_given_back_is_anybody_s(store: PostgresStore):
@@ -79,7 +79,7 @@ async def test_a_run_that_still_sends_is_refused_until_it_was_silent_for_as_long
     heard_ns = clock()
     clock.now_ns += 10 * 10**9
     refused = await take(store, "a", unless_heard=True)
-    assert refused == Taken(None, None, heard_ns)
+    assert refused == LeaseResult(None, None, heard_ns)
     clock.now_ns += 20 * 10**9
     assert (await take(store, "a", unless_heard=True)).lease is not None
 

@@ -9,16 +9,16 @@ import pytest
 
 import playhead.wire.answers
 import playhead_collector.analysis
-from playhead_collector.analysis.rules import Rule, weaker
+from playhead_collector.analysis.rules import StrengthRule, weaker
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference-questions.md"
 FOLDERS = ("provenance", "causes", "reasoning", "compression")
 WORDS = {"confidence", "certainty", "probability", "likelihood", "score"}
 
 
-def rules_of(folder: str) -> list[Rule]:
+def rules_of(folder: str) -> list[StrengthRule]:
     module = importlib.import_module(f"playhead_collector.analysis.{folder}.rules")
-    return [value for value in vars(module).values() if isinstance(value, Rule)]
+    return [value for value in vars(module).values() if isinstance(value, StrengthRule)]
 
 
 def answer_types() -> dict[str, type]:
@@ -53,7 +53,7 @@ def test_rules_of_the_analysis_stand_in_the_files_for_them():
     found = {folder: rules_of(folder) for folder in FOLDERS}
     for info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         for value in vars(importlib.import_module(info.name)).values():
-            if isinstance(value, Rule) and value.name != "too_many_ways":
+            if isinstance(value, StrengthRule) and value.name != "too_many_ways":
                 assert any(value in each for each in found.values()), (info.name, value)
 
 
@@ -70,5 +70,9 @@ def test_no_answer_has_a_number_that_could_be_taken_for_a_probability():
 
 
 def test_of_two_rules_the_weaker_one_limits_an_answer():
-    strong, likely, weak = Rule("a", "strong", ""), Rule("b", "likely", ""), Rule("c", "weak", "")
+    strong, likely, weak = (
+        StrengthRule("a", "strong", ""),
+        StrengthRule("b", "likely", ""),
+        StrengthRule("c", "weak", ""),
+    )
     assert [weaker(strong, likely), weaker(likely, strong), weaker(weak, likely)] == [likely, likely, weak]

@@ -1,7 +1,7 @@
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.project.order import moments, spans_missing
-from playhead.project.span_tree import Tree
+from playhead.project.span_tree import SpanTree
 
 
 def span(name: str, start: int, end: int | None, parent: str | None = None, **numbers: int) -> Span:
@@ -12,9 +12,9 @@ def span(name: str, start: int, end: int | None, parent: str | None = None, **nu
 def order(*spans: Span, logs: list[LogEvent] | None = None) -> str:
     """`a( b( b) a)`: what began and what ended, in order."""
     said = []
-    for moment in moments(Tree(spans), logs or []):
-        name = moment.log.name if moment.log else moment.place.span.name if moment.place else "?"
-        said.append(name + {"start": "(", "end": ")", "log": ""}[moment.what])
+    for moment in moments(SpanTree(spans), logs or []):
+        name = moment.log.name if moment.log else moment.node.span.name if moment.node else "?"
+        said.append(name + {"start": "(", "end": ")", "log": ""}[moment.kind])
     return " ".join(said)
 
 
@@ -109,7 +109,7 @@ def test_an_ended_span_wins_over_its_announcement():
 
 
 def test_holes_in_the_count_are_spans_that_are_missing():
-    tree = Tree([span("a", 1, None, order=1), span("b", 1, None, order=4), span("c", 1, None)])
+    tree = SpanTree([span("a", 1, None, order=1), span("b", 1, None, order=4), span("c", 1, None)])
     assert spans_missing(tree, []) == 2
     assert spans_missing(tree, [LogEvent("x", 1, None, None, {names.CALL_ORDER: 3})]) == 1
 
@@ -117,4 +117,4 @@ def test_holes_in_the_count_are_spans_that_are_missing():
 def test_an_attempt_that_counts_anew_has_no_holes_where_the_first_one_had_none():
     again = span("d", 9, None, order=3)
     again.attributes[names.RUN_ATTEMPT] = 1
-    assert spans_missing(Tree([span("a", 1, None, order=1), span("b", 2, None, order=2), again]), []) == 0
+    assert spans_missing(SpanTree([span("a", 1, None, order=1), span("b", 2, None, order=2), again]), []) == 0

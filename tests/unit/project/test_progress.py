@@ -16,7 +16,7 @@ from playhead.project.inputs import Projection
 from playhead.project.progress import Progress
 from playhead.project.projector import ProjectSettings, project
 from playhead.project.run_row import RunRow
-from playhead_collector.store.packing.span_pages import Page, merge, named_refs
+from playhead_collector.store.packing.span_pages import SpanPage, merge, named_refs
 from playhead_collector.store.ports import RunWork
 from tests.unit.project.recording import Recording
 from tests.unit.project.test_properties import recordings as tangled
@@ -85,7 +85,7 @@ class Followed:
         return result
 
     def _work(self, items: Sequence[Item], nodes: dict[ContentRef, Any]) -> Any:
-        merged = merge([Page(1, b"", *_both(items))])
+        merged = merge([SpanPage(1, b"", *_both(items))])
         roles = {node.message: self._role(node.message) for node in nodes.values() if node.message not in self.hidden}
         return RunWork(self.recording.run, merged.spans, merged.logs, nodes, roles, None, self.recording.now_ns)
 

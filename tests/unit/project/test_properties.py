@@ -11,7 +11,7 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.span import Span
 from playhead.model.state import fold
 from playhead.project.order import moments
-from playhead.project.span_tree import Tree
+from playhead.project.span_tree import SpanTree
 from tests.unit.project.recording import RUN, Recording
 
 MESSAGES = ("system: s", "user: a", "user: b", "assistant: C", "assistant: D")
@@ -90,24 +90,24 @@ def test_the_order_of_arrival_makes_no_difference_to_a_tangle(data: st.DataObjec
 @given(tangles())
 @settings(deadline=None, max_examples=100)
 def test_in_a_tangle_everything_happens_once_and_after_what_it_needs(spans: list[Span]):
-    tree = Tree(spans)
-    said = [(moment.what, moment.place.span.span_id) for moment in moments(tree, []) if moment.place]
+    tree = SpanTree(spans)
+    said = [(moment.kind, moment.node.span.span_id) for moment in moments(tree, []) if moment.node]
     assert sorted(said) == sorted(
         [("start", span.span_id) for span in spans]
         + [("end", span.span_id) for span in spans if span.end_ns is not None]
     )
     at = {moment: n for n, moment in enumerate(said)}
-    for place in tree.places:
+    for place in tree.nodes:
         if ("end", place.span.span_id) in at:
             assert at["start", place.span.span_id] < at["end", place.span.span_id]
         if place.parent is not None and counted_as_nested(tree):
             assert at["start", place.parent.span.span_id] < at["start", place.span.span_id]
 
 
-def counted_as_nested(tree: Tree) -> bool:
+def counted_as_nested(tree: SpanTree) -> bool:
     """Whether the numbers agree with the parents.  Where they do not, nobody can say what came first."""
     outer: dict[str, int] = {}
-    for place in tree.places:
+    for place in tree.nodes:
         above = outer[place.parent.span.span_id] if place.parent else 0
         if place.order is not None and place.order <= above:
             return False

@@ -11,7 +11,7 @@ import pytest
 from playhead.project.inputs import Projection
 from playhead.project.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.project.runner import Runner, batches
+from playhead_collector.project.runner import ProjectionRunner, batches
 from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork
 from tests.unit.project.recording import MS, Recording
 
@@ -130,8 +130,8 @@ def store(clock: Clock) -> MemoryStore:
     return MemoryStore(clock)
 
 
-def runner_of(store: MemoryStore, projector: Callable[..., Projection] = project) -> Runner:
-    return Runner(
+def runner_of(store: MemoryStore, projector: Callable[..., Projection] = project) -> ProjectionRunner:
+    return ProjectionRunner(
         cast(EventStore, store), clock=store.clock, seal_after_s=30, poll_s=3600, pause_s=0, projector=projector
     )
 
@@ -144,9 +144,9 @@ def kinds(store: MemoryStore, run: str) -> list[str]:
 async def test_a_look_projects_what_has_news(store: MemoryStore):
     store.arrive("a", ended())
     runner = runner_of(store)
-    await runner.look()
+    await runner.run_once()
     assert kinds(store, "a") == ["run_started", "tool_called", "tool_completed", "run_completed"]
-    await runner.look()
+    await runner.run_once()
     assert store.worked_on == ["a"]
 
 
@@ -157,14 +157,14 @@ async def test_a_run_that_took_long_rests_five_times_as_long(store: MemoryStore,
 
     runner = runner_of(store, slow)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     store.arrive("a")
-    assert await runner.look() == 10.0
+    assert await runner.run_once() == 10.0
     clock.now_ns += 10 * SECOND - 1
-    await runner.look()
+    await runner.run_once()
     assert store.worked_on == ["a"]
     clock.now_ns += 1
-    await runner.look()
+    await runner.run_once()
     assert store.worked_on == ["a", "a"]
 
 
@@ -176,10 +176,10 @@ async def test_runs_that_rest_do_not_hide_the_others(store: MemoryStore, clock: 
     monkeypatch.setattr("playhead_collector.project.runner._AT_A_TIME", 1)
     runner = runner_of(store, slow)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     store.arrive("a")
     store.arrive("b", ended())
-    await runner.look()
+    await runner.run_once()
     assert store.worked_on == ["a", "b"]
 
 
@@ -190,7 +190,7 @@ async def test_who_asks_does_not_wait_for_a_rest_to_end(store: MemoryStore, cloc
 
     runner = runner_of(store, slow)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     store.arrive("a")
     assert await runner.project_now(P, "a")
     assert store.worked_on == ["a", "a"]
@@ -199,7 +199,7 @@ async def test_who_asks_does_not_wait_for_a_rest_to_end(store: MemoryStore, cloc
 async def test_who_asks_about_a_run_without_news_or_one_that_is_not_known_causes_nothing(store: MemoryStore):
     runner = runner_of(store)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     assert await runner.project_now(P, "a")
     assert await runner.project_now(P, "nobody")
     assert store.worked_on == ["a"]
@@ -244,13 +244,13 @@ async def test_someone_who_goes_away_does_not_take_the_projection_from_the_other
 async def test_a_quiet_run_is_sealed_once(store: MemoryStore, clock: Clock):
     runner = runner_of(store)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     clock.now_ns += 30 * SECOND
-    await runner.look()
+    await runner.run_once()
     assert runner.counts["sealed"] == 0
     clock.now_ns += 1
-    await runner.look()
-    await runner.look()
+    await runner.run_once()
+    await runner.run_once()
     assert store.runs["a"].stored is not None
     assert store.runs["a"].stored.row.sealed
     assert (runner.counts["sealed"], store.worked_on) == (1, ["a", "a"])
@@ -267,15 +267,15 @@ async def test_a_run_that_cannot_be_projected_does_not_stop_the_others(
     runner = runner_of(store, broken)
     store.arrive("bad", ended(1))
     store.arrive("good", ended(2))
-    await runner.look()
-    await runner.look()
+    await runner.run_once()
+    await runner.run_once()
     assert kinds(store, "good")
     assert store.worked_on == ["bad", "good"]
     assert not await runner.project_now(P, "bad")
     assert store.worked_on == ["bad", "good"]
     for penalty_s in (60, 120, 240):
         clock.now_ns += penalty_s * SECOND
-        await runner.look()
+        await runner.run_once()
     assert (store.worked_on.count("bad"), runner.counts["failed"]) == (4, 4)
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     assert "run bad cannot be projected" in caplog.text
@@ -291,9 +291,9 @@ async def test_a_run_that_could_not_be_projected_is_one_like_others_once_it_can(
 
     runner = runner_of(store, once_broken)
     store.arrive("a", ended())
-    await runner.look()
+    await runner.run_once()
     clock.now_ns += 60 * SECOND
-    await runner.look()
+    await runner.run_once()
     assert kinds(store, "a")
     store.arrive("a")
     assert await runner.project_now(P, "a")
@@ -305,15 +305,15 @@ async def test_when_the_store_is_down_it_is_asked_less_and_less_often(
     runner = runner_of(store)
     store.arrive("a", ended())
     store.down = True
-    assert [await runner.look() for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
+    assert [await runner.run_once() for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
     assert len(caplog.records) == 1
     with pytest.raises(StoreUnavailable):
         await runner.project_now(P, "a")
     store.down = False
-    assert await runner.look() == 3600
+    assert await runner.run_once() == 3600
     assert kinds(store, "a")
     store.down = True
-    assert await runner.look() == 1
+    assert await runner.run_once() == 1
 
 
 async def test_a_long_run_is_projected_in_a_thread_and_a_short_one_is_not(store: MemoryStore):
@@ -327,7 +327,7 @@ async def test_a_long_run_is_projected_in_a_thread_and_a_short_one_is_not(store:
     runner = runner_of(store, watched)
     store.arrive("short", ended(2))
     store.arrive("long", ended(200))
-    await runner.look()
+    await runner.run_once()
     assert threads == [True, False]
     assert len(kinds(store, "long")) == 402
 
@@ -384,7 +384,7 @@ async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore
 async def test_a_run_that_collides_with_another_transaction_is_projected_at_once(store: MemoryStore, clock: Clock):
     store.arrive("a", ended())
     store.collisions = 3
-    runner = Runner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
+    runner = ProjectionRunner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
     assert await runner.project_now(P, "a")
     assert (store.runs["a"].dirty, runner.counts["failed"]) == (False, 0)
 
@@ -392,7 +392,7 @@ async def test_a_run_that_collides_with_another_transaction_is_projected_at_once
 async def test_one_that_always_collides_is_unavailable_and_no_broken_run(store: MemoryStore, clock: Clock):
     store.arrive("a", ended())
     store.collisions = 1_000
-    runner = Runner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
+    runner = ProjectionRunner(store, clock=clock, seal_after_s=30)  # pyright: ignore[reportArgumentType]
     with pytest.raises(StoreUnavailable):
         await runner.project_now(P, "a")
     assert runner.counts["failed"] == 0
@@ -402,7 +402,7 @@ async def test_runs_that_wait_are_projected_together(store: MemoryStore):
     for run in "abc":
         store.arrive(run, ended())
     store.gate = asyncio.Event()
-    looking = asyncio.create_task(runner_of(store).look())
+    looking = asyncio.create_task(runner_of(store).run_once())
     async with asyncio.timeout(5):
         await store.worked.wait()
     assert store.worked_on == ["a", "b", "c"]
@@ -416,7 +416,7 @@ async def test_who_asks_about_one_of_several_waits_for_them_and_projects_nothing
         store.arrive(run, ended())
     store.gate = asyncio.Event()
     runner = runner_of(store)
-    looking = asyncio.create_task(runner.look())
+    looking = asyncio.create_task(runner.run_once())
     async with asyncio.timeout(5):
         await store.worked.wait()
     asking = asyncio.create_task(runner.project_now(P, "b"))
@@ -431,7 +431,7 @@ async def test_one_that_cannot_be_stored_takes_nothing_from_those_around_it(stor
         store.arrive(run, ended())
     store.unwritable = "b"
     runner = runner_of(store)
-    await runner.look()
+    await runner.run_once()
     assert [kept.dirty for kept in store.runs.values()] == [False, True, False]
     assert (runner.counts["projected"], runner.counts["failed"]) == (2, 1)
     assert not await runner.project_now(P, "b")

@@ -9,7 +9,7 @@ from playhead.model import event as ev
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
-from playhead.project.context.known_messages import Known
+from playhead.project.context.known_messages import KnownMessages
 from playhead.wire.answers import Diff
 from playhead_collector.errors import Refused
 from playhead_collector.read.diff.moments import answer_diff
@@ -37,8 +37,8 @@ KINDS = [
 ]  # fmt: skip
 
 
-def known(refs, role="user") -> Known:
-    return Known(dict.fromkeys(refs, role), {})
+def known(refs, role="user") -> KnownMessages:
+    return KnownMessages(dict.fromkeys(refs, role), {})
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from("abc")), min_size=1, max_size=25), st.data())

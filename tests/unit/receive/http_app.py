@@ -11,10 +11,10 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
 from playhead_collector.receive.content import ContentHttp
-from playhead_collector.receive.flow import RequestLimiter
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_http import OtlpHttp
 from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
+from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.serve import errors
 from playhead_collector.serve.metrics import Metrics
 

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.body import ENCODINGS, check_length, decompress, encoding_of, receive
-from playhead_collector.receive.reading import SLOW_AFTER_SECONDS, Transfer, TransferBudget
+from playhead_collector.receive.transfer_budget import SLOW_AFTER_SECONDS, Transfer, TransferBudget
 
 MIB = 2**20
 

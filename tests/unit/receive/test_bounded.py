@@ -8,7 +8,7 @@ from fastapi import Body, FastAPI, Request, Response
 
 from playhead_collector.errors import Refused
 from playhead_collector.receive.bounded import BoundAnswers, BoundBodies
-from playhead_collector.receive.reading import TransferBudget
+from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.serve import errors
 from tests.unit.receive.http_app import client_of
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.flow import OFF_LOOP_BYTES, RequestLimiter, off_loop
+from playhead_collector.receive.request_limiter import OFF_LOOP_BYTES, RequestLimiter, off_loop
 
 
 def test_more_requests_than_there_is_room_for_are_asked_to_come_back():

@@ -19,8 +19,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.receive.flow import RequestLimiter
 from playhead_collector.receive.otlp_http import PATHS
+from playhead_collector.receive.request_limiter import RequestLimiter
 from tests.unit.receive.http_app import Memory, client_of, make_app
 from tests.unit.receive.otlp import as_json, message_of
 

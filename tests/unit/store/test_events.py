@@ -7,7 +7,7 @@ from playhead.model.canonical import parse_json
 from playhead.model.event import EVENT_TYPES, Event, RunEvent, TokenUsage
 from playhead.model.ref import ContentRef
 from playhead.model.state import fold
-from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.postgres.events import PAGE_EVENTS, pack, pack_snapshots, unpack
 
 REF = ContentRef.of(b"x")
@@ -15,6 +15,7 @@ VALUES: dict[str, Any] = {
     "str": "te\x00xt", "str | None": "\ud800", "int": 7, "int | None": 2**70, "float": 1.5, "float | None": 0.1,
     "bool": True, "tuple[str, ...]": ("a", "b"), "tuple[ContentRef, ...]": (REF,), "ContentRef | None": REF,
     "TokenUsage": TokenUsage(1, 2, 3, None, 5), "float | int | str | None": 2**70,
+    "dict[str, typing.Any]": {"n": [1, None]},
 }  # fmt: skip
 
 
@@ -32,13 +33,14 @@ def full(cls: type[Event], seq: int, **fields: Any) -> Any:
 
 def bare(cls: type[Event], seq: int) -> Any:
     """An event with no field set that has a default."""
-    needed = [each for each in dataclasses.fields(cls) if each.default is dataclasses.MISSING]
+    unset = dataclasses.MISSING
+    needed = [each for each in dataclasses.fields(cls) if each.default is unset and each.default_factory is unset]
     values: dict[str, Any] = {"id": f".{cls.kind}.3", "run": "r", "seq": seq, "time_ns": 0}
     return cls(**{each.name: VALUES[type_name(each.type)] for each in needed if each.name not in values} | values)
 
 
 def read(events: list[RunEvent]) -> list[RunEvent]:
-    return [event for page in pack(events) for event in unpack("r", page.first, unsqueeze(page.body))]
+    return [event for page in pack(events) for event in unpack("r", page.first, decompress_json(page.body))]
 
 
 @pytest.mark.parametrize("make", [full, bare])
@@ -56,7 +58,7 @@ def test_an_id_comes_back_whether_it_follows_from_the_rest_or_not(number: str):
 
 def test_an_id_that_follows_from_the_rest_is_not_stored():
     page = pack([full(EVENT_TYPES["llm_called"], 1, id="s.llm_called.4")])[0]
-    assert parse_json(unsqueeze(page.body))["events"][0][1] == 4
+    assert parse_json(decompress_json(page.body))["events"][0][1] == 4
 
 
 def test_pages_have_the_seqs_that_they_say():

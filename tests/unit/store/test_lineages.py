@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.thread_nodes import Growth, Place, chains, grow
+from playhead_collector.store.packing.thread_nodes import NodePosition, ThreadGrowth, chains, grow
 
 MESSAGES = [ContentRef.of(text) for text in (b"a", b"b", b"c")]
 lists = st.lists(st.lists(st.sampled_from(MESSAGES), max_size=6).map(tuple), max_size=8)
@@ -16,22 +16,22 @@ class Database:
     """What a database would hold: nodes by place, and where a lineage's first node has its parent."""
 
     def __init__(self) -> None:
-        self.nodes: dict[Place, ContentRef] = {}
-        self.forks: dict[int, Place] = {}
+        self.nodes: dict[NodePosition, ContentRef] = {}
+        self.forks: dict[int, NodePosition] = {}
         self.lineages = 0
 
-    def add(self, extensions: list[ThreadExtension]) -> Growth:
+    def add(self, extensions: list[ThreadExtension]) -> ThreadGrowth:
         found = {ref: place for place, ref in self.nodes.items()}
         tips = {place.lineage: max(p.depth for p in self.nodes if p.lineage == place.lineage) for place in self.nodes}
         growth = grow(chains(extensions), found, tips)
 
-        def numbered(place: Place) -> Place:
-            return place if place.lineage > 0 else Place(self.lineages - place.lineage, place.depth)
+        def numbered(place: NodePosition) -> NodePosition:
+            return place if place.lineage > 0 else NodePosition(self.lineages - place.lineage, place.depth)
 
         for place, node in growth.nodes:
             assert numbered(place) not in self.nodes
             self.nodes[numbered(place)] = node.ref
-        self.forks |= {numbered(Place(number, 0)).lineage: numbered(at) for number, at in growth.forks.items()}
+        self.forks |= {numbered(NodePosition(number, 0)).lineage: numbered(at) for number, at in growth.forks.items()}
         self.lineages += growth.lineages
         return growth
 
@@ -40,8 +40,8 @@ class Database:
         refs: list[ContentRef] = []
         while place.depth:
             refs.append(self.nodes[place])
-            before = Place(place.lineage, place.depth - 1)
-            place = before if before in self.nodes else self.forks.get(place.lineage, Place(0, 0))
+            before = NodePosition(place.lineage, place.depth - 1)
+            place = before if before in self.nodes else self.forks.get(place.lineage, NodePosition(0, 0))
         return refs[::-1]
 
 

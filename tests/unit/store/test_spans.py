@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
-from playhead_collector.store.packing.span_pages import PAGE_ITEMS, Page, merge, named_refs, pack, tidy, unpack
+from playhead_collector.store.packing.span_pages import PAGE_ITEMS, SpanPage, merge, named_refs, pack, repack, unpack
 
 hex_ids = st.text("0123456789abcdef", min_size=1, max_size=2)
 times = st.integers(0, 2**64 - 1)
@@ -25,8 +25,8 @@ spans = st.builds(
 logs = st.builds(LogEvent, texts, times, st.none() | hex_ids, st.none() | hex_ids, attributes, texts, attributes)
 
 
-def page(number: int, spans: list[Span], logs: list[LogEvent] | None = None) -> Page:
-    return Page(number, b"", spans, logs or [])
+def page(number: int, spans: list[Span], logs: list[LogEvent] | None = None) -> SpanPage:
+    return SpanPage(number, b"", spans, logs or [])
 
 
 def span(number: int, *, name: str = "", ended: bool = True) -> Span:
@@ -93,21 +93,21 @@ def test_tidying_changes_nothing_that_counts(batches: list[list[tuple[int, bool,
     ]
     before = merge(pages)
     for thoroughly in (False, True):
-        tidied = tidy(pages, before, thoroughly=thoroughly)
+        tidied = repack(pages, before, thoroughly=thoroughly)
         if tidied is not None:
             pages = [each for each in pages if each.number not in tidied.gone]
             pages += [unpack(1_000 + number, packed.body) for number, packed in enumerate(tidied.pages)]
         after = merge(pages)
         assert (after.spans, after.logs) == (before.spans, before.logs)
         before = after
-    assert tidy(pages, before, thoroughly=True) is None
+    assert repack(pages, before, thoroughly=True) is None
     assert len(pages) <= 1
 
 
 def test_full_pages_are_left_alone_while_the_run_is_open():
     full = [page(n, [span(n * 1_000 + m) for m in range(PAGE_ITEMS)]) for n in range(3)]
     loose = [page(n, [span(n * 1_000)]) for n in range(10, 30)]
-    tidied = tidy([*full, *loose], merge([*full, *loose]), thoroughly=False)
+    tidied = repack([*full, *loose], merge([*full, *loose]), thoroughly=False)
     assert tidied is not None
     assert tidied.gone == list(range(10, 30))
     assert [packed.items for packed in tidied.pages] == [20]

@@ -1,7 +1,8 @@
 """[analysis]: edges between the events of a run: which event rests on which. Pure.
 
-Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. What a model
-had in its context and did not use is no cause: `read` and `answered` are followed only from the event in question.
+Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. What a
+model had in its context and did not use is no cause: `read` and `answered` are followed only from the event in
+question.
 
 | effect | rests on |
 |---|---|
@@ -23,7 +24,7 @@ from playhead_collector.analysis.causes import rules
 from playhead_collector.analysis.provenance.attribution import ToolAttribution, attribute, entered_at, traced_call_of
 from playhead_collector.analysis.provenance.composed_texts import cited
 from playhead_collector.analysis.provenance.contexts import Contexts
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import USER, passages_of
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 
@@ -38,7 +39,7 @@ class Edge:
     cause: int
     effect: int
     why: str
-    rule: Rule = rules.RECORDED
+    rule: StrengthRule = rules.RECORDED
     path: str | None = None
     quote: str | None = None
 

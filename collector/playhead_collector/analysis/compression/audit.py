@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead.project.context import cut_kinds
+from playhead.project.context import classify_cut
 from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
-from playhead.project.context.known_messages import Known
+from playhead.project.context.known_messages import KnownMessages
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
-from playhead_collector.analysis.compression.after import (
+from playhead_collector.analysis.compression.after_compression import (
     calls_in,
     entry_seqs,
     latest_messages,
@@ -29,7 +29,7 @@ from playhead_collector.analysis.compression.needed_facts import (
     find_needs,
     lost_facts,
 )
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Passage, passages_of
 from playhead_collector.read.values import ContentCache, text_of
@@ -80,13 +80,13 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     }
 
 
-def _known(fates: MessageFates, cache: ContentCache) -> Known:
+def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
     messages: dict[ContentRef, Message] = {}
     for ref in {*fates.change.before, *fates.change.after}:
         message = cache.parsed_message(ref)
         if message is not None:
             messages[ref] = message
-    return Known({ref: message["role"] for ref, message in messages.items()}, messages)
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 # --- facts ------------------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
     ]
     lost = lost_facts(said, left)
     calls = calls_in(map(cache.parsed_message, fates.change.before))
-    brought = {fates.change.after[position] for position in {*made} & {*fates.change.came}}
+    brought = {fates.change.after[position] for position in {*made} & {*fates.change.added}}
     ever = FactIndex()
     for ref in {*latest_messages(audit_input.entered), *fates.change.before} if lost else ():
         for passage in _passages(cache, ref):
@@ -131,16 +131,16 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 # --- by which rule ----------------------------------------------------------------------------------------------------
 
 
-def _rule(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[Rule, str]:
+def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
-    went = f"{len(fates.change.went)} of {len(fates.change.before)} messages are not in the next call's input"
+    went = f"{len(fates.change.removed)} of {len(fates.change.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = known.text(event.summary)
-    if cut_kinds.says_summary(text):
+    if classify_cut.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = cut_kinds.goes_on(fates.change, fates.asked, known)
+    goes_on = classify_cut.is_same_conversation(fates.change, fates.asked, known)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
@@ -149,7 +149,9 @@ def _rule(event: ContextCompressed, fates: MessageFates, known: Known) -> tuple[
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _message_place(audit_input: AuditInput, known: Known, seqs: Sequence[int | None], position: int) -> MessagePlace:
+def _message_place(
+    audit_input: AuditInput, known: KnownMessages, seqs: Sequence[int | None], position: int
+) -> MessagePlace:
     fates = audit_input.fates
     ref = fates.change.before[position]
     new = fates.replacements.get(position)
@@ -158,7 +160,7 @@ def _message_place(audit_input: AuditInput, known: Known, seqs: Sequence[int | N
         "seq": seqs[position],
         "role": known.roles.get(ref),
         "message": ref,
-        "after": fates.change.stayed.get(position),
+        "after": fates.change.kept.get(position),
         "summary": audit_input.event.summary if fates.by_position[position] == SUMMARISED else None,
         "replaced_by": None if new is None else fates.change.after[new],
     }

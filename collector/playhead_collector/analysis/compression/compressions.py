@@ -13,7 +13,12 @@ from playhead.model.times import rfc3339
 from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, recorded_fates
 from playhead.wire.answers import Page
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, TokensSaved
-from playhead_collector.analysis.compression.after import entered_before, events_after, latest_messages, refs_to_read
+from playhead_collector.analysis.compression.after_compression import (
+    entered_before,
+    events_after,
+    latest_messages,
+    refs_to_read,
+)
 from playhead_collector.analysis.compression.audit import AuditInput, audit
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all

@@ -27,7 +27,7 @@ from playhead_collector.analysis.compression.facts import (
     facts_in,
     label_words,
 )
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
 
@@ -85,7 +85,7 @@ class FactNeed:
 
     how: str
     seq: int
-    rule: Rule
+    rule: StrengthRule
     words: tuple[TextSpan, ...]
     value: str | None = None
 
@@ -150,7 +150,7 @@ class _NeedFinder:
         source = each.passage.source
         facts = facts_in(each.passage.text)
         if source == USER:
-            self._told(each, facts)
+            self._note_statement(each, facts)
         elif source == RESULT:
             self._looked_up(each, facts)
         else:
@@ -165,7 +165,7 @@ class _NeedFinder:
         elif source == USER:
             self.question = None
 
-    def _told(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
+    def _note_statement(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         how, rule = (TOLD, rules.TOLD_AGAIN) if self.question is None else (ASKED, rules.ASKED_AGAIN)
         evidence = () if self.question is None else (self.question,)
         for fact, lost in self._lost(facts):
@@ -241,7 +241,7 @@ class _NeedFinder:
             self.back.add(key)
 
 
-def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> Rule:
+def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> StrengthRule:
     """The rule for a value from nowhere that may stand for this many lost facts."""
     if rivals <= 1 and fact.kind == IDENTIFIER:
         return rules.OTHER_IDENTIFIER if in_arguments else rules.OTHER_VALUE

@@ -32,7 +32,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.contexts import Contexts
 from playhead_collector.analysis.provenance.value_search import Origin, trace_values
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
     RESULT,
@@ -72,7 +72,7 @@ class ToolAttribution:
 
     tool: ToolRun
     kind: str
-    rule: Rule
+    rule: StrengthRule
     reason: str
     evidence: Sequence[AttributionEvidence]
     origins: Sequence[Origin]
@@ -136,7 +136,7 @@ def entered_at(transcript: Transcript, content: ContentRef | None, upto: int, *,
     return None if not seqs else seqs[-1] if last else seqs[0]
 
 
-Answer = tuple[str, Rule, str, list[AttributionEvidence]] | None
+Answer = tuple[str, StrengthRule, str, list[AttributionEvidence]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _AttributionRules:
         return None
 
     def _own_wording(self) -> Answer:
-        if any(origin.how not in ("composed", "code") for origin in self.origins) or self._is_told_by_an_agent():
+        if any(origin.how not in ("composed", "code") for origin in self.origins) or self._comes_from_an_agent():
             return None
         if any(self._speaks_of_it(passage.text) for _, passage in self.new_input.of(USER)):
             return None
@@ -255,7 +255,7 @@ class _AttributionRules:
             return INITIATIVE, rules.OWN_VALUES, reason, self._hits(hits)
         return None
 
-    def _is_told_by_an_agent(self) -> bool:
+    def _comes_from_an_agent(self) -> bool:
         """Whether another agent had just spoken, or values are from another agent's words."""
         new = [passage for _, passage in self.new_input.of(ASSISTANT)]
         said = [*new, *(hit.passage for hit in self._from(ASSISTANT))]

@@ -15,7 +15,7 @@ from itertools import islice
 from playhead_collector.analysis.provenance import computed_numbers, derived_dates, rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.value_forms import other_forms
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
 from playhead_collector.analysis.texts.words import SMALL, numbers_in, plain_number, read_date, words_in
 from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive
@@ -55,7 +55,7 @@ class Composed:
         return not self.formula and self.known_words < _MIN_KNOWN
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StrengthRule:
         """By the share of facts that are known, or of known words when there are no facts."""
         if not (self.founded or self.unfounded):
             return rules.WORDING_UNKNOWN if self.is_baseless else rules.WORDING_KNOWN

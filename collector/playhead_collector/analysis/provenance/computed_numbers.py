@@ -6,7 +6,7 @@ from itertools import islice
 
 from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.derived_values import Derivation
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import plain_number
 from playhead_collector.analysis.transcript.arguments import TracedCall
@@ -14,7 +14,7 @@ from playhead_collector.analysis.transcript.arguments import TracedCall
 # Every further number makes it likelier that two of them give any value by chance.
 _MAX_NUMBERS, _MAX_FACTOR = 60, 5
 # No source of a value; but a fact in a text that can be computed at all is not from nowhere.
-TOO_MANY_WAYS = Rule("too_many_ways", "weak", "computed in so many ways that none says anything")
+TOO_MANY_WAYS = StrengthRule("too_many_ways", "weak", "computed in so many ways that none says anything")
 
 # How many other ways, as plain as the plainest one (by its rank, 0 to 3), a rule allows.  -1: not even one way.
 _MOST_RIVALS = (

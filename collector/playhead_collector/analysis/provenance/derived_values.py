@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from playhead_collector.analysis.provenance import rules
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit
 from playhead_collector.analysis.texts.words import words_in
 from playhead_collector.analysis.transcript.arguments import TracedCall
@@ -23,7 +23,7 @@ class Derivation:
     how: str
     note: str
     hits: tuple[Hit, ...]
-    rule: Rule
+    rule: StrengthRule
 
 
 def derive_part(index: ContextIndex, traced: TracedCall, value: str) -> Derivation | None:

@@ -1,71 +1,81 @@
 """[analysis]: the rules by which values are traced and tool calls attributed."""
 
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 
 # --- values: as they stand --------------------------------------------------------------------------------------------
 
-USER_SAID = Rule("user_said", "strong", "it stands in a user's words")
-BESIDE_IN_RESULT = Rule(
+USER_SAID = StrengthRule("user_said", "strong", "it stands in a user's words")
+BESIDE_IN_RESULT = StrengthRule(
     "beside_in_result", "strong", "it stands in a result, under the argument's name or beside other values of the call"
 )
-LISTED_IN_RESULT = Rule(
+LISTED_IN_RESULT = StrengthRule(
     "listed_in_result", "likely", "the same, and the tool's definition lists it, so that it stands in many results"
 )
-IDENTIFIER_IN_RESULT = Rule("identifier_in_result", "strong", "an identifier that stands in a result by itself")
-ALONE_IN_RESULT = Rule("alone_in_result", "likely", "any other value that stands in a result by itself")
-AGENT_SAID = Rule("agent_said", "likely", "it stands in an agent's own earlier words")
-SYSTEM_SAID = Rule("system_said", "likely", "it stands in a system message")
-DEFINITION_ONLY = Rule("definition_only", "weak", "it stands in the tool's definition only: its examples, often")
-NOWHERE = Rule("nowhere", "likely", "it stands nowhere in the context, and follows from nothing there")
+IDENTIFIER_IN_RESULT = StrengthRule("identifier_in_result", "strong", "an identifier that stands in a result by itself")
+ALONE_IN_RESULT = StrengthRule("alone_in_result", "likely", "any other value that stands in a result by itself")
+AGENT_SAID = StrengthRule("agent_said", "likely", "it stands in an agent's own earlier words")
+SYSTEM_SAID = StrengthRule("system_said", "likely", "it stands in a system message")
+DEFINITION_ONLY = StrengthRule(
+    "definition_only", "weak", "it stands in the tool's definition only: its examples, often"
+)
+NOWHERE = StrengthRule("nowhere", "likely", "it stands nowhere in the context, and follows from nothing there")
 
 # --- values: small ones -----------------------------------------------------------------------------------------------
 
-SMALL_USER_SAID = Rule(
+SMALL_USER_SAID = StrengthRule(
     "small_user_said", "likely", "a small value in a user's words, beside a word like the argument's name"
 )
-SMALL_IN_RESULT = Rule("small_in_result", "likely", "a small value in a result, beside a word like the argument's name")
-SMALL_BESIDE = Rule(
+SMALL_IN_RESULT = StrengthRule(
+    "small_in_result", "likely", "a small value in a result, beside a word like the argument's name"
+)
+SMALL_BESIDE = StrengthRule(
     "small_beside", "weak", "a small value in an agent's or system words, beside a word like the argument's name"
 )
-SMALL_BY_CHANCE = Rule("small_by_chance", "weak", "a small value that stands somewhere, perhaps by chance")
-SMALL_NOWHERE = Rule("small_nowhere", "weak", "a small value that nobody spoke of")
-IMPLIED_CLEARLY = Rule("implied_clearly", "likely", "a yes or no: the user spoke of it with such a word")
-IMPLIED = Rule("implied", "weak", "a yes or no: the user spoke of it, or answered the agent who asked")
-LIST_LENGTH = Rule("list_length", "likely", "the length of a list in the same arguments")
-DEFINITION_DEFAULT = Rule("definition_default", "likely", "the default of the tool's definition")
-DEFINITION_ALLOWS = Rule("definition_allows", "weak", "one of the values that the tool's definition allows")
-EMPTY = Rule("empty", "weak", "what is written when there is nothing")
+SMALL_BY_CHANCE = StrengthRule("small_by_chance", "weak", "a small value that stands somewhere, perhaps by chance")
+SMALL_NOWHERE = StrengthRule("small_nowhere", "weak", "a small value that nobody spoke of")
+IMPLIED_CLEARLY = StrengthRule("implied_clearly", "likely", "a yes or no: the user spoke of it with such a word")
+IMPLIED = StrengthRule("implied", "weak", "a yes or no: the user spoke of it, or answered the agent who asked")
+LIST_LENGTH = StrengthRule("list_length", "likely", "the length of a list in the same arguments")
+DEFINITION_DEFAULT = StrengthRule("definition_default", "likely", "the default of the tool's definition")
+DEFINITION_ALLOWS = StrengthRule("definition_allows", "weak", "one of the values that the tool's definition allows")
+EMPTY = StrengthRule("empty", "weak", "what is written when there is nothing")
 
 # --- values: derived --------------------------------------------------------------------------------------------------
 
-DATE_OTHER_FORM = Rule("date_other_form", "strong", "the same date in another form")
-DATE_THIS_YEAR = Rule("date_this_year", "strong", "a date without its year, in the year of the current date")
-DATE_NEXT_YEAR = Rule("date_next_year", "likely", "a date without its year, in the next year")
-DATE_NO_YEAR = Rule("date_no_year", "weak", "a date without its year, and the context does not say the current date")
-DATE_THIS_MONTH = Rule("date_this_month", "weak", "a day without its month, in the current month")
-DATE_RELATIVE = Rule("date_relative", "likely", "`tomorrow` or a weekday, from the current date")
-DATE_SHIFTED = Rule("date_shifted", "likely", "the day after or before a date, and a user spoke of such a day")
-DATE_BETWEEN = Rule("date_between", "weak", "a day between two that a user named")
-COMPUTED = Rule("computed", "likely", "a sum, difference, product or other unit; one way, from at most two numbers")
-COMPUTED_INDIRECTLY = Rule("computed_indirectly", "weak", "the same, in two or three ways, or by more steps")
-COMPUTED_AMBIGUOUSLY = Rule("computed_ambiguously", "weak", "the same, in more ways")
-COMPUTED_BY_CHANCE = Rule("computed_by_chance", "weak", "the same, in so many ways that it may be chance")
-PART = Rule("part", "likely", "part of a longer text")
-JOINED = Rule("joined", "likely", "put together from words of one text")
-JOINED_FROM_TEXTS = Rule("joined_from_texts", "weak", "put together from words of several texts")
-ABBREVIATION = Rule("abbreviation", "weak", "the beginning or the initials of something that was said")
-FACTS_KNOWN = Rule("facts_known", "strong", "the model's wording; all facts in it are known")
-FACTS_MOSTLY_KNOWN = Rule("facts_mostly_known", "likely", "the model's wording; at least half of its facts are known")
-FACTS_UNKNOWN = Rule("facts_unknown", "likely", "the model's wording; most of its facts stand nowhere")
-WORDING_KNOWN = Rule("wording_known", "weak", "the model's wording without facts; the context has words of it")
-WORDING_UNKNOWN = Rule(
+DATE_OTHER_FORM = StrengthRule("date_other_form", "strong", "the same date in another form")
+DATE_THIS_YEAR = StrengthRule("date_this_year", "strong", "a date without its year, in the year of the current date")
+DATE_NEXT_YEAR = StrengthRule("date_next_year", "likely", "a date without its year, in the next year")
+DATE_NO_YEAR = StrengthRule(
+    "date_no_year", "weak", "a date without its year, and the context does not say the current date"
+)
+DATE_THIS_MONTH = StrengthRule("date_this_month", "weak", "a day without its month, in the current month")
+DATE_RELATIVE = StrengthRule("date_relative", "likely", "`tomorrow` or a weekday, from the current date")
+DATE_SHIFTED = StrengthRule("date_shifted", "likely", "the day after or before a date, and a user spoke of such a day")
+DATE_BETWEEN = StrengthRule("date_between", "weak", "a day between two that a user named")
+COMPUTED = StrengthRule(
+    "computed", "likely", "a sum, difference, product or other unit; one way, from at most two numbers"
+)
+COMPUTED_INDIRECTLY = StrengthRule("computed_indirectly", "weak", "the same, in two or three ways, or by more steps")
+COMPUTED_AMBIGUOUSLY = StrengthRule("computed_ambiguously", "weak", "the same, in more ways")
+COMPUTED_BY_CHANCE = StrengthRule("computed_by_chance", "weak", "the same, in so many ways that it may be chance")
+PART = StrengthRule("part", "likely", "part of a longer text")
+JOINED = StrengthRule("joined", "likely", "put together from words of one text")
+JOINED_FROM_TEXTS = StrengthRule("joined_from_texts", "weak", "put together from words of several texts")
+ABBREVIATION = StrengthRule("abbreviation", "weak", "the beginning or the initials of something that was said")
+FACTS_KNOWN = StrengthRule("facts_known", "strong", "the model's wording; all facts in it are known")
+FACTS_MOSTLY_KNOWN = StrengthRule(
+    "facts_mostly_known", "likely", "the model's wording; at least half of its facts are known"
+)
+FACTS_UNKNOWN = StrengthRule("facts_unknown", "likely", "the model's wording; most of its facts stand nowhere")
+WORDING_KNOWN = StrengthRule("wording_known", "weak", "the model's wording without facts; the context has words of it")
+WORDING_UNKNOWN = StrengthRule(
     "wording_unknown", "likely", "the model's wording without facts; the context has few words of it"
 )
-CODE_KNOWN = Rule("code_known", "strong", "code of the model; all its literals and names are known")
-CODE_MOSTLY_KNOWN = Rule(
+CODE_KNOWN = StrengthRule("code_known", "strong", "code of the model; all its literals and names are known")
+CODE_MOSTLY_KNOWN = StrengthRule(
     "code_mostly_known", "likely", "code of the model; at least half of its literals and names are"
 )
-CODE_UNKNOWN = Rule(
+CODE_UNKNOWN = StrengthRule(
     "code_unknown", "weak", "code of the model; most of its literals and names stand nowhere, or it has none"
 )
 
@@ -74,24 +84,30 @@ BY_CHANCE = frozenset((SMALL_BY_CHANCE, COMPUTED_AMBIGUOUSLY, COMPUTED_BY_CHANCE
 
 # --- attributions -----------------------------------------------------------------------------------------------------
 
-SAME_TOOL_FAILED = Rule("same_tool_failed", "strong", "the model had just been told that the same tool failed")
-OTHER_TOOL_FAILED = Rule("other_tool_failed", "likely", "the model had just been told that another tool failed")
-CALL_RAISED = Rule("call_raised", "likely", "the tool call before had raised; what the model was told is not recorded")
-PLAN_NAMES_TOOL = Rule("plan_names_tool", "strong", "a plan names the tool")
-PLAN_NAMES_VALUE = Rule("plan_names_value", "likely", "a plan names a value of the call")
-OWN_WORDING = Rule("own_wording", "likely", "all arguments are the model's own wording")
-USER_JUST_SAID = Rule("user_just_said", "strong", "a user had just said values of the call")
-USER_SPOKE_OF_IT = Rule(
+SAME_TOOL_FAILED = StrengthRule("same_tool_failed", "strong", "the model had just been told that the same tool failed")
+OTHER_TOOL_FAILED = StrengthRule("other_tool_failed", "likely", "the model had just been told that another tool failed")
+CALL_RAISED = StrengthRule(
+    "call_raised", "likely", "the tool call before had raised; what the model was told is not recorded"
+)
+PLAN_NAMES_TOOL = StrengthRule("plan_names_tool", "strong", "a plan names the tool")
+PLAN_NAMES_VALUE = StrengthRule("plan_names_value", "likely", "a plan names a value of the call")
+OWN_WORDING = StrengthRule("own_wording", "likely", "all arguments are the model's own wording")
+USER_JUST_SAID = StrengthRule("user_just_said", "strong", "a user had just said values of the call")
+USER_SPOKE_OF_IT = StrengthRule(
     "user_spoke_of_it", "strong", "a user had just spoken of the tool, or said values of the call before"
 )
-USER_SPOKE = Rule("user_spoke", "likely", "a user had just spoken")
-NEW_RESULTS = Rule("new_results", "strong", "values are from the results just given")
-USERS_VALUES = Rule("users_values", "likely", "values are from a user's earlier words")
-USERS_AND_RESULTS = Rule("users_and_results", "likely", "values are from a user's earlier words and from results")
-EARLIER_RESULTS = Rule("earlier_results", "likely", "values are from earlier results")
-OTHER_AGENTS_VALUES = Rule("other_agents_values", "likely", "values are from what another agent said")
-OWN_VALUES = Rule("own_values", "weak", "values are from the agent's own earlier words")
-SAME_ARGUMENTS = Rule("same_arguments", "likely", "the call whose result was just given had some of the same arguments")
-MODEL_SAID_WHY = Rule("model_said_why", "weak", "the model said, or thought, something beside the call")
-OTHER_AGENT_SPOKE = Rule("other_agent_spoke", "weak", "another agent had just spoken")
-NOTHING_FOUND = Rule("nothing_found", "weak", "nothing in the context speaks for it")
+USER_SPOKE = StrengthRule("user_spoke", "likely", "a user had just spoken")
+NEW_RESULTS = StrengthRule("new_results", "strong", "values are from the results just given")
+USERS_VALUES = StrengthRule("users_values", "likely", "values are from a user's earlier words")
+USERS_AND_RESULTS = StrengthRule(
+    "users_and_results", "likely", "values are from a user's earlier words and from results"
+)
+EARLIER_RESULTS = StrengthRule("earlier_results", "likely", "values are from earlier results")
+OTHER_AGENTS_VALUES = StrengthRule("other_agents_values", "likely", "values are from what another agent said")
+OWN_VALUES = StrengthRule("own_values", "weak", "values are from the agent's own earlier words")
+SAME_ARGUMENTS = StrengthRule(
+    "same_arguments", "likely", "the call whose result was just given had some of the same arguments"
+)
+MODEL_SAID_WHY = StrengthRule("model_said_why", "weak", "the model said, or thought, something beside the call")
+OTHER_AGENT_SPOKE = StrengthRule("other_agent_spoke", "weak", "another agent had just spoken")
+NOTHING_FOUND = StrengthRule("nothing_found", "weak", "nothing in the context speaks for it")

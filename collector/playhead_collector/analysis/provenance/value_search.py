@@ -39,7 +39,7 @@ from playhead_collector.analysis.provenance.derived_values import Derivation
 from playhead_collector.analysis.provenance.source_code import Literal
 from playhead_collector.analysis.provenance.subjects import SubjectMismatch, Subjects
 from playhead_collector.analysis.provenance.value_forms import OtherForm, other_forms
-from playhead_collector.analysis.rules import Rule
+from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
@@ -78,7 +78,7 @@ class Origin:
     value: Scalar
     source: str
     how: str
-    rule: Rule
+    rule: StrengthRule
     note: str = ""
     evidence: tuple[Hit, ...] = ()
     first: Hit | None = None
@@ -177,7 +177,7 @@ class _ValueTracer:
         return [hit for hit in hits if not _within_other(hit, [each for each in longer if each != fold(text)])]
 
     def _stands(
-        self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), rule: Rule | None = None
+        self, hits: Sequence[Hit], source: str, all_hits: Sequence[Hit] = (), rule: StrengthRule | None = None
     ) -> Origin | None:
         said = [hit for hit in hits if hit.passage.source == source]
         if not said:
@@ -262,7 +262,7 @@ class _ValueTracer:
         return next((origin for origin in origins if origin), None)
 
     def _follows(
-        self, derivation: Derivation | None, hits: Sequence[Hit], accepts: Callable[[Rule], bool] | None = None
+        self, derivation: Derivation | None, hits: Sequence[Hit], accepts: Callable[[StrengthRule], bool] | None = None
     ) -> Origin | None:
         if derivation is None or not (accepts is None or accepts(derivation.rule)):
             return None
@@ -272,7 +272,7 @@ class _ValueTracer:
         self,
         source: str,
         how: str,
-        rule: Rule,
+        rule: StrengthRule,
         note: str,
         hits: Sequence[Hit],
         evidence: tuple[Hit, ...] = (),
@@ -284,11 +284,11 @@ class _ValueTracer:
         return Origin(self.path, self.value, source, how, rule, note, evidence, first, last, unfounded)
 
 
-def _is_strong(rule: Rule) -> bool:
+def _is_strong(rule: StrengthRule) -> bool:
     return rule.strength == "strong"
 
 
-def _code_rule(known: int, literals: int) -> Rule:
+def _code_rule(known: int, literals: int) -> StrengthRule:
     if not literals or known * 2 < literals:
         return rules.CODE_UNKNOWN
     return rules.CODE_KNOWN if known == literals else rules.CODE_MOSTLY_KNOWN

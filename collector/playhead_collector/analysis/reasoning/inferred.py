@@ -12,7 +12,7 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.answers import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.reasoning import rules
-from playhead_collector.analysis.rules import Rule, weaker
+from playhead_collector.analysis.rules import StrengthRule, weaker
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
@@ -41,7 +41,7 @@ class _Trigger:
     quotes: Sequence[Quoted]
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> StrengthRule:
         return _TRIGGER_RULES.get(self.trigger, rules.MESSAGE_TRIGGER)
 
 
@@ -127,7 +127,7 @@ def _passages(transcript: Transcript, ref: ContentRef | None) -> Iterator[Passag
 # --- what for --------------------------------------------------------------------------------------------------------
 
 
-def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, Rule]:
+def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None, StrengthRule]:
     """The request that it most likely served, where that is from, and by which rule."""
     said = list(_said_by(transcript, turn, USER))  # the latest first
     telling = [each for each in said if len(each.text.split()) >= _MIN_WORDS and not _ANSWERS.match(each.text)]

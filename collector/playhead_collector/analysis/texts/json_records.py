@@ -46,14 +46,14 @@ class JsonRecords:
 
 def json_records(text: str) -> JsonRecords:
     """Reads a text; one that does not begin like JSON has no records."""
-    reader = _Reader()
+    reader = _JsonReader()
     if text.lstrip()[:1] in ("{", "["):
         for token in _TOKEN.finditer(text):
             reader.take(token)
     return JsonRecords(reader.starts, reader.innermost)
 
 
-class _Reader:
+class _JsonReader:
     """Which object is open, token by token."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from playhead.model.event import LlmCalled
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState
 from playhead.model.times import rfc3339
-from playhead.project.context.known_messages import Known
+from playhead.project.context.known_messages import KnownMessages
 from playhead.wire.answers.diff import ContextDiff, ContextEntry, Diff, DiffMoment, Moved
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.diff.states import (
@@ -79,9 +79,9 @@ async def _moment(record: RunRecord, state: RunState, call: LlmCalled | None) ->
     return {"seq": event.seq, "event": event.id, "time": time, "thread": state.thread, "call": call and call.seq}
 
 
-def _known(cache: ContentCache, refs: Iterable[ContentRef]) -> Known:
+def _known(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMessages:
     messages = {ref: message for ref in dict.fromkeys(refs) if (message := cache.parsed_message(ref)) is not None}
-    return Known({ref: message["role"] for ref, message in messages.items()}, messages)
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCalled | None) -> ContextDiff:

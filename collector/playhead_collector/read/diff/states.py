@@ -10,8 +10,8 @@ from typing import Any
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_to_json
 from playhead.project.context.fates import DROPPED, KEPT, message_fates, with_replacements
-from playhead.project.context.known_messages import Known
-from playhead.project.context.list_change import compare
+from playhead.project.context.known_messages import KnownMessages
+from playhead.project.context.message_diff import diff_messages
 from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
@@ -76,12 +76,14 @@ def values_in(diff: StateDiff) -> Iterator[ContentRef]:
     yield from (ContentRef(ref) for ref in found if ref is not None)
 
 
-def diff_contexts(before: Sequence[ContentRef], after: Sequence[ContentRef], known: Known) -> list[ContextEntry]:
+def diff_contexts(
+    before: Sequence[ContentRef], after: Sequence[ContentRef], known: KnownMessages
+) -> list[ContextEntry]:
     """One entry per message of either context, in the new order; removed messages come before those
     that replaced them.
     """
-    fates = with_replacements(message_fates(compare(before, after)), known)
-    new_of = {**fates.replacements, **fates.change.stayed}
+    fates = with_replacements(message_fates(diff_messages(before, after)), known)
+    new_of = {**fates.replacements, **fates.change.kept}
     old_of = {new: old for old, new in new_of.items()}
     dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)
     entries: list[ContextEntry] = []
@@ -116,7 +118,12 @@ def apply_context(before: Sequence[ContentRef], entries: Sequence[ContextEntry])
 
 
 def _entry(
-    op: str, before: Sequence[ContentRef], after: Sequence[ContentRef], old: int | None, new: int | None, known: Known
+    op: str,
+    before: Sequence[ContentRef],
+    after: Sequence[ContentRef],
+    old: int | None,
+    new: int | None,
+    known: KnownMessages,
 ) -> ContextEntry:
     ref = after[new] if new is not None else before[old or 0]
     was = before[old] if op == REPLACED and old is not None else None

@@ -13,7 +13,7 @@ from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import conflict
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.leases import Lease, Taken
+from playhead_collector.store.ports.leases import LeaseResult, StoredLease
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _MOST, _NO_NUL = 200, r"^[^\x00]*$"
@@ -71,7 +71,7 @@ def _id(run: str) -> str:
     return run
 
 
-def _granted(run: str, taken: Taken) -> RunLease:
+def _granted(run: str, taken: LeaseResult) -> RunLease:
     """Raises Refused: 409."""
     if taken.lease is not None:
         return _answer(run, taken.lease)
@@ -85,7 +85,7 @@ def _granted(run: str, taken: Taken) -> RunLease:
     raise Refused(409, "lease_gone", f"run {run} has no lease any more: another had taken it, and given it back")
 
 
-def _answer(run: str, lease: Lease) -> RunLease:
+def _answer(run: str, lease: StoredLease) -> RunLease:
     since, until = rfc3339(lease.since_ns), rfc3339(lease.until_ns)
     return {"run": run, "holder": lease.holder, "process": lease.process, "since": since, "until": until}
 

@@ -17,15 +17,15 @@ from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span, SpanEvent
-from playhead_collector.store.packing.zstd import squeeze, unsqueeze
+from playhead_collector.store.packing.zstd import compress_json, decompress_json
 
 PAGE_ITEMS = 256
 # So many pages that are not full are merged: reading stays quick, and each span is rewritten but a few times.
-UNTIDY_PAGES = 16
+REPACK_AT_PAGES = 16
 _SECOND = 1_000_000_000
 
 
-class PackedPage(NamedTuple):
+class PackedSpanPage(NamedTuple):
     """A page as the database keeps it; `ended` of its items are spans that are more than announcements."""
 
     digest: UUID
@@ -35,7 +35,7 @@ class PackedPage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Page:
+class SpanPage:
     """A page as it was read.  Lower numbers arrived earlier."""
 
     number: int
@@ -50,7 +50,7 @@ class Page:
 
 
 @dataclass(slots=True)
-class Merged:
+class MergedSpans:
     """What counts of some pages; `owners` says which page it is from, by key."""
 
     spans: list[Span]
@@ -58,28 +58,28 @@ class Merged:
     owners: dict[Any, int] = field(default_factory=dict[Any, int])
 
 
-class Tidied(NamedTuple):
+class RepackedPages(NamedTuple):
     """Pages to write in place of others, under numbers of their own."""
 
     gone: list[int]
-    pages: list[PackedPage]
+    pages: list[PackedSpanPage]
 
 
-def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedPage]:
+def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedSpanPage]:
     """Pages for these, none with more than PAGE_ITEMS.  The same in the same order gives the same digests."""
-    pages: list[PackedPage] = []
+    pages: list[PackedSpanPage] = []
     for at in range(0, len(spans) + len(logs), PAGE_ITEMS):
         end = at + PAGE_ITEMS
         pages.append(_pack(spans[at:end], logs[max(0, at - len(spans)) : max(0, end - len(spans))]))
     return pages
 
 
-def unpack(number: int, body: bytes) -> Page:
+def unpack(number: int, body: bytes) -> SpanPage:
     """Reads a page."""
-    value = parse_json(unsqueeze(body))
+    value = parse_json(decompress_json(body))
     base = value["base"][0] * _SECOND + value["base"][1]
     origins = value["origins"]
-    return Page(
+    return SpanPage(
         number,
         body,
         [_read_span(row, base, origins) for row in value["spans"]],
@@ -87,7 +87,7 @@ def unpack(number: int, body: bytes) -> Page:
     )
 
 
-def merge(pages: Iterable[Page]) -> Merged:
+def merge(pages: Iterable[SpanPage]) -> MergedSpans:
     """One version of each span, by start time, and each log event once, by time."""
     spans: dict[Any, Span] = {}
     logs: dict[Any, LogEvent] = {}
@@ -103,7 +103,7 @@ def merge(pages: Iterable[Page]) -> Merged:
             if key not in logs:
                 logs[key], owners[key] = log, page.number
     in_order = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
-    return Merged(in_order, sorted(logs.values(), key=lambda log: log.time_ns), owners)
+    return MergedSpans(in_order, sorted(logs.values(), key=lambda log: log.time_ns), owners)
 
 
 def _counts_more(span: Span, known: Span) -> bool:
@@ -126,18 +126,18 @@ def _attempt(span: Span) -> int:
     return attempt if type(attempt) is int else 0
 
 
-def tidy(pages: Sequence[Page], merged: Merged, *, thoroughly: bool) -> Tidied | None:
+def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) -> RepackedPages | None:
     """What to rewrite; None when it is not worth it.  Thoroughly: whatever is not as small as can be."""
     counted = len(merged.owners)
     needed = -(-counted // PAGE_ITEMS)
     wasteful = len(pages) > needed or sum(page.items for page in pages) > counted
     loose = [page for page in pages if thoroughly or page.items < PAGE_ITEMS]
-    if not (wasteful if thoroughly else len(loose) >= UNTIDY_PAGES):
+    if not (wasteful if thoroughly else len(loose) >= REPACK_AT_PAGES):
         return None
     numbers = {page.number for page in loose}
     spans = [span for span in merged.spans if merged.owners[span.trace_id, span.span_id] in numbers]
     logs = [log for log in merged.logs if _owner(log, merged) in numbers]
-    return Tidied(sorted(numbers), pack(spans, logs))
+    return RepackedPages(sorted(numbers), pack(spans, logs))
 
 
 def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRef]:
@@ -151,7 +151,7 @@ def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRe
     return found
 
 
-def _owner(log: LogEvent, merged: Merged) -> int:
+def _owner(log: LogEvent, merged: MergedSpans) -> int:
     return merged.owners[_log_key(log)]
 
 
@@ -184,7 +184,7 @@ class _Origins:
         return self._by_identity[identity]
 
 
-def _pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedPage:
+def _pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedSpanPage:
     base = min([span.start_ns for span in spans] + [log.time_ns for log in logs])
     origins = _Origins()
     value = {
@@ -195,7 +195,9 @@ def _pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedPage:
     }
     data = canonical_json(value)
     digest = UUID(bytes=sha256(data).digest()[:16])
-    return PackedPage(digest, len(spans) + len(logs), squeeze(data), sum(span.end_ns is not None for span in spans))
+    return PackedSpanPage(
+        digest, len(spans) + len(logs), compress_json(data), sum(span.end_ns is not None for span in spans)
+    )
 
 
 def _span_row(span: Span, base: int, origin: int) -> list[Any]:

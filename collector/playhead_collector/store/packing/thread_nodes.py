@@ -14,7 +14,7 @@ from playhead.model.thread import ThreadNode, extend
 from playhead.wire.pack import ThreadExtension
 
 
-class Place(NamedTuple):
+class NodePosition(NamedTuple):
     """Position of a thread node: lineage id and depth (the first message has depth 1)."""
 
     lineage: int
@@ -22,13 +22,13 @@ class Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class Growth:
-    """What to add.  `places` has all nodes, those that are there already among them; `forks` is by lineage; `orphans`
-    continue threads that are not there."""
+class ThreadGrowth:
+    """What to add.  `positions` has all nodes, those that are there already among them; `forks` is by lineage;
+    `orphans` continue threads that are not there."""
 
-    places: dict[ContentRef, Place]
-    nodes: list[tuple[Place, ThreadNode]] = field(default_factory=list[tuple[Place, ThreadNode]])
-    forks: dict[int, Place] = field(default_factory=dict[int, Place])
+    positions: dict[ContentRef, NodePosition]
+    nodes: list[tuple[NodePosition, ThreadNode]] = field(default_factory=list[tuple[NodePosition, ThreadNode]])
+    forks: dict[int, NodePosition] = field(default_factory=dict[int, NodePosition])
     orphans: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
     lineages: int = 0
 
@@ -45,9 +45,11 @@ def chains(extensions: Iterable[ThreadExtension]) -> list[Chain]:
     return [Chain(extension, extend(extension.messages, extension.parent)) for extension in extensions]
 
 
-def grow(extensions: Iterable[Chain], found: Mapping[ContentRef, Place], tips: Mapping[int, int]) -> Growth:
+def grow(
+    extensions: Iterable[Chain], found: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
+) -> ThreadGrowth:
     """Places every node that is not `found`.  `tips` says how deep each found lineage goes."""
-    growing = _Growing(dict(found), dict(tips))
+    growing = _GrowthBuilder(dict(found), dict(tips))
     waiting = list(extensions)
     while waiting:
         # An extension may stand before the one that it continues.
@@ -59,31 +61,31 @@ def grow(extensions: Iterable[Chain], found: Mapping[ContentRef, Place], tips: M
     return growing.growth
 
 
-class _Growing:
-    def __init__(self, places: dict[ContentRef, Place], tips: dict[int, int]) -> None:
-        self.places = places
+class _GrowthBuilder:
+    def __init__(self, positions: dict[ContentRef, NodePosition], tips: dict[int, int]) -> None:
+        self.positions = positions
         self.tips = tips
-        self.growth = Growth(places)
+        self.growth = ThreadGrowth(positions)
 
     def add(self, chain: Chain) -> bool:
         """False when the parent is not there yet."""
         parent = chain.extension.parent
-        at = None if parent is None else self.places.get(parent)
+        at = None if parent is None else self.positions.get(parent)
         if parent is not None and at is None:
             return False
         for node in chain.nodes:
-            at = self.places.get(node.ref) or self._append(node, at)
+            at = self.positions.get(node.ref) or self._append(node, at)
         return True
 
-    def _append(self, node: ThreadNode, at: Place | None) -> Place:
+    def _append(self, node: ThreadNode, at: NodePosition | None) -> NodePosition:
         if at is not None and self.tips[at.lineage] == at.depth:
-            place = Place(at.lineage, at.depth + 1)
+            position = NodePosition(at.lineage, at.depth + 1)
         else:
             self.growth.lineages += 1
-            place = Place(-self.growth.lineages, 1 if at is None else at.depth + 1)
+            position = NodePosition(-self.growth.lineages, 1 if at is None else at.depth + 1)
             if at is not None:
-                self.growth.forks[place.lineage] = at
-        self.tips[place.lineage] = place.depth
-        self.places[node.ref] = place
-        self.growth.nodes.append((place, node))
-        return place
+                self.growth.forks[position.lineage] = at
+        self.tips[position.lineage] = position.depth
+        self.positions[node.ref] = position
+        self.growth.nodes.append((position, node))
+        return position

@@ -70,23 +70,23 @@ def builtin(version: int) -> Zstd:
     return Zstd(_text(version))
 
 
-def squeeze(json: bytes, beside: bytes | None = None) -> bytes:
+def compress_json(json: bytes, reference: bytes | None = None) -> bytes:
     """Compresses JSON; the first byte names the dictionary. `reference`: other JSON with much the same content, needed
     again to decompress.
 
     As bytes, any string is safe: NUL characters and lone surrogates are escaped in it, which Postgres would refuse in
     a text.
     """
-    return bytes((NEWEST,)) + _with(NEWEST, beside).compress(json)
+    return bytes((NEWEST,)) + _with(NEWEST, reference).compress(json)
 
 
-def unsqueeze(body: bytes, beside: bytes | None = None) -> bytes:
+def decompress_json(body: bytes, reference: bytes | None = None) -> bytes:
     """Returns the JSON that `compress_json` compressed."""
-    return _with(body[0], beside).read(body[1:])
+    return _with(body[0], reference).read(body[1:])
 
 
-def _with(version: int, beside: bytes | None) -> Zstd:
-    return builtin(version) if beside is None else Zstd(_text(version) + beside, once=True)
+def _with(version: int, reference: bytes | None) -> Zstd:
+    return builtin(version) if reference is None else Zstd(_text(version) + reference, once=True)
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class StoredLease:
     """Who goes on with a run, since when, and until when unless they say so again.  Times are the database's."""
 
     holder: str
@@ -15,11 +15,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LeaseResult:
     """The lease that was asked for; or why not: somebody `held` it, or its run was `heard_ns` of lately."""
 
-    lease: Lease | None
-    held: Lease | None
+    lease: StoredLease | None
+    held: StoredLease | None
     heard_ns: int | None
 
 
@@ -28,12 +28,12 @@ class LeaseStore(Protocol):
 
     async def take_lease(
         self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
-    ) -> Taken:
+    ) -> LeaseResult:
         """For so many seconds, if nobody else has it; with `force` whoever has it.  `unless_heard`: not either when
         spans of the run came within that time, but for a holder that has it already.  The run need not be known."""
         ...
 
-    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> Taken:
+    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
         """For so many seconds from now; not when another has taken it meanwhile."""
         ...
 

@@ -20,7 +20,7 @@ from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
 from playhead_collector.store.packing.zstd import NEWEST, Zstd, builtin
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.gc.gate import Entered
+from playhead_collector.store.postgres.gc.gate import WriteContext
 from playhead_collector.store.postgres.statements import Conn
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ _ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: 
 _ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
 # Keys are sorted in canonical JSON, so a message's role comes last, and after it nothing but the end.
 _ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
-_LONGEST_ROLE = 40
+_MAX_ROLE_LENGTH = 40
 
 # Compressing more than this at once would hold up the event loop.
 _BUSY_BYTES = 1024 * 1024
@@ -87,29 +87,33 @@ class _Row:
     body: bytes
 
 
-class Stored(NamedTuple):
+class StoredContents(NamedTuple):
     """Digests of what is new, and whether any run waits for anything."""
 
     new: list[bytes]
-    awaited: bool
+    is_awaited: bool
 
 
 async def put(
-    conn: Conn, known: Dictionaries, entered: Entered, contents: Iterable[Content], today: datetime.date
-) -> Stored:
+    conn: Conn,
+    dictionaries: Dictionaries,
+    write_context: WriteContext,
+    contents: Iterable[Content],
+    today: datetime.date,
+) -> StoredContents:
     """Stores what is not stored."""
-    project = entered.project
+    project = write_context.project
     by_ref = {content.ref.digest: content for content in contents}
     # In one order, so that transactions that bring the same wait for each other, never in a circle.
     refs = sorted(by_ref)
-    await entered.note(conn, refs)
+    await write_context.note_refs(conn, refs)
     stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
     new = {ref: by_ref[ref] for ref in refs if ref not in stored}
     if not new:
-        return Stored([], awaited=False)
+        return StoredContents([], is_awaited=False)
     media = await _media_numbers(conn, project, {content.media_type for content in new.values()})
-    encoding = await known.newest(conn, project)
-    zstd = await known.zstd(conn, project, encoding)
+    encoding = await dictionaries.newest(conn, project)
+    zstd = await dictionaries.zstd(conn, project, encoding)
     if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
         rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
     else:
@@ -125,10 +129,12 @@ async def put(
         roles=[row.role for row in rows],
         bodies=[row.body for row in rows],
     )
-    return Stored(list(new), awaited)
+    return StoredContents(list(new), awaited)
 
 
-async def read(conn: Conn, known: Dictionaries, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+async def read(
+    conn: Conn, dictionaries: Dictionaries, project: int, refs: Iterable[ContentRef]
+) -> dict[ContentRef, Content]:
     """Those that are stored, thread nodes among them, each as its ref says to read it; raises ContentCorrupt."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
@@ -137,7 +143,7 @@ async def read(conn: Conn, known: Dictionaries, project: int, refs: Iterable[Con
     for row in await sql.rows(conn, "read_contents", project=project, refs=list(wanted)):
         ref = ContentRef.from_digest(row["ref"])
         try:
-            content = await _content(conn, known, project, row)
+            content = await _content(conn, dictionaries, project, row)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
         if content.ref.digest != row["ref"]:
@@ -157,11 +163,13 @@ async def roles_of(conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict
     return {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
 
 
-async def missing(conn: Conn, entered: Entered, refs: Iterable[ContentRef], today: datetime.date) -> list[ContentRef]:
+async def missing(
+    conn: Conn, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
+) -> list[ContentRef]:
     """Those that are stored neither as content nor as thread; the others are seen today."""
-    project, asked = entered.project, {ref.digest: ref for ref in refs}
+    project, asked = write_context.project, {ref.digest: ref for ref in refs}
     if asked:
-        await entered.note(conn, asked)
+        await write_context.note_refs(conn, asked)
         for digest in await sql.column(conn, "touch", project=project, refs=list(asked), today=today):
             asked.pop(digest, None)
     return list(asked.values())
@@ -188,7 +196,7 @@ async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapp
 
 def _role(message: bytes) -> int:
     """The number of the role that a message ends with; 0 for what is no message."""
-    role = _ROLE_AT_END.search(message[-_LONGEST_ROLE:])
+    role = _ROLE_AT_END.search(message[-_MAX_ROLE_LENGTH:])
     return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0
 
 
@@ -211,11 +219,11 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
     return rows
 
 
-async def _content(conn: Conn, known: Dictionaries, project: int, row: Record) -> Content:
+async def _content(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Content:
     body: bytes = row["body"]
     if row["encoding"] is None:
         parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
         return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)
     return Content(
-        await known.plain(conn, project, row["encoding"], body), _MEDIA.get(row["media"], row["name"]) or BYTES
+        await dictionaries.plain(conn, project, row["encoding"], body), _MEDIA.get(row["media"], row["name"]) or BYTES
     )

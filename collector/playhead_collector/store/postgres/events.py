@@ -15,7 +15,7 @@ from asyncpg import Record
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.state import RunState, state_from_json, state_to_json
-from playhead_collector.store.packing.zstd import squeeze, unsqueeze
+from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
@@ -54,24 +54,26 @@ class Packed:
     beside: int | None = None
 
 
-def pack(events: Sequence[RunEvent], beside: bytes | None = None, shared: int = 0) -> list[EventPage]:
+def pack(events: Sequence[RunEvent], reference: bytes | None = None, shared: int = 0) -> list[EventPage]:
     """All pages of a run, whose events are numbered without a gap, from behind those that it shares with another.
-    `beside`: see `squeeze`.  Pure."""
+    `beside`: see `compress_json`.  Pure."""
     pages: list[EventPage] = []
     if any(event.seq != seq for seq, event in enumerate(events, shared + 1)):
         raise ValueError(
             f"a run's events are numbered 1, 2, 3, ..., these from {shared + 1}: number them so before storing them"
         )
     for page, at in enumerate(range(0, len(events), PAGE_EVENTS)):
-        pages += pack_page(page, events[at : at + PAGE_EVENTS], beside)
+        pages += pack_page(page, events[at : at + PAGE_EVENTS], reference)
     return pages
 
 
-def pack_page(number: int, events: Sequence[RunEvent], beside: bytes | None = None) -> list[EventPage]:
+def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None = None) -> list[EventPage]:
     """A page of some events; none when there are no events.  Pure."""
     if not events:
         return []
-    return [EventPage(number, events[0].seq, events[-1].seq, squeeze(canonical_json(_page_json(events)), beside))]
+    return [
+        EventPage(number, events[0].seq, events[-1].seq, compress_json(canonical_json(_page_json(events)), reference))
+    ]
 
 
 def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LAST) -> list[RunEvent]:
@@ -98,7 +100,7 @@ def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]
         value = state_to_json(state)
         del value["history"]
         more = b"".join([ref.digest for ref in state.history[known:]])
-        snapshots.append(Snapshot(state.seq, more, squeeze(canonical_json(value))))
+        snapshots.append(Snapshot(state.seq, more, compress_json(canonical_json(value))))
         known = len(state.history)
     return snapshots
 
@@ -133,7 +135,7 @@ async def write_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int 
             "write_event_pages",
             project=project,
             runs=[run for run, _, _ in pages],
-            besides=[beside for _, beside, _ in pages],
+            besides=[reference for _, reference, _ in pages],
             pages=[page.page for _, _, page in pages],
             firsts=[page.first for _, _, page in pages],
             lasts=[page.last for _, _, page in pages],
@@ -148,8 +150,8 @@ async def delete_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int
         await sql.run(conn, "delete_event_pages", project=project, **columns)
 
 
-def _is_other(stored: tuple[int | None, int, bytes] | None, beside: int | None, page: EventPage) -> bool:
-    return stored is None or stored != (beside, page.first, sha256(page.body).digest())
+def _is_other(stored: tuple[int | None, int, bytes] | None, reference: int | None, page: EventPage) -> bool:
+    return stored is None or stored != (reference, page.first, sha256(page.body).digest())
 
 
 def _known(packed: Sequence[Packed]) -> list[UUID]:
@@ -234,12 +236,12 @@ async def snapshot(conn: Conn, project: int, run: str, seq: int) -> RunState | N
         return None
     history = b"".join(row["history"] for row in rows).hex()
     refs = ["sha256:" + history[at : at + 64] for at in range(0, len(history), 64)]
-    return state_from_json({**parse_json(unsqueeze(rows[-1]["body"])), "history": refs})
+    return state_from_json({**parse_json(decompress_json(rows[-1]["body"])), "history": refs})
 
 
 def _json(row: Record) -> bytes:
-    beside = row["beside"]
-    return unsqueeze(row["body"], None if beside is None else unsqueeze(beside))
+    reference = row["beside"]
+    return decompress_json(row["body"], None if reference is None else decompress_json(reference))
 
 
 # --- the JSON of a page: {"base": [seconds, ns], "events": [[kind, id, ns after, span, actor, late, data, refs]]} -----

@@ -17,27 +17,27 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.state import RUNNING
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.span_pages import PackedPage, named_refs, pack
+from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
 from playhead_collector.store.ports import Batch, Ingested
 from playhead_collector.store.postgres import content, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.content import Dictionaries
-from playhead_collector.store.postgres.gc.gate import Entered, enter
+from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
 from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
 from playhead_collector.store.postgres.statements import Conn
-from playhead_collector.store.postgres.threads import Lineages
+from playhead_collector.store.postgres.threads import LineageNumbers
 
 _ID, NO_ID = re.compile("[0-9a-f]{32}"), "0" * 32
 _SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
-class Arrival:
+class RunArrival:
     """What a batch brings of one run."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
-    pages: list[PackedPage] = field(default_factory=list[PackedPage])
+    pages: list[PackedSpanPage] = field(default_factory=list[PackedSpanPage])
     refs: set[ContentRef] = field(default_factory=set[ContentRef])
 
     @property
@@ -59,7 +59,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class StoreResult:
     """How many contents are new, the refs that are stored now of those given, parents that are not, and runs that had
     waited for any of it."""
 
@@ -70,27 +70,27 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class StoreMemory:
     """What a store remembers between transactions."""
 
     dictionaries: Dictionaries = field(default_factory=Dictionaries)
-    lineages: Lineages = field(default_factory=Lineages)
+    lineage_numbers: LineageNumbers = field(default_factory=LineageNumbers)
 
 
-def arrivals(batch: Batch) -> dict[str, Arrival]:
+def arrivals(batch: Batch) -> dict[str, RunArrival]:
     """The batch by run.  Announcements become spans without an end.  Pure."""
-    by_run: dict[str, Arrival] = {}
+    by_run: dict[str, RunArrival] = {}
     for span in batch.spans:
         if (run := _run_of(span)) is not None:
-            by_run.setdefault(run, Arrival()).spans.append(span)
+            by_run.setdefault(run, RunArrival()).spans.append(span)
     for log in batch.logs:
         run = _run_of(log)
         if run is None:
             continue
         if log.name != names.STARTED:
-            by_run.setdefault(run, Arrival()).logs.append(log)
+            by_run.setdefault(run, RunArrival()).logs.append(log)
         elif log.trace_id and log.span_id:
-            by_run.setdefault(run, Arrival()).spans.append(_announced(log, log.trace_id, log.span_id))
+            by_run.setdefault(run, RunArrival()).spans.append(_announced(log, log.trace_id, log.span_id))
     for arrival in by_run.values():
         arrival.pages = pack(arrival.spans, arrival.logs)
         arrival.refs = named_refs(arrival.spans, arrival.logs)
@@ -99,47 +99,49 @@ def arrivals(batch: Batch) -> dict[str, Arrival]:
 
 async def put(
     conn: Conn,
-    memory: Memory,
-    entered: Entered,
+    memory: StoreMemory,
+    write_context: WriteContext,
     contents: Sequence[Content],
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
-) -> Put:
+) -> StoreResult:
     """Contents and threads.  The runs that waited for them are to be told, last of all (`wake`)."""
-    project = entered.project
-    new, awaited = await content.put(conn, memory.dictionaries, entered, contents, today)
-    grown = await threads.put(conn, memory.lineages, entered, extensions, today)
+    project = write_context.project
+    new, awaited = await content.put(conn, memory.dictionaries, write_context, contents, today)
+    grown = await threads.put(conn, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
     grown.stored.update(each.ref.plain for each in contents)
-    return Put(len(new), grown.stored, grown.unknown_parents, set(waiting))
+    return StoreResult(len(new), grown.stored, grown.unknown_parents, set(waiting))
 
 
 async def ingest(
-    conn: Conn, memory: Memory, project: int, batch: Batch, by_run: Mapping[str, Arrival], now_ns: int
-) -> tuple[Ingested, Put]:
+    conn: Conn, memory: StoreMemory, project: int, batch: Batch, by_run: Mapping[str, RunArrival], now_ns: int
+) -> tuple[Ingested, StoreResult]:
     """Stores it all, but for what is of deleted runs.  `by_run` is `arrivals(batch)`, made once for however many
     attempts."""
-    entered = await enter(conn, project, map(UUID, by_run))
-    dropped = await _drop_late(conn, entered, by_run, now_ns)
-    by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in entered.gone}
+    write_context = await begin_write(conn, project, map(UUID, by_run))
+    dropped = await _drop_late(conn, write_context, by_run, now_ns)
+    by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
     whole_batch = Batch() if dropped and not by_run else batch  # contents that came along are of no other run
-    stored = await put(conn, memory, entered, whole_batch.contents, whole_batch.threads, day(now_ns))
+    stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
-    pending = await _note_pending(conn, entered, news, stored.stored, day(now_ns))
+    pending = await _note_pending(conn, write_context, news, stored.stored, day(now_ns))
     await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
 
 
-async def _drop_late(conn: Conn, entered: Entered, by_run: Mapping[str, Arrival], now_ns: int) -> int:
+async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:
     """Counts what is of deleted runs."""
-    late = {UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in entered.gone}
+    late = {
+        UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in write_context.deleted_runs
+    }
     if late:
         runs, items = list(late), list(late.values())
-        await sql.run(conn, "drop_late", project=entered.project, runs=runs, items=items, now=now_ns)
+        await sql.run(conn, "drop_late", project=write_context.project, runs=runs, items=items, now=now_ns)
     return sum(late.values())
 
 
@@ -161,7 +163,7 @@ def day(now_ns: int) -> datetime.date:
     return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
 
 
-async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival]) -> set[tuple[str, UUID]]:
+async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
     """Run and digest of the pages that are news."""
     if not by_run:
         return set()
@@ -184,10 +186,17 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, Arrival])
 
 
 async def _note_pending(
-    conn: Conn, entered: Entered, fresh: Mapping[str, Arrival], here: set[ContentRef], today: datetime.date
+    conn: Conn,
+    write_context: WriteContext,
+    fresh: Mapping[str, RunArrival],
+    here: set[ContentRef],
+    today: datetime.date,
 ) -> list[ContentRef]:
-    project, asked = entered.project, set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here
-    pending = await content.missing(conn, entered, list(asked), today) if asked else []
+    project, asked = (
+        write_context.project,
+        set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here,
+    )
+    pending = await content.missing(conn, write_context, list(asked), today) if asked else []
     if pending:
         waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
         await sql.run(

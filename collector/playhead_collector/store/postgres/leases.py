@@ -4,33 +4,35 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from playhead_collector.store.ports.leases import Lease, Taken
+from playhead_collector.store.ports.leases import LeaseResult, StoredLease
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 
 async def take(
     conn: Conn, project: int, run: UUID, holder: str, process: str, seconds: float, *, force: bool, quiet_ns: int | None
-) -> Taken:
+) -> LeaseResult:
     """See `lease_ports.LeaseStore.take_lease`; `quiet_ns`: refused, too, when spans arrived after that time."""
     found = await sql.row(conn, "lease", project=project, run=run)
     if quiet_ns is not None and not force and (found is None or found["holder"] != holder):
         news = await sql.row(conn, "news", project=project, run=run)
         if news is not None and news["arrived_ns"] > quiet_ns:
-            return Taken(None, _lease(found) if found is not None and found["is_held"] else None, news["arrived_ns"])
+            return LeaseResult(
+                None, _lease(found) if found is not None and found["is_held"] else None, news["arrived_ns"]
+            )
     await sql.run(conn, "forget_leases")
     who = {"holder": holder, "process": process}
     taken = await sql.row(conn, "take_lease", project=project, run=run, seconds=seconds, force=force, **who)
     held = None if taken is not None else await sql.row(conn, "lease", project=project, run=run)
-    return Taken(_lease(taken), _lease(held), None)
+    return LeaseResult(_lease(taken), _lease(held), None)
 
 
-async def renew(conn: Conn, project: int, run: UUID, holder: str, seconds: float) -> Taken:
+async def renew(conn: Conn, project: int, run: UUID, holder: str, seconds: float) -> LeaseResult:
     """See `lease_ports.LeaseStore.renew_lease`."""
     renewed = await sql.row(conn, "renew_lease", project=project, run=run, holder=holder, seconds=seconds)
     held = None if renewed is not None else await sql.row(conn, "lease", project=project, run=run)
-    return Taken(_lease(renewed), _lease(held), None)
+    return LeaseResult(_lease(renewed), _lease(held), None)
 
 
-def _lease(row: Record | None) -> Lease | None:
-    return None if row is None else Lease(row["holder"], row["process"], row["since_ns"], row["until_ns"])
+def _lease(row: Record | None) -> StoredLease | None:
+    return None if row is None else StoredLease(row["holder"], row["process"], row["since_ns"], row["until_ns"])

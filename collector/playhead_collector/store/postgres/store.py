@@ -20,15 +20,15 @@ from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import NOTHING_KEPT, Batch, Dirty, Ingested, Kept, RunFilter, RunWork
 from playhead_collector.store.ports.keys import ApiKey
-from playhead_collector.store.ports.leases import Taken
+from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
-from playhead_collector.store.postgres.gc.gate import enter
-from playhead_collector.store.postgres.ingest import Memory, Put, day
+from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
@@ -51,7 +51,7 @@ class PostgresStore:
     def __init__(self, db: Database, clock: Callable[[], int]) -> None:
         self._db = db
         self._clock = clock
-        self._memory = Memory()
+        self._memory = StoreMemory()
         self._learning = Learning(db, self._memory.dictionaries)
 
     async def ready(self) -> None:
@@ -68,9 +68,9 @@ class PostgresStore:
     ) -> Sequence[ContentRef]:
         given, extensions, now = list(contents), list(threads), self._clock()
 
-        async def attempt(conn: Conn) -> Put:
-            entered = await enter(conn, project)
-            stored = await ingest.put(conn, self._memory, entered, given, extensions, day(now))
+        async def attempt(conn: Conn) -> StoreResult:
+            write_context = await begin_write(conn, project)
+            stored = await ingest.put(conn, self._memory, write_context, given, extensions, day(now))
             await ingest.wake(conn, project, stored.waiting, now)
             return stored
 
@@ -80,7 +80,7 @@ class PostgresStore:
 
     async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
-            return await content.missing(conn, await enter(conn, project), refs, day(self._clock()))
+            return await content.missing(conn, await begin_write(conn, project), refs, day(self._clock()))
 
         return await self._db.transact(attempt)
 
@@ -100,7 +100,7 @@ class PostgresStore:
         if not nodes:
             # Its parent may have come in a transaction that could not see that this one was waiting for it.
             await self._db.transact(
-                lambda conn: threads.adopt(conn, self._memory.lineages, project, day(self._clock()))
+                lambda conn: threads.adopt(conn, self._memory.lineage_numbers, project, day(self._clock()))
             )
             async with self._db.reading() as conn:
                 nodes = await threads.read(conn, project, ref)
@@ -138,7 +138,7 @@ class PostgresStore:
     async def works(
         self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
-        await runs_under_lock.adopt_orphans(self._db, self._memory.lineages, project, day(self._clock()))
+        await runs_under_lock.adopt_orphans(self._db, self._memory.lineage_numbers, project, day(self._clock()))
         ids = [id_of(run) for run in runs]
         async with (
             self._db.attempt() as conn,
@@ -200,7 +200,7 @@ class PostgresStore:
         await self.put(project, [explanation])
         kept = {"run": id_of(run), "subject": subject.digest, "content": explanation.ref.digest}
         async with self._db.transaction() as conn:
-            await enter(conn, project)
+            await begin_write(conn, project)
             await sql.run(conn, "keep_explanation", project=project, model=model, **kept)
 
     async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
@@ -241,7 +241,7 @@ class PostgresStore:
 
     async def take_lease(
         self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
-    ) -> Taken:
+    ) -> LeaseResult:
         quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
         return await self._db.transact(
             lambda conn: leases.take(
@@ -249,7 +249,7 @@ class PostgresStore:
             )
         )
 
-    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> Taken:
+    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
         return await self._db.transact(lambda conn: leases.renew(conn, project, id_of(run), holder, seconds))
 
     async def release_lease(self, project: int, run: str, holder: str) -> bool:

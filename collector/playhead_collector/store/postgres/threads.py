@@ -11,11 +11,11 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.thread_nodes import Chain, Growth, Place, chains, grow
+from playhead_collector.store.packing.thread_nodes import Chain, NodePosition, ThreadGrowth, chains, grow
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision
 from playhead_collector.store.postgres.content import role_named
-from playhead_collector.store.postgres.gc.gate import Entered, enter
+from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
 from playhead_collector.store.postgres.statements import Conn
 
 # A thread of more messages is put together beside the event loop.
@@ -23,7 +23,7 @@ _OFF_LOOP_NODES = 2_000
 BLOCK = 1000  # as the sequence in the schema has it
 
 
-class Lineages:
+class LineageNumbers:
     """Numbers for new lineages, taken from the database a thousand at a time: a round trip less for most batches."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Lineages:
 
 
 @dataclass(slots=True)
-class Grown:
+class StoredThreads:
     """What a call of `put` did: digests of the new nodes, whether any run waits for anything, all refs that are stored
     now of those given, and parents that are not."""
 
@@ -51,20 +51,24 @@ class Grown:
 
 
 async def put(
-    conn: Conn, lineages: Lineages, entered: Entered, extensions: Iterable[ThreadExtension], today: datetime.date
-) -> Grown:
+    conn: Conn,
+    lineage_numbers: LineageNumbers,
+    write_context: WriteContext,
+    extensions: Iterable[ThreadExtension],
+    today: datetime.date,
+) -> StoredThreads:
     """Stores what is not stored.  Extensions of unknown threads are kept until those come.
 
     Raises Collision when another transaction extended the same thread: run the transaction again.
     """
-    grown, project = Grown(), entered.project
+    grown, project = StoredThreads(), write_context.project
     todo = chains(extensions)
     while todo:
-        growth = await _growth(conn, entered, todo)
-        grown.stored.update(growth.places)
+        growth = await _growth(conn, write_context, todo)
+        grown.stored.update(growth.positions)
         grown.unknown_parents += [orphan.parent for orphan in growth.orphans if orphan.parent is not None]
         await _keep_orphans(conn, project, growth.orphans, today)
-        inserted = await _insert(conn, lineages, project, growth, today) if growth.nodes else None
+        inserted = await _insert(conn, lineage_numbers, project, growth, today) if growth.nodes else None
         grown.new += [node.ref.digest for _, node in growth.nodes]
         grown.awaited = grown.awaited or (inserted is not None and inserted["awaited"])
         # What was kept until its parent came, may be the parent of something else that was kept.
@@ -72,15 +76,15 @@ async def put(
     return grown
 
 
-async def adopt(conn: Conn, lineages: Lineages, project: int, today: datetime.date) -> None:
+async def adopt(conn: Conn, lineage_numbers: LineageNumbers, project: int, today: datetime.date) -> None:
     """Makes extensions whole whose parent has come.
 
     `put` does it for what it stores.  A transaction that did not see that another one waited for it may leave some
     over, so readers that miss a thread do it, too.
     """
     if todo := await _take_orphans(conn, project):
-        entered = await enter(conn, project)
-        await put(conn, lineages, entered, [chain.extension for chain in todo], today)
+        write_context = await begin_write(conn, project)
+        await put(conn, lineage_numbers, write_context, [chain.extension for chain in todo], today)
 
 
 async def read(conn: Conn, project: int, ref: ContentRef) -> list[ThreadNode]:
@@ -124,7 +128,7 @@ async def read_many(
     refs = [(owner, ref.digest) for owner, (some, _) in enumerate(wanted) for ref in some]
     if not refs:
         return found
-    known = [(owner, *each) for owner, (_, lineages) in enumerate(wanted) for each in lineages.items()]
+    known = [(owner, *each) for owner, (_, lineage_numbers) in enumerate(wanted) for each in lineage_numbers.items()]
     rows = await sql.rows(
         conn,
         "read_threads",
@@ -151,33 +155,35 @@ async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
     return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
 
 
-async def _growth(conn: Conn, entered: Entered, todo: Sequence[Chain]) -> Growth:
-    project, asked = entered.project, {node.ref.digest for chain in todo for node in chain.nodes}
+async def _growth(conn: Conn, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
+    project, asked = write_context.project, {node.ref.digest for chain in todo for node in chain.nodes}
     asked.update(chain.extension.parent.digest for chain in todo if chain.extension.parent is not None)
-    await entered.note(conn, asked)
+    await write_context.note_refs(conn, asked)
     rows = await sql.rows(conn, "find_nodes", project=project, refs=list(asked))
-    found = {ContentRef.from_digest(row["ref"]): Place(row["lineage"], row["depth"]) for row in rows}
+    found = {ContentRef.from_digest(row["ref"]): NodePosition(row["lineage"], row["depth"]) for row in rows}
     return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})
 
 
-async def _insert(conn: Conn, lineages: Lineages, project: int, growth: Growth, today: datetime.date) -> Record:
-    given = await lineages.take(conn, growth.lineages)
+async def _insert(
+    conn: Conn, lineage_numbers: LineageNumbers, project: int, growth: ThreadGrowth, today: datetime.date
+) -> Record:
+    given = await lineage_numbers.take(conn, growth.lineages)
 
     def lineage(number: int) -> int:
         return number if number > 0 else given[-number - 1]
 
-    def parent_lineage(place: Place) -> int | None:
-        fork = growth.forks.get(place.lineage)
-        return lineage(fork.lineage) if fork is not None and fork.depth + 1 == place.depth else None
+    def parent_lineage(position: NodePosition) -> int | None:
+        fork = growth.forks.get(position.lineage)
+        return lineage(fork.lineage) if fork is not None and fork.depth + 1 == position.depth else None
 
     inserted = await sql.row(
         conn,
         "insert_nodes",
         project=project,
         today=today,
-        lineages=[lineage(place.lineage) for place, _ in growth.nodes],
-        parent_lineages=[parent_lineage(place) for place, _ in growth.nodes],
-        depths=[place.depth for place, _ in growth.nodes],
+        lineages=[lineage(position.lineage) for position, _ in growth.nodes],
+        parent_lineages=[parent_lineage(position) for position, _ in growth.nodes],
+        depths=[position.depth for position, _ in growth.nodes],
         refs=[node.ref.digest for _, node in growth.nodes],
         messages=[node.message.digest for _, node in growth.nodes],
     )

@@ -36,7 +36,7 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
     attributes = log.attributes
     before, after = ref(attributes, names.COMPRESSION_BEFORE_REF), ref(attributes, names.COMPRESSION_AFTER_REF)
     summary = ref(attributes, names.COMPRESSION_SUMMARY_REF)
-    cut = conversations.declare(actor, before, after, summary)
+    cut = conversations.compression_declared(actor, before, after, summary)
     shown = cut.verdict if cut else None
     gone = (*shown.summarised, *shown.dropped) if shown is not None else ()
     said = _refs(attributes, names.COMPRESSION_SUMMARISED), _refs(attributes, names.COMPRESSION_DROPPED)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from playhead.model.event import ContextCompressed
 from playhead.model.ref import ContentRef
-from playhead.project.context.known_messages import Known
-from playhead.project.context.list_change import Change, compare
+from playhead.project.context.known_messages import KnownMessages
+from playhead.project.context.message_diff import MessageListDiff, diff_messages
 
 KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
@@ -26,7 +26,7 @@ class MessageFates:
     `asked`: how many of the messages before were the last call's input; the others are its answer.
     """
 
-    change: Change
+    change: MessageListDiff
     by_position: Sequence[str]
     asked: int
     replacements: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -44,10 +44,10 @@ class MessageFates:
         return tuple(self.change.before[position] for position in self.positions(fate))
 
 
-def message_fates(change: Change, summarised: Iterable[int] = ()) -> MessageFates:
+def message_fates(change: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
     """The fates of all messages: those at the positions `summarised` are, others that are gone were dropped."""
     fates = [DROPPED] * len(change.before)
-    for position in change.stayed:
+    for position in change.kept:
         fates[position] = KEPT
     for position in summarised:
         fates[position] = SUMMARISED
@@ -60,7 +60,7 @@ def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after:
     `asked` is the input of the previous call, whose answer is taken from the event; `after` is the context after.
     """
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
-    change = compare([*asked, *(listed - Counter(asked)).elements()], after)
+    change = diff_messages([*asked, *(listed - Counter(asked)).elements()], after)
     fates = [KEPT] * len(change.before)
     positions = _gone_first(change)
     for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
@@ -69,9 +69,9 @@ def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after:
     return MessageFates(change, fates, len(asked) or len(change.before))
 
 
-def with_replacements(fates: MessageFates, known: Known) -> MessageFates:
+def with_replacements(fates: MessageFates, known: KnownMessages) -> MessageFates:
     """The same, with the messages that have another one in their place."""
-    pairs = replaced(fates.change, known)
+    pairs = replaced_messages(fates.change, known)
     return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
 
 
@@ -99,19 +99,19 @@ def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
     if event.origin == "declared":
         return list(range(len(change.after)))
     summary = change.after.index(event.summary) if event.summary in change.after else -1
-    inner = {position for gap in change.gaps if not gap.last for position in gap.came}
-    made = {*change.stayed.values(), *fates.replacements.values(), *inner}
-    return sorted({*made, *(position for position in change.came if position <= summary)})
+    inner = {position for gap in change.hunks if not gap.is_last for position in gap.added}
+    made = {*change.kept.values(), *fates.replacements.values(), *inner}
+    return sorted({*made, *(position for position in change.added if position <= summary)})
 
 
 # --- replacements -----------------------------------------------------------------------------------------------------
 
 
-def replaced(change: Change, known: Known) -> list[tuple[int, int]]:
+def replaced_messages(change: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
     """Messages that have another in their place: the answer to the same call, or one for one with the same roles."""
     pairs: list[tuple[int, int]] = []
-    for gap in change.gaps:
-        went, came = list(gap.went), list(gap.came)
+    for gap in change.hunks:
+        went, came = list(gap.removed), list(gap.added)
         for kind in ("system", "developer"):
             olds, news = (_of_role(change.before, went, kind, known), _of_role(change.after, came, kind, known))
             pairs += zip(olds, news, strict=False)
@@ -124,17 +124,17 @@ def replaced(change: Change, known: Known) -> list[tuple[int, int]]:
                 tools.remove(same)
         went, came = _rest(went, came, pairs)
         roles = [known.role(change.before[old]) for old in went]
-        if roles == [known.role(change.after[new]) for new in came] and not gap.last:
+        if roles == [known.role(change.after[new]) for new in came] and not gap.is_last:
             pairs += zip(went, came, strict=True)
     return sorted(pairs)
 
 
-def _same_call(change: Change, position: int, new: int, known: Known) -> bool:
+def _same_call(change: MessageListDiff, position: int, new: int, known: KnownMessages) -> bool:
     calls, others = known.calls(change.before[position]), known.calls(change.after[new])
     return bool(calls) and calls == others
 
 
-def _of_role(refs: Sequence[ContentRef], positions: Iterable[int], role: str, known: Known) -> list[int]:
+def _of_role(refs: Sequence[ContentRef], positions: Iterable[int], role: str, known: KnownMessages) -> list[int]:
     return [position for position in positions if known.role(refs[position]) == role]
 
 
@@ -146,12 +146,12 @@ def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, i
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-def _gone_first(change: Change) -> Mapping[ContentRef, list[int]]:
+def _gone_first(change: MessageListDiff) -> Mapping[ContentRef, list[int]]:
     """Positions of each message before; those at which it left the context come first."""
-    gone = set(change.went)
+    gone = set(change.removed)
     positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
     rest = (position for position in range(len(change.before) - 1, -1, -1) if position not in gone)
-    for position in (*change.went, *rest):
+    for position in (*change.removed, *rest):
         positions[change.before[position]].append(position)
     return positions
 

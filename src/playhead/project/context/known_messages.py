@@ -16,7 +16,7 @@ class Unread(Exception):
 
 
 @dataclass(slots=True)
-class Known:
+class KnownMessages:
     """What is known of messages; `unread`: those that somebody would like to have read.
 
     `missing`: messages and threads that somebody asked about and that are not stored.  `strict`: who has asked for

@@ -4,7 +4,7 @@ from playhead.model.event import ContextCompressed, MessageAdded
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.project.context.conversations import Conversations
-from playhead.project.context.known_messages import Known
+from playhead.project.context.known_messages import KnownMessages
 from tests.unit.project.recording import Recording
 
 
@@ -219,13 +219,13 @@ def test_roles_of_messages_that_are_not_here_yet_are_those_most_likely():
 def test_after_a_crash_the_same_call_is_no_branch():
     talk = Talk()
     talk.ask("sabc")
-    conversations = Conversations(talk.r.nodes, Known(talk.r.roles, {}))
+    conversations = Conversations(talk.r.nodes, KnownMessages(talk.r.roles, {}))
     thread = talk.r.thread(*texts("sabc"))
-    conversations.enter("1", None, thread, None)
-    conversations.interrupt()
-    assert conversations.enter("2", None, thread, None).new == []
-    conversations.leave("2", None)
-    cut = conversations.enter("3", None, talk.r.thread(*texts("sc")), None).cut
+    conversations.call_started("1", None, thread, None)
+    conversations.process_died()
+    assert conversations.call_started("2", None, thread, None).new == []
+    conversations.call_ended("2", None)
+    cut = conversations.call_started("3", None, talk.r.thread(*texts("sc")), None).cut
     assert cut is not None
     assert talk.letters(cut.verdict.dropped) == "ab"
 

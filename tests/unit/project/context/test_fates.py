@@ -17,8 +17,8 @@ from playhead.project.context.fates import (
     retained,
     with_replacements,
 )
-from playhead.project.context.known_messages import Known
-from playhead.project.context.list_change import compare
+from playhead.project.context.known_messages import KnownMessages
+from playhead.project.context.message_diff import diff_messages
 from playhead_collector.read.diff.states import diff_contexts
 
 contexts = st.lists(st.sampled_from([ContentRef(letter) for letter in "abcdefgh"]), max_size=12)
@@ -36,8 +36,8 @@ def event(kept: object, summarised: object, dropped: object, origin: str = "infe
 
 @given(contexts, contexts, st.data())
 def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, data):
-    change = compare(before, after)
-    summarised = data.draw(st.lists(st.sampled_from(change.went), unique=True)) if change.went else []
+    change = diff_messages(before, after)
+    summarised = data.draw(st.lists(st.sampled_from(change.removed), unique=True)) if change.removed else []
     written = message_fates(change, summarised)
     assert Counter(written.by_position) == {
         fate: count for fate in (KEPT, SUMMARISED, DROPPED) if (count := written.count(fate))
@@ -52,15 +52,15 @@ def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, dat
 
 @given(contexts, contexts)
 def test_a_difference_shows_the_same_fates_and_replacements(before, after):
-    known = Known(ROLES, {})
-    fates = with_replacements(message_fates(compare(before, after)), known)
+    known = KnownMessages(ROLES, {})
+    fates = with_replacements(message_fates(diff_messages(before, after)), known)
     entries = diff_contexts(before, after, known)
     went = {entry["from"]: entry for entry in entries if entry["from"] is not None}
     assert sorted(went) == list(range(len(before)))
     for position, fate in enumerate(fates.by_position):
         entry, new = went[position], fates.replacements.get(position)
         shown = "replaced" if new is not None else fate
-        assert (entry["op"], entry["to"]) == (shown, fates.change.stayed.get(position, new))
+        assert (entry["op"], entry["to"]) == (shown, fates.change.kept.get(position, new))
 
 
 @given(contexts, st.none() | contexts, st.none() | contexts, st.booleans())
@@ -87,7 +87,7 @@ def test_the_answer_of_the_call_before_is_taken_from_the_event():
 
 def test_what_was_added_at_the_end_is_not_retained():
     a, b, c, d = (ContentRef(letter) for letter in "abcd")
-    change = compare([a, b, c], [a, c, d])
+    change = diff_messages([a, b, c], [a, c, d])
     lists = ([a, c], [], [b])
     assert retained(message_fates(change), event(*lists)) == [0, 1]
     assert retained(message_fates(change), event(*lists, origin="declared")) == [0, 1, 2]

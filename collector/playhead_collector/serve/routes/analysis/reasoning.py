@@ -86,7 +86,7 @@ class ReasoningRoutes:
         # The first piece is waited for, so that a model that does not answer is still an error with its own status.
         first = await anext(pieces, None)
         if streamed:
-            return StreamingResponse(self._told(record, brief, explainer, first, pieces), media_type=STREAM)
+            return StreamingResponse(self._stream(record, brief, explainer, first, pieces), media_type=STREAM)
         text = (first or "") + "".join([piece async for piece in pieces])
         return json_answer(await self._keep(record, brief, explainer, text))
 
@@ -99,7 +99,7 @@ class ReasoningRoutes:
     async def _keep(self, record: RunRecord, brief: ExplanationBrief, explainer: Explainer, text: str) -> Any:
         return await keep_explanation(record, brief, explainer.model, text, self._configured.clock)
 
-    async def _told(
+    async def _stream(
         self,
         record: RunRecord,
         brief: ExplanationBrief,

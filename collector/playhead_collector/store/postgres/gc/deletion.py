@@ -9,17 +9,17 @@ from uuid import UUID
 
 from playhead_collector.store.ports.retention import Deleted
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.gc.gate import enter_alone
+from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.runs import label
 from playhead_collector.store.postgres.statements import Conn
 
 # Whoever wants to store waits behind a deletion that waits for those who are storing; 2 s are a large batch.
-_PATIENCE_MS = 2_000
+_LOCK_TIMEOUT_MS = 2_000
 
 
 async def delete(conn: Conn, project: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
     """See `retention_ports.RetentionStore.delete_run`."""
-    await enter_alone(conn, project, _PATIENCE_MS)
+    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
     below = await _forks(conn, project, run)
     if below and not forks:
         return Deleted((), tuple(each.hex for each in below))

@@ -9,26 +9,26 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 @dataclass(frozen=True, slots=True)
-class Entered:
+class WriteContext:
     """What a writing transaction needs: the project, whether a sweep is running, and which of its runs were deleted."""
 
     project: int
     sweeping: bool = False
-    gone: frozenset[UUID] = frozenset()
+    deleted_runs: frozenset[UUID] = frozenset()
 
-    async def note(self, conn: Conn, refs: Iterable[bytes]) -> None:
+    async def note_refs(self, conn: Conn, refs: Iterable[bytes]) -> None:
         """These are stored or named now; a sweep that is under way leaves them, with all that they name."""
         if self.sweeping and (given := list(refs)):
             await sql.run(conn, "note_news", project=self.project, refs=given)
 
 
-async def enter(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> Entered:
+async def begin_write(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> WriteContext:
     """Starts a writing transaction. Call it first; waits for a running deletion or sweep step."""
     found = await sql.row(conn, "enter", project=project, runs=list(runs))
-    return Entered(project, found["sweeping"], frozenset(found["gone"])) if found else Entered(project)
+    return WriteContext(project, found["sweeping"], frozenset(found["gone"])) if found else WriteContext(project)
 
 
-async def enter_alone(conn: Conn, project: int, patience_ms: int) -> None:
+async def begin_exclusive_write(conn: Conn, project: int, lock_timeout_ms: int) -> None:
     """Nobody else stores until this transaction ends.  Raises what is a collision when others hold it for so long."""
-    await sql.run(conn, "bound_locks", milliseconds=str(patience_ms))
+    await sql.run(conn, "bound_locks", milliseconds=str(lock_timeout_ms))
     await sql.run(conn, "enter_alone", project=project)

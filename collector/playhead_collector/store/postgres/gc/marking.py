@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.content import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
@@ -45,7 +45,7 @@ async def trace(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
 def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
     def plain() -> Iterator[bytes]:
         for row in rows:
-            yield unsqueeze(row["body"], None if row["beside"] is None else unsqueeze(row["beside"]))
+            yield decompress_json(row["body"], None if row["beside"] is None else decompress_json(row["beside"]))
 
     return set(_named(plain()))
 

@@ -16,7 +16,7 @@ from playhead_collector.errors import StoreCollision
 from playhead_collector.store.ports.retention import Swept
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.content import Dictionaries
-from playhead_collector.store.postgres.gc.gate import enter_alone
+from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.gc.marking import mark_run, trace
 from playhead_collector.store.postgres.statements import Conn
 
@@ -27,7 +27,7 @@ _DELETED = 1_000
 # Of what came while a sweep is under way, so much is traced while nobody stores; more is traced first.
 _TRACED_BEFORE, _TRACED_ALONE = 40, 4
 # Longer than nearly all transactions that store; who wants to store meanwhile waits behind it.
-_PATIENCE_MS = 250
+_LOCK_TIMEOUT_MS = 250
 _NS_PER_SECOND = 1_000_000_000
 
 
@@ -54,7 +54,9 @@ async def step(conn: Conn, dictionaries: Dictionaries, project: int, now_ns: int
         raise StoreCollision("another collector makes a step of this sweep now: try again")
     row = await sql.row(conn, "sweep", project=project)
     if row is None:
-        await enter_alone(conn, project, _PATIENCE_MS)  # whoever stores after this sees that a sweep is under way
+        await begin_exclusive_write(
+            conn, project, _LOCK_TIMEOUT_MS
+        )  # whoever stores after this sees that a sweep is under way
         await sql.run(conn, "clear_news", project=project)
         await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(Phase.RUNS.name.lower())
@@ -147,7 +149,7 @@ async def _alone_and_marked(conn: Conn, dictionaries: Dictionaries, project: int
     await sql.run(conn, "take_news", project=project)
     if not await _traced_within(conn, dictionaries, project, _TRACED_BEFORE):
         return False
-    await enter_alone(conn, project, _PATIENCE_MS)
+    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
     await sql.run(conn, "take_news", project=project)
     return await _traced_within(conn, dictionaries, project, _TRACED_ALONE)
 

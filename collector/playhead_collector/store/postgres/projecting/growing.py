@@ -14,8 +14,8 @@ from asyncpg import Record
 from playhead.model.event import RunEvent
 from playhead.project.inputs import Projection
 from playhead_collector.store.packing import span_pages
-from playhead_collector.store.packing.span_pages import PAGE_ITEMS, UNTIDY_PAGES
-from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.packing.span_pages import PAGE_ITEMS, REPACK_AT_PAGES
+from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing
 from playhead_collector.store.postgres import events
 from playhead_collector.store.postgres import statements as sql
@@ -89,7 +89,7 @@ async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID,
     if wanted:
         columns = {"runs": [run for run, _ in wanted], "pages": [page for _, page in wanted]}
         for row in await sql.rows(conn, "read_pages_of_events", project=project, **columns):
-            found = events.unpack(row["run_id"].hex, row["first_seq"], unsqueeze(row["body"]))
+            found = events.unpack(row["run_id"].hex, row["first_seq"], decompress_json(row["body"]))
             stored[row["run_id"]][row["page"]] = found
     if sum(len(each.result.events) for each in grown) > _BUSY_EVENTS:
         await asyncio.to_thread(_grow, grown, stored)
@@ -118,7 +118,7 @@ async def tidy(conn: Conn, project: int, grown: Sequence[Growth]) -> None:
     """Makes many small pages of spans into few."""
     for each in grown:
         loose = [page for page, items in each.footing.pages.items() if items < PAGE_ITEMS]
-        if len(loose) < UNTIDY_PAGES:
+        if len(loose) < REPACK_AT_PAGES:
             continue
         rows = await sql.rows(conn, "read_these_pages", project=project, run=each.run, pages=loose)
         tidied = await asyncio.to_thread(_tidied, rows)
@@ -126,13 +126,13 @@ async def tidy(conn: Conn, project: int, grown: Sequence[Growth]) -> None:
             await rewrite(conn, project, [(each.run, each.footing.pages, tidied)])
 
 
-def _tidied(rows: Sequence[Record]) -> span_pages.Tidied | None:
+def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
     pages = [span_pages.unpack(row["page"], row["body"]) for row in rows]
-    return span_pages.tidy(pages, span_pages.merge(pages), thoroughly=False)
+    return span_pages.repack(pages, span_pages.merge(pages), thoroughly=False)
 
 
 async def rewrite(
-    conn: Conn, project: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.Tidied]]
+    conn: Conn, project: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
 ) -> dict[UUID, int]:
     """Writes pages of spans in place of others, and notes their numbers and items; the last number of each run."""
     ids = [run for run, _, _ in tidied]

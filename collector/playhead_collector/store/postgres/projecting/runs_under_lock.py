@@ -17,8 +17,8 @@ from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.project.inputs import Projection
 from playhead_collector.store.packing import span_pages
-from playhead_collector.store.packing.span_pages import Merged, Page, Tidied
-from playhead_collector.store.packing.zstd import unsqueeze
+from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
+from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork
 from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
@@ -27,7 +27,7 @@ from playhead_collector.store.postgres.content import Dictionaries
 from playhead_collector.store.postgres.projecting import growing
 from playhead_collector.store.postgres.runs import Summary
 from playhead_collector.store.postgres.statements import Conn
-from playhead_collector.store.postgres.threads import Lineages
+from playhead_collector.store.postgres.threads import LineageNumbers
 
 # Reading or writing more than this at once would hold up the event loop: a thread does it.
 _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
@@ -38,8 +38,8 @@ class _Locked:
     """A run that is being projected."""
 
     row: Record
-    pages: Sequence[Page]
-    merged: Merged
+    pages: Sequence[SpanPage]
+    merged: MergedSpans
     work: RunWork
     lineages: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -54,13 +54,13 @@ class _ToStore:
 
     locked: _Locked
     result: Projection
-    tidied: Tidied | None
+    tidied: RepackedPages | None
     packed: events.Packed
     pages: dict[int, int]
     """Pages of spans that are stored, with the items in each."""
 
 
-async def adopt_orphans(db: Database, lineages: Lineages, project: int, today: datetime.date) -> None:
+async def adopt_orphans(db: Database, lineages: LineageNumbers, project: int, today: datetime.date) -> None:
     """Makes threads whole that a projection would miss.  In a transaction of its own: it locks what ingest locks."""
     async with db.reading() as conn:
         waiting = await sql.value(conn, "has_orphans", project=project)
@@ -85,7 +85,7 @@ async def working(
     if not rows:
         yield ()
         return
-    reader = _Reader(conn, dictionaries, project)
+    reader = _RunReader(conn, dictionaries, project)
     locked = await reader.read(rows, kept)
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
@@ -93,7 +93,7 @@ async def working(
         await _store(conn, project, done)
 
 
-async def read_spans(conn: Conn, project: int, run: UUID) -> Merged:
+async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
     """What counts of a run's pages."""
     rows = await sql.rows(conn, "read_pages", project=project, runs=[run], seen=[])
     return (await _unpacked(rows, [run]))[run][1]
@@ -103,7 +103,7 @@ async def read_spans(conn: Conn, project: int, run: UUID) -> Merged:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _RunReader:
     """Reads runs of a project."""
 
     conn: Conn
@@ -124,7 +124,7 @@ class _Reader:
         await self._look_for_missing([each.work for each in locked if each.work.kept is not None])
         return locked
 
-    def _locked(self, row: Record, pages: Sequence[Page], merged: Merged, kept: Kept | None) -> _Locked:
+    def _locked(self, row: Record, pages: Sequence[SpanPage], merged: MergedSpans, kept: Kept | None) -> _Locked:
         work = RunWork(row["run_id"].hex, merged.spans, merged.logs, {}, {}, None, row["arrived_ns"])
         locked = _Locked(row, pages, merged, work)
         work.shared, work.kept = row["shared"], kept
@@ -165,14 +165,14 @@ def _lineages(kept: Kept | None) -> Mapping[int, int]:
     return {} if kept is None else kept.footing.lineages
 
 
-async def _unpacked(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[Page], Merged]]:
+async def _unpacked(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[SpanPage], MergedSpans]]:
     if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
         return await asyncio.to_thread(_unpack, rows, ids)
     return _unpack(rows, ids)
 
 
-def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[Page], Merged]]:
-    pages: dict[UUID, list[Page]] = {run: [] for run in ids}
+def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[SpanPage], MergedSpans]]:
+    pages: dict[UUID, list[SpanPage]] = {run: [] for run in ids}
     for row in rows:
         pages[row["run_id"]].append(span_pages.unpack(row["page"], row["body"]))
     return {run: (some, span_pages.merge(some)) for run, some in pages.items()}
@@ -258,13 +258,13 @@ def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
     # A page of spans is small beside those of events as long as it is the only one. It may still change while the run
     # goes on, and then events would have to be packed again for that alone.
     ended = result.row.ended_ns is not None
-    tidied = span_pages.tidy(locked.pages, locked.merged, thoroughly=ended)
+    tidied = span_pages.repack(locked.pages, locked.merged, thoroughly=ended)
     bodies = {page.number: page.body for page in locked.pages}
     if tidied is not None:
         bodies = {number: body for number, body in bodies.items() if number not in tidied.gone}
         bodies |= {-n: page.body for n, page in enumerate(tidied.pages, 1)}  # numbered when they are written
     number, body = next(iter(bodies.items())) if ended and len(bodies) == 1 else (None, None)
-    beside = None if body is None else unsqueeze(body)
+    beside = None if body is None else decompress_json(body)
     pages = events.pack(result.events, beside, result.row.shared or 0)
     snapshots = events.pack_snapshots(sorted(result.snapshots, key=lambda state: state.seq), history)
     known = locked.row["projection"] > 0

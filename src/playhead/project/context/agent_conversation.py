@@ -5,56 +5,56 @@ from dataclasses import dataclass
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
-from playhead.project.context.list_change import Change, compare
+from playhead.project.context.message_diff import MessageListDiff, diff_messages
 
 
 @dataclass(slots=True, eq=False)
-class Lineage:
+class AgentConversation:
     """One agent's conversation. `path`: the last call's input and, once it has ended, its output; `input_length`: how
     many of these were its input.
 
-    `heard`: how many answers all calls had given when it began; `call`: that call's span.
+    `answers_before`: how many answers all calls had given when it began; `call`: that call's span.
     """
 
     actor: str | None
     path: list[ThreadNode]
-    asked: int = 0
+    input_length: int = 0
     tokens: int | None = None
-    open: bool = True
-    heard: int = 0
+    is_open: bool = True
+    answers_before: int = 0
     call: str = ""
 
     def has(self, node: ThreadNode) -> bool:
         return len(self.path) >= node.depth and self.path[node.depth - 1].ref == node.ref
 
 
-_NOTHING = Change((), (), {}, 0)
+_NOTHING = MessageListDiff((), (), {}, 0)
 
 
 @dataclass(slots=True)
-class Survey:
+class ConversationMatch:
     """How a new input compares to a conversation: depth of the shared prefix, and the difference after it."""
 
-    lineage: Lineage
-    shared: int
+    conversation: AgentConversation
+    shared_depth: int
     after: list[ThreadNode]
-    change: Change = _NOTHING
+    diff: MessageListDiff = _NOTHING
 
     @property
-    def asked(self) -> int:
-        return max(0, self.lineage.asked - self.shared)
+    def input_length(self) -> int:
+        return max(0, self.conversation.input_length - self.shared_depth)
 
-    def may_go_on(self, messages: Container[ContentRef]) -> bool:
+    def may_continue(self, messages: Container[ContentRef]) -> bool:
         """A quick look: whether what was said last may be among these messages, all that follow what is shared."""
-        path, asked = self.lineage.path, self.lineage.asked
+        path, asked = self.conversation.path, self.conversation.input_length
         if asked == len(path) or any(node.message in messages for node in path[asked:]):
             return True
         last = path[asked - 1].message
         return last in messages and last != self.after[-1].message
 
-    def compare(self) -> None:
-        rest = self.lineage.path[self.shared :]
-        self.change = compare([node.message for node in rest], [node.message for node in self.after], 0)
+    def compute_diff(self) -> None:
+        rest = self.conversation.path[self.shared_depth :]
+        self.diff = diff_messages([node.message for node in rest], [node.message for node in self.after], 0)
 
     def kept(self) -> tuple[ContentRef, ...]:
-        return tuple(self.change.after[place] for place in sorted(self.change.stayed.values()))
+        return tuple(self.diff.after[position] for position in sorted(self.diff.kept.values()))

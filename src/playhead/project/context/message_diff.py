@@ -13,40 +13,40 @@ from playhead.model.ref import ContentRef
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class DiffHunk:
     """Messages removed and added between two kept messages, as positions in the two lists.
 
     `last`: no message that stayed follows, so what came may just as well have been added.
     """
 
-    went: tuple[int, ...]
-    came: tuple[int, ...]
-    last: bool
+    removed: tuple[int, ...]
+    added: tuple[int, ...]
+    is_last: bool
 
 
-class Change:
+class MessageListDiff:
     """Two message lists and their difference.
 
-    `stayed` has each place in `before` and the place in `after` of what stayed, `went` and `came` the places of all
+    `kept` has each place in `before` and the place in `after` of what stayed, `went` and `came` the places of all
     other messages.  Of equal messages those that went are the first, and those that came the last: what a context loses
     is old, and what it gains is new.
     """
 
     def __init__(
-        self, before: Sequence[ContentRef], after: Sequence[ContentRef], stayed: dict[int, int], prefix: int
+        self, before: Sequence[ContentRef], after: Sequence[ContentRef], kept: dict[int, int], prefix: int
     ) -> None:
-        self.before, self.after, self.stayed, self.prefix = before, after, stayed, prefix
-        known = set(stayed.values())
-        self.went = [place for place in range(prefix, len(before)) if place not in stayed]
-        self.came = [place for place in range(prefix, len(after)) if place not in known]
+        self.before, self.after, self.kept, self.prefix = before, after, kept, prefix
+        known = set(kept.values())
+        self.removed = [position for position in range(prefix, len(before)) if position not in kept]
+        self.added = [position for position in range(prefix, len(after)) if position not in known]
 
     @cached_property
-    def gaps(self) -> list[Gap]:
+    def hunks(self) -> list[DiffHunk]:
         """The removed and added messages, grouped between kept messages that are in order."""
-        found: list[Gap] = []
-        went, came = self.went, self.came
+        found: list[DiffHunk] = []
+        went, came = self.removed, self.added
         low = first_went = first_came = 0
-        anchors = sorted((new, old) for old, new in self.stayed.items() if old >= self.prefix)
+        anchors = sorted((new, old) for old, new in self.kept.items() if old >= self.prefix)
         for new, old in [*anchors, (len(self.after), len(self.before))]:
             if old < low:
                 continue  # it has moved to the front
@@ -54,28 +54,30 @@ class Change:
             last_went, last_came = bisect_left(went, old, first_went), bisect_left(came, new, first_came)
             if last_went > first_went or last_came > first_came:
                 last = new == len(self.after)
-                found.append(Gap(tuple(went[first_went:last_went]), tuple(came[first_came:last_came]), last))
+                found.append(DiffHunk(tuple(went[first_went:last_went]), tuple(came[first_came:last_came]), last))
             first_went, first_came = last_went, last_came
         return found
 
 
-def compare(before: Sequence[ContentRef], after: Sequence[ContentRef], prefix: int | None = None) -> Change:
+def diff_messages(
+    before: Sequence[ContentRef], after: Sequence[ContentRef], prefix: int | None = None
+) -> MessageListDiff:
     """Returns the difference. `prefix`: number of leading messages known to be equal."""
     if prefix is None:
         prefix = 0
         while prefix < min(len(before), len(after)) and before[prefix] == after[prefix]:
             prefix += 1
-    olds, news = _places(before, prefix), _places(after, prefix)
-    stayed = {place: place for place in range(prefix)}
+    olds, news = _positions(before, prefix), _positions(after, prefix)
+    kept = {position: position for position in range(prefix)}
     for message, came in news.items():
         had = olds.get(message, ())
         count = min(len(had), len(came))
-        stayed.update(zip(had[len(had) - count :], came, strict=False))
-    return Change(before, after, stayed, prefix)
+        kept.update(zip(had[len(had) - count :], came, strict=False))
+    return MessageListDiff(before, after, kept, prefix)
 
 
-def _places(refs: Sequence[ContentRef], start: int) -> dict[ContentRef, list[int]]:
-    places: defaultdict[ContentRef, list[int]] = defaultdict(list)
-    for place in range(start, len(refs)):
-        places[refs[place]].append(place)
-    return places
+def _positions(refs: Sequence[ContentRef], start: int) -> dict[ContentRef, list[int]]:
+    positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
+    for position in range(start, len(refs)):
+        positions[refs[position]].append(position)
+    return positions

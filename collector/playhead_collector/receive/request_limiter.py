@@ -19,7 +19,7 @@ from typing import TypeVar
 from fastapi import Request
 
 from playhead_collector.receive.body import check_length, decompress, encoding_of, receive
-from playhead_collector.receive.reading import RETRY_SECONDS, TransferBudget, try_later
+from playhead_collector.receive.transfer_budget import RETRY_SECONDS, TransferBudget, try_later
 from playhead_collector.settings import KIB, MIB
 
 __all__ = ["OFF_LOOP_BYTES", "RETRY_SECONDS", "AdmittedRequest", "RequestLimiter", "off_loop"]

@@ -1,0 +1,253 @@
+"""Classifies a cut: summary, sliding window, masked tool results, edit, ... or no compression.
+
+| what is seen | verdict |
+|---|---|
+| the last answer is not in the new input, nor does anything there stand for it | another conversation: none |
+| only system messages changed, or the message that every call ends with | none |
+| a new message stands before those that stayed, in the place of several; or says that it is a summary | summary |
+| tool messages were replaced by shorter ones that answer the same calls | tool_result_masking |
+| both | hybrid |
+| messages were replaced one for one in any other way | edit |
+| only answers of tools went, or these and what called them, here and there | dropped_tool_results |
+| one stretch of messages went | sliding_window |
+| messages went here and there | selection |
+
+Mostly refs, roles and places tell.  Where words are needed, `KnownMessages` notes which messages to read; without them
+the verdict is what places alone say.  Pure.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from playhead.model.ref import ContentRef
+from playhead.project.context.fates import DROPPED, SUMMARISED, message_fates, replaced_messages
+from playhead.project.context.known_messages import KnownMessages
+from playhead.project.context.message_diff import DiffHunk, MessageListDiff
+
+SUMMARY, HYBRID, MASKING, EDIT = "summary", "hybrid", "tool_result_masking", "edit"
+WINDOW, DROPPED_RESULTS, SELECTION = "sliding_window", "dropped_tool_results", "selection"
+
+_TALK = (
+    r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
+)
+_SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
+# How summaries begin; and how those begin who want one made, which are none.
+_IS_SUMMARY = re.compile(
+    rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>",
+    re.IGNORECASE | re.DOTALL,
+)
+_WANTS_SUMMARY = re.compile(
+    rf"\b(?:summari[sz]e|condense|compact|compress|recap)\b.{{0,60}}?\b{_TALK}\b"
+    r"|\b(?:write|create|provide|give|generate|produce|make)\b.{0,40}?\bsummary\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINNING = 400
+# Shorter answers (`ok`) stand in many messages that have nothing to do with them.
+_TELLING = 40
+# A conversation of less than this is not worth a summary, so that what follows it is not read in search of one.
+_WORTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionVerdict:
+    """A compression. `summary` replaces the messages in `summarised`; those in `dropped` were removed without
+    replacement."""
+
+    strategy: str
+    summary: ContentRef | None
+    summarised: tuple[ContentRef, ...]
+    dropped: tuple[ContentRef, ...]
+
+
+def is_same_conversation(diff: MessageListDiff, input_length: int, known: KnownMessages) -> bool:
+    """Whether the new input is the same conversation: what was said last is in it.
+
+    `input_length`: how many messages of `before` were the last call's input; the others are its answer.
+    """
+    if input_length < len(diff.before):
+        answered = any(position in diff.kept for position in range(input_length, len(diff.before)))
+        return answered or _altered_answer(diff, input_length, known) is not None
+    stayed = [position for position in diff.kept if position >= diff.prefix]
+    return any(known.role(diff.before[position]) != "system" for position in stayed) or any(
+        _all_tools(diff, gap, known) for gap in diff.hunks
+    )
+
+
+def may_be_summarised(before: int, after: int) -> bool:
+    """Whether so few messages may stand for so many."""
+    return before >= _WORTH and 2 * after <= before
+
+
+def classify_cut(
+    diff: MessageListDiff, input_length: int, earlier_answers: Sequence[ContentRef], known: KnownMessages, *, same: bool
+) -> CompressionVerdict | None:
+    """What the cut is; None when it is no compression.
+
+    `earlier_answers`: what other calls have answered in the meantime; `same`: whether the conversation goes on.
+    """
+    if not same:
+        summary = _begins_with_summary(diff, input_length, known)
+        return None if summary is None else _verdict(SUMMARY, diff, diff.removed, summary)
+    pairs, altered = replaced_messages(diff, known), _altered_answer(diff, input_length, known)
+    old = {position for position, _ in pairs} | set(range(input_length, len(diff.before)) if altered else ())
+    gone = [position for position in diff.removed if position not in old]
+    telling = [pair for pair in pairs if known.role(diff.before[pair[0]]) != "system"]
+    if not gone and (
+        not telling or (not telling[1:] and _is_last_input_of_both(diff, input_length, telling[0], known))
+    ):
+        return None
+    masked = [pair for pair in telling if _is_masked(diff, pair, known)]
+    summary, summarised = _summary(diff, input_length, gone, pairs, earlier_answers, known)
+    if summary is not None:
+        return _verdict(HYBRID if masked else SUMMARY, diff, summarised, summary)
+    if not gone:
+        return _verdict(MASKING if len(masked) == len(telling) else EDIT, diff)
+    if _is_changing_last_message(diff, input_length, gone, known):
+        return None
+    return _verdict(_shape(diff, gone, known), diff)
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def _summary(
+    diff: MessageListDiff, input_length: int, gone: Sequence[int], pairs: Sequence[tuple[int, int]],
+    earlier_answers: Sequence[ContentRef], known: KnownMessages,
+) -> tuple[ContentRef | None, list[int]]:  # fmt: skip
+    """The message that sums up, and the places of those that it stands for."""
+    if not gone:
+        return None, []
+    new = {position for _, position in pairs if known.role(diff.after[position]) not in ("system", "developer")}
+    inner = [gap for gap in diff.hunks if not gap.is_last]
+    for gap in inner:
+        candidates = [position for position in gap.added if position not in new]
+        lost = [position for position in gap.removed if position in gone]
+        best = _best(diff, candidates, earlier_answers, known)
+        if best is not None:
+            return diff.after[best], lost or list(gone)
+        others = [
+            position for position in candidates if known.role(diff.after[position]) not in ("system", "developer")
+        ]
+        if others and len(others) < len(lost):
+            return diff.after[_representative(diff, others, known)], lost
+    kept = _answer_that_sums_up(diff, input_length, known)
+    return (None, []) if kept is None else (kept, list(gone))
+
+
+def _best(
+    diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], known: KnownMessages
+) -> int | None:
+    """The message that says what it is, or what another call was made to say."""
+    for position in positions:
+        ref = diff.after[position]
+        if known.role(ref) in ("tool", "assistant"):
+            continue
+        text = known.text(ref)
+        if says_summary(text) or any(_quotes(text, known.text(answer)) for answer in earlier_answers):
+            return position
+    return None
+
+
+def _representative(diff: MessageListDiff, positions: Sequence[int], known: KnownMessages) -> int:
+    """Returns the position of the message to name as the summary when several new messages replace more old ones."""
+    return next((position for position in positions if known.role(diff.after[position]) != "assistant"), positions[0])
+
+
+def _answer_that_sums_up(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
+    """The last call was asked for a summary, and its answer stayed where all else went."""
+    answers = [position for position in range(input_length, len(diff.before)) if position in diff.kept]
+    stayed = [position for position in diff.kept if position >= diff.prefix]
+    if len(answers) != 1 or stayed != answers or input_length - 1 < diff.prefix:
+        return None
+    return diff.before[answers[0]] if _WANTS_SUMMARY.search(known.text(diff.before[input_length - 1])) else None
+
+
+def _begins_with_summary(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
+    """Nothing that was said last is there any more, but a message that says that it stands for it."""
+    lost = [position for position in diff.removed if known.role(diff.before[position]) != "system"]
+    came = [position for position in diff.added if known.role(diff.after[position]) not in ("tool", "assistant")]
+    if not may_be_summarised(len(lost), len(diff.added)):
+        return None
+    wanted = input_length - 1 >= diff.prefix and _WANTS_SUMMARY.search(known.text(diff.before[input_length - 1]))
+    answers = [known.text(answer) for answer in diff.before[input_length:]]
+    texts = {diff.after[position]: known.text(diff.after[position]) for position in came}
+    for ref, text in texts.items():
+        if says_summary(text) or (wanted and any(_quotes(text, answer) for answer in answers)):
+            return ref
+    return None
+
+
+def says_summary(text: str) -> bool:
+    """Whether a text begins by saying that it is a summary, and not by asking for one."""
+    beginning = text[:_BEGINNING]
+    return bool(_IS_SUMMARY.search(beginning)) and not _WANTS_SUMMARY.search(beginning)
+
+
+def _quotes(text: str, answer: str) -> bool:
+    """Whether one is most of the other: a summary is put into a message, or taken out of an answer."""
+    if min(len(text), len(answer)) < _TELLING:
+        return False
+    return answer in text or text in answer
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def _verdict(
+    strategy: str, diff: MessageListDiff, summarised: Iterable[int] = (), summary: ContentRef | None = None
+) -> CompressionVerdict:
+    fates = message_fates(diff, summarised)
+    return CompressionVerdict(strategy, summary, fates.refs(SUMMARISED), fates.refs(DROPPED))
+
+
+def _shape(diff: MessageListDiff, gone: Sequence[int], known: KnownMessages) -> str:
+    roles = {known.role(diff.before[position]) for position in gone}
+    if roles == {"tool"}:
+        return DROPPED_RESULTS
+    if gone[-1] - gone[0] + 1 == len(gone):
+        return WINDOW
+    return DROPPED_RESULTS if roles == {"tool", "assistant"} else SELECTION
+
+
+def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessages) -> int | None:
+    """Where the last answer is if it was sent back in another form: right after the message that it answers."""
+    position = diff.kept.get(input_length - 1)
+    following = None if position is None else position + 1
+    if following is None or following not in diff.added or input_length - 1 < diff.prefix:
+        return None
+    lost = all(position not in diff.kept for position in range(input_length, len(diff.before)))
+    return following if lost and known.role(diff.after[following]) == "assistant" else None
+
+
+def _is_last_input_of_both(
+    diff: MessageListDiff, input_length: int, pair: tuple[int, int], known: KnownMessages
+) -> bool:
+    """Whether the message that a call ended with was replaced by the one that the next call ends with."""
+    return pair == (input_length - 1, len(diff.after) - 1) and known.role(diff.before[pair[0]]) != "tool"
+
+
+def _is_changing_last_message(
+    diff: MessageListDiff, input_length: int, gone: Sequence[int], known: KnownMessages
+) -> bool:
+    """Whether what went is what every call ends with (a view of the world, say), and this one ends with its like."""
+    count = len(gone)
+    if list(gone) != list(range(input_length - count, input_length)) or count > len(diff.added):
+        return False
+    ends = diff.added[-count:]
+    roles = [known.role(diff.before[position]) for position in gone]
+    return ends[-1] == len(diff.after) - 1 and roles == [known.role(diff.after[position]) for position in ends]
+
+
+def _is_masked(diff: MessageListDiff, pair: tuple[int, int], known: KnownMessages) -> bool:
+    """Whether a tool's message was replaced by a shorter one; as long as neither was read, probably."""
+    old, new = diff.before[pair[0]], diff.after[pair[1]]
+    if known.role(old) != "tool" or known.role(new) != "tool":
+        return False
+    read = [known.message(ref) for ref in (old, new)]
+    return None in read or known.size(new) < known.size(old)
+
+
+def _all_tools(diff: MessageListDiff, gap: DiffHunk, known: KnownMessages) -> bool:
+    went = [known.role(diff.before[position]) for position in gap.removed]
+    return bool(went) and {*went, *(known.role(diff.after[position]) for position in gap.added)} == {"tool"}
