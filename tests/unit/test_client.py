@@ -139,8 +139,12 @@ def test_a_collector_without_tls_is_told_from_none():
 def test_a_question_that_makes_no_sense_is_refused_with_a_reason(client: Client):
     with pytest.raises(BadRequest, match="is not a content ref"):
         client.content("x")
-    with pytest.raises(BadRequest, match="kinds are run_started"):
-        list(client.events(RUN, kinds=["no_such_kind"]))
+    with pytest.raises(BadRequest, match="is not a time: write it like"):
+        list(client.events(RUN, since="yesterday"))
+
+
+def test_a_kind_that_no_event_has_gives_no_events(client: Client):
+    assert list(client.events(RUN, kinds=["no_such_kind"])) == []
 
 
 @pytest.mark.parametrize(
