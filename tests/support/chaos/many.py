@@ -110,4 +110,9 @@ def _is_over(run: Any) -> bool:
 
 
 def _events(client: Any, run_id: str) -> Counter[str]:
-    return Counter(event["kind"] for event in client.events(run_id))
+    """How many events of each kind the run has, without steps that were cancelled: an attempt that stops cancels what
+    its other branches were at, the next one does it again, and both are told."""
+    events: list[Any] = list(client.events(run_id))
+    cancelled = {each["span"] for each in events if each["data"].get("outcome") == "cancelled"}
+    steps = ("step_started", "step_completed")
+    return Counter(each["kind"] for each in events if each["kind"] not in steps or each["span"] not in cancelled)
