@@ -60,7 +60,7 @@ def _is_entered(instance: Any) -> bool:
     return entered is not None and entered[0] is instance and entered[1] is current_span()
 
 
-class _Call:
+class _GraphCall:
     """One observed call of a graph, and the exception by which the graph signals the graph around it."""
 
     def __init__(self, instance: Any):
@@ -110,7 +110,7 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
-    observed = _Call(instance)
+    observed = _GraphCall(instance)
 
     def body(*args: Any, **kwargs: Any) -> Any:
         with observed.inside():
@@ -123,10 +123,10 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else _ainvoked(begin, _Call(instance), made)
+    return made if begin is None else _ainvoked(begin, _GraphCall(instance), made)
 
 
-async def _ainvoked(begin: Begin, observed: _Call, made: Any) -> Any:
+async def _ainvoked(begin: Begin, observed: _GraphCall, made: Any) -> Any:
     async def body() -> Any:
         with observed.inside():
             return await made

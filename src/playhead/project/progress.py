@@ -1,8 +1,9 @@
-"""[project]: what a projection keeps of a run, so that one that goes on is not projected from its beginning.
+"""[project]: the state of a run's projection, kept so that a growing run is not projected from its beginning.
 
-What arrives is either behind all that was told, and is told next; or it is not, and the run is projected from nothing
-(`go_on` says so).  Both give the same events.  Kept are runs that count their calls, as our SDK's do; a run of somebody
-else's spans, a fork and a run that has ended are projected from nothing.  Of calls that are over, little is kept.
+What arrives either sorts after all events so far, and becomes the next events; or it does not, and the run is projected
+from nothing (`go_on` says so).  Both ways give the same events.  The state is kept for runs that number their calls and
+log events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, forks,
+and runs that have ended.  Little is kept of calls that have ended.
 """
 
 from collections import deque
@@ -33,12 +34,12 @@ _MOST_MISSING = 10_000
 
 
 class _StartOver(Exception):
-    """What arrived is not behind all that was told, or changes it."""
+    """What arrived sorts before an event that is written already, or changes one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectedRun:
-    """What a projection from nothing made of a run, to go on from."""
+    """The result of a projection from nothing, which `Progress` continues."""
 
     tree: SpanTree
     logs: Sequence[LogEvent]
@@ -49,7 +50,7 @@ class ProjectedRun:
 
 
 def keep(run: str, projected: ProjectedRun) -> "Progress | None":
-    """What to go on from; None for a run that has to be projected from nothing each time."""
+    """The state to continue from; None for a run that has to be projected from nothing each time."""
     ours = all(is_ours(place) for place in projected.tree.nodes if place.own == "llm")
     counted = projected.tree.is_counted and all(_is_counted(place.span) for place in projected.tree.nodes)
     known = all(order_of(log.attributes) is not None for log in projected.logs)
@@ -57,7 +58,7 @@ def keep(run: str, projected: ProjectedRun) -> "Progress | None":
 
 
 class Progress:
-    """Where the projection of a run stands.  To be thrown away at will, and when an error comes out of it."""
+    """The state of a run's projection.  It may be discarded at any time, and must be after an error."""
 
     def __init__(self, run: str, projected: ProjectedRun) -> None:
         self._run = run
@@ -143,7 +144,7 @@ class Progress:
         return 0 if self._goes_on else attempt
 
     def _place(self, new: Sequence[SpanNode]) -> None:
-        """Where new calls stand in the tree.  Raises _StartOver where that changes what was told of others."""
+        """Adds new calls to the tree.  Raises _StartOver if that changes events of other calls."""
         for place in new:
             attributes, span = place.span.attributes, place.span
             if place.order is None or place.kind is None or attributes.get(names.RUN_ROOT) is True:
@@ -208,7 +209,8 @@ class Progress:
         self._last = found[-1][0] if found else self._last
         return found
 
-    # --- what is told -----------------------------------------------------------------------------------------------
+    # --- new events
+    # -----------------------------------------------------------------------------------------------------
 
     def _write(self, every: int) -> Projection:
         known = self._known
@@ -280,7 +282,7 @@ def _is_counted(span: Span) -> bool:
 
 
 def _is_the_same(place: SpanNode, span: Span) -> bool:
-    """Whether the end of a call says nothing else of what its start was told by."""
+    """Whether the ended span agrees with the announced one in everything that the start's events were made from."""
     begun = place.span
     return (
         (span.trace_id, span.parent_id, span.name, span.start_ns, span.kind, span.scope)

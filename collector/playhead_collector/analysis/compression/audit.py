@@ -61,7 +61,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     lost = _lost(audit_input)
     missed = [each for each in lost if each.needs]
     shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
-    seqs = entry_seqs(fates.change.before, audit_input.entered)
+    seqs = entry_seqs(fates.diff.before, audit_input.entered)
     rule, reason = _rule(event, fates, known)
     return {
         **head,
@@ -82,7 +82,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
 
 def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
     messages: dict[ContentRef, Message] = {}
-    for ref in {*fates.change.before, *fates.change.after}:
+    for ref in {*fates.diff.before, *fates.diff.after}:
         message = cache.parsed_message(ref)
         if message is not None:
             messages[ref] = message
@@ -100,20 +100,20 @@ def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
     if audit_input.system is not None:
         left.add(readable(text_of(cache.parsed(audit_input.system)), audit_input.system))
     for position in made:
-        for passage in _passages(cache, fates.change.after[position]):
+        for passage in _passages(cache, fates.diff.after[position]):
             left.add(passage.text)
     gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
-    seqs = entry_seqs(fates.change.before, audit_input.entered)
+    seqs = entry_seqs(fates.diff.before, audit_input.entered)
     said = [
         (seqs[position] or audit_input.event.seq, passage)
         for position in gone
-        for passage in _passages(cache, fates.change.before[position])
+        for passage in _passages(cache, fates.diff.before[position])
     ]
     lost = lost_facts(said, left)
-    calls = calls_in(map(cache.parsed_message, fates.change.before))
-    brought = {fates.change.after[position] for position in {*made} & {*fates.change.added}}
+    calls = calls_in(map(cache.parsed_message, fates.diff.before))
+    brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.added}}
     ever = FactIndex()
-    for ref in {*latest_messages(audit_input.entered), *fates.change.before} if lost else ():
+    for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
     find_needs(lost, said_after(audit_input.events, cache, calls, brought), left, ever)
@@ -134,13 +134,13 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
-    went = f"{len(fates.change.removed)} of {len(fates.change.before)} messages are not in the next call's input"
+    went = f"{len(fates.diff.removed)} of {len(fates.diff.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = known.text(event.summary)
     if classify_cut.says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = classify_cut.is_same_conversation(fates.change, fates.asked, known)
+    goes_on = classify_cut.is_same_conversation(fates.diff, fates.input_length, known)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
@@ -153,16 +153,16 @@ def _message_place(
     audit_input: AuditInput, known: KnownMessages, seqs: Sequence[int | None], position: int
 ) -> MessagePlace:
     fates = audit_input.fates
-    ref = fates.change.before[position]
+    ref = fates.diff.before[position]
     new = fates.replacements.get(position)
     answer: MessagePlace = {
         "position": position,
         "seq": seqs[position],
         "role": known.roles.get(ref),
         "message": ref,
-        "after": fates.change.kept.get(position),
+        "after": fates.diff.kept.get(position),
         "summary": audit_input.event.summary if fates.by_position[position] == SUMMARISED else None,
-        "replaced_by": None if new is None else fates.change.after[new],
+        "replaced_by": None if new is None else fates.diff.after[new],
     }
     if fates.by_position[position] != KEPT:
         answer["value"] = audit_input.cache.parsed_message(ref)

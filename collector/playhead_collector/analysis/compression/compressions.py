@@ -56,7 +56,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
-    threads = (*fates.change.before, *fates.change.after)
+    threads = (*fates.diff.before, *fates.diff.after)
     wanted = (*latest_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project, wanted)
     head = compression(event, call, fates, _tokens(event, fates, cache))
@@ -79,8 +79,8 @@ def compression(
         "strategy": event.strategy,
         "call": call and call.seq,
         "messages": {
-            "before": len(fates.change.before),
-            "after": len(fates.change.after),
+            "before": len(fates.diff.before),
+            "after": len(fates.diff.after),
             "kept": fates.count(KEPT),
             "summarised": fates.count(SUMMARISED),
             "dropped": fates.count(DROPPED),
@@ -134,7 +134,7 @@ def _tokens(event: ContextCompressed, fates: MessageFates, cache: ContentCache) 
     if reported["saved"] is not None:
         return reported
     # The call before was not given its own answer.
-    sides = (fates.change.before[: fates.asked], fates.change.after)
+    sides = (fates.diff.before[: fates.input_length], fates.diff.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
     factor = 1.0
     if event.tokens_before is not None and before:

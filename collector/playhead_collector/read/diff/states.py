@@ -83,7 +83,7 @@ def diff_contexts(
     that replaced them.
     """
     fates = with_replacements(message_fates(diff_messages(before, after)), known)
-    new_of = {**fates.replacements, **fates.change.kept}
+    new_of = {**fates.replacements, **fates.diff.kept}
     old_of = {new: old for old, new in new_of.items()}
     dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)
     entries: list[ContextEntry] = []

@@ -1,6 +1,6 @@
 """What the stages right of the store may ask of it: the promises, and the values that cross.
 
-`postgres.py` keeps these promises on Postgres.  Every method takes the project first: nothing crosses projects.
+`store.postgres` keeps these promises on Postgres.  Every method takes the project first: nothing crosses projects.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence

@@ -19,16 +19,16 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
 @dataclass(frozen=True, slots=True)
 class MessageFates:
-    """The contexts before and after (`change`), and what became of each message of the one before, by its position.
+    """The contexts before and after (`diff`), and what became of each message of the one before, by its position.
 
     `replacements`: the position before of each dropped message that has another one in its place, and the position
     after of that one.
-    `asked`: how many of the messages before were the last call's input; the others are its answer.
+    `input_length`: how many of the messages before were the last call's input; the others are its answer.
     """
 
-    change: MessageListDiff
+    diff: MessageListDiff
     by_position: Sequence[str]
-    asked: int
+    input_length: int
     replacements: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def positions(self, fate: str) -> list[int]:
@@ -41,17 +41,17 @@ class MessageFates:
 
     def refs(self, fate: str) -> tuple[ContentRef, ...]:
         """The messages with this fate, in their order before."""
-        return tuple(self.change.before[position] for position in self.positions(fate))
+        return tuple(self.diff.before[position] for position in self.positions(fate))
 
 
-def message_fates(change: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
+def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
     """The fates of all messages: those at the positions `summarised` are, others that are gone were dropped."""
-    fates = [DROPPED] * len(change.before)
-    for position in change.kept:
+    fates = [DROPPED] * len(diff.before)
+    for position in diff.kept:
         fates[position] = KEPT
     for position in summarised:
         fates[position] = SUMMARISED
-    return MessageFates(change, fates, len(change.before))
+    return MessageFates(diff, fates, len(diff.before))
 
 
 def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after: Sequence[ContentRef]) -> MessageFates:
@@ -60,18 +60,18 @@ def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after:
     `asked` is the input of the previous call, whose answer is taken from the event; `after` is the context after.
     """
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
-    change = diff_messages([*asked, *(listed - Counter(asked)).elements()], after)
-    fates = [KEPT] * len(change.before)
-    positions = _gone_first(change)
+    diff = diff_messages([*asked, *(listed - Counter(asked)).elements()], after)
+    fates = [KEPT] * len(diff.before)
+    positions = _gone_first(diff)
     for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
         for ref in refs:
             fates[positions[ref].pop(0)] = fate
-    return MessageFates(change, fates, len(asked) or len(change.before))
+    return MessageFates(diff, fates, len(asked) or len(diff.before))
 
 
 def with_replacements(fates: MessageFates, known: KnownMessages) -> MessageFates:
     """The same, with the messages that have another one in their place."""
-    pairs = replaced_messages(fates.change, known)
+    pairs = replaced_messages(fates.diff, known)
     return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
 
 
@@ -95,42 +95,42 @@ def declared_fates(
 def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
     """Positions in the context after that come from the one before: kept messages, the summary and replacements, but
     not additions."""
-    change = fates.change
+    diff = fates.diff
     if event.origin == "declared":
-        return list(range(len(change.after)))
-    summary = change.after.index(event.summary) if event.summary in change.after else -1
-    inner = {position for gap in change.hunks if not gap.is_last for position in gap.added}
-    made = {*change.kept.values(), *fates.replacements.values(), *inner}
-    return sorted({*made, *(position for position in change.added if position <= summary)})
+        return list(range(len(diff.after)))
+    summary = diff.after.index(event.summary) if event.summary in diff.after else -1
+    inner = {position for gap in diff.hunks if not gap.is_last for position in gap.added}
+    made = {*diff.kept.values(), *fates.replacements.values(), *inner}
+    return sorted({*made, *(position for position in diff.added if position <= summary)})
 
 
 # --- replacements -----------------------------------------------------------------------------------------------------
 
 
-def replaced_messages(change: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
+def replaced_messages(diff: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
     """Messages that have another in their place: the answer to the same call, or one for one with the same roles."""
     pairs: list[tuple[int, int]] = []
-    for gap in change.hunks:
+    for gap in diff.hunks:
         went, came = list(gap.removed), list(gap.added)
         for kind in ("system", "developer"):
-            olds, news = (_of_role(change.before, went, kind, known), _of_role(change.after, came, kind, known))
+            olds, news = (_of_role(diff.before, went, kind, known), _of_role(diff.after, came, kind, known))
             pairs += zip(olds, news, strict=False)
         went, came = _rest(went, came, pairs)
-        tools = _of_role(change.after, came, "tool", known)
-        for position in _of_role(change.before, went, "tool", known) if tools else ():
-            same = next((new for new in tools if _same_call(change, position, new, known)), None)
+        tools = _of_role(diff.after, came, "tool", known)
+        for position in _of_role(diff.before, went, "tool", known) if tools else ():
+            same = next((new for new in tools if _same_call(diff, position, new, known)), None)
             if same is not None:
                 pairs.append((position, same))
                 tools.remove(same)
         went, came = _rest(went, came, pairs)
-        roles = [known.role(change.before[old]) for old in went]
-        if roles == [known.role(change.after[new]) for new in came] and not gap.is_last:
+        roles = [known.role(diff.before[old]) for old in went]
+        if roles == [known.role(diff.after[new]) for new in came] and not gap.is_last:
             pairs += zip(went, came, strict=True)
     return sorted(pairs)
 
 
-def _same_call(change: MessageListDiff, position: int, new: int, known: KnownMessages) -> bool:
-    calls, others = known.calls(change.before[position]), known.calls(change.after[new])
+def _same_call(diff: MessageListDiff, position: int, new: int, known: KnownMessages) -> bool:
+    calls, others = known.calls(diff.before[position]), known.calls(diff.after[new])
     return bool(calls) and calls == others
 
 
@@ -146,13 +146,13 @@ def _rest(went: Iterable[int], came: Iterable[int], pairs: Sequence[tuple[int, i
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
-def _gone_first(change: MessageListDiff) -> Mapping[ContentRef, list[int]]:
+def _gone_first(diff: MessageListDiff) -> Mapping[ContentRef, list[int]]:
     """Positions of each message before; those at which it left the context come first."""
-    gone = set(change.removed)
+    gone = set(diff.removed)
     positions: defaultdict[ContentRef, list[int]] = defaultdict(list)
-    rest = (position for position in range(len(change.before) - 1, -1, -1) if position not in gone)
-    for position in (*change.removed, *rest):
-        positions[change.before[position]].append(position)
+    rest = (position for position in range(len(diff.before) - 1, -1, -1) if position not in gone)
+    for position in (*diff.removed, *rest):
+        positions[diff.before[position]].append(position)
     return positions
 
 

@@ -44,7 +44,7 @@ def test_what_an_event_records_is_read_back_as_it_was_decided(before, after, dat
     }
     lists = (written.refs(KEPT), written.refs(SUMMARISED), written.refs(DROPPED))
     read = recorded_fates(event(*lists), before, after)
-    assert (read.change.before, read.asked) == (before, len(before))
+    assert (read.diff.before, read.input_length) == (before, len(before))
     for fate in (KEPT, SUMMARISED, DROPPED):
         assert Counter(read.refs(fate)) == Counter(written.refs(fate))
     assert read.positions(KEPT) == written.positions(KEPT)
@@ -60,7 +60,7 @@ def test_a_difference_shows_the_same_fates_and_replacements(before, after):
     for position, fate in enumerate(fates.by_position):
         entry, new = went[position], fates.replacements.get(position)
         shown = "replaced" if new is not None else fate
-        assert (entry["op"], entry["to"]) == (shown, fates.change.kept.get(position, new))
+        assert (entry["op"], entry["to"]) == (shown, fates.diff.kept.get(position, new))
 
 
 @given(contexts, st.none() | contexts, st.none() | contexts, st.booleans())
@@ -81,7 +81,7 @@ def test_a_declaration_is_completed_by_what_the_threads_show(gone, summarised, d
 def test_the_answer_of_the_call_before_is_taken_from_the_event():
     a, b, c, d = (ContentRef(letter) for letter in "abcd")
     fates = recorded_fates(event([b], [], [a, c]), [a, b], [b, d])
-    assert (fates.change.before, fates.asked) == ([a, b, c], 2)
+    assert (fates.diff.before, fates.input_length) == ([a, b, c], 2)
     assert fates.by_position == [DROPPED, KEPT, DROPPED]
 
 

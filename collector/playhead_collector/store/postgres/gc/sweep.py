@@ -31,7 +31,7 @@ _LOCK_TIMEOUT_MS = 250
 _NS_PER_SECOND = 1_000_000_000
 
 
-class Phase(IntEnum):
+class SweepPhase(IntEnum):
     """What a sweep does; the numbers are in rows."""
 
     RUNS, CONTENTS_YOUNG, NODES_YOUNG, TRACE, DOOMED, NODES, CONTENTS, MARKS = range(8)
@@ -59,16 +59,16 @@ async def step(conn: Conn, dictionaries: Dictionaries, project: int, now_ns: int
         )  # whoever stores after this sees that a sweep is under way
         await sql.run(conn, "clear_news", project=project)
         await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
-        return Swept(Phase.RUNS.name.lower())
-    moved = await _STEPS[Phase(row["phase"])](conn, dictionaries, project, row)
+        return Swept(SweepPhase.RUNS.name.lower())
+    moved = await _STEPS[SweepPhase(row["phase"])](conn, dictionaries, project, row)
     where = {name: row[name] for name in ("phase", "at_run", "at_ref", "at_lineage", "at_depth")}
     where |= {"contents": 0, "nodes": 0} | dict(moved)
-    if where["phase"] > Phase.MARKS:
+    if where["phase"] > SweepPhase.MARKS:
         await sql.run(conn, "end_sweep", project=project)
         await sql.run(conn, "swept", project=project, until=_begin_ns(row["cutoff"]) - 1)
         return Swept(None, row["contents"], row["nodes"])
     await sql.run(conn, "move_sweep", project=project, **where)
-    phase = Phase(where["phase"]).name.lower()
+    phase = SweepPhase(where["phase"]).name.lower()
     return Swept(phase, row["contents"] + where["contents"], row["nodes"] + where["nodes"])
 
 
@@ -166,12 +166,12 @@ async def _unmark(conn: Conn, _: Dictionaries, project: int, row: Record) -> Mov
 
 
 _STEPS = {
-    Phase.RUNS: _mark_runs,
-    Phase.CONTENTS_YOUNG: _mark_young_contents,
-    Phase.NODES_YOUNG: _mark_young_nodes,
-    Phase.TRACE: _trace,
-    Phase.DOOMED: _list_doomed,
-    Phase.NODES: _delete_nodes,
-    Phase.CONTENTS: _delete_contents,
-    Phase.MARKS: _unmark,
+    SweepPhase.RUNS: _mark_runs,
+    SweepPhase.CONTENTS_YOUNG: _mark_young_contents,
+    SweepPhase.NODES_YOUNG: _mark_young_nodes,
+    SweepPhase.TRACE: _trace,
+    SweepPhase.DOOMED: _list_doomed,
+    SweepPhase.NODES: _delete_nodes,
+    SweepPhase.CONTENTS: _delete_contents,
+    SweepPhase.MARKS: _unmark,
 }
