@@ -1,11 +1,11 @@
-"""For your tests: a mock model server that speaks OpenAI Chat Completions and Responses: rules, faults, recorded runs.
+"""For your tests: a mock model server that speaks the APIs of several providers: rules, faults, recorded runs.
 
     with MockModelServer() as server:
         server.when(contains("refund") & ~tool_result_received("lookup"), tool_call("lookup", {"order": "A1"}))
         server.otherwise(text("done"))
         client = openai.OpenAI(base_url=server.base_url, api_key="none")
 
-The flow: socket → listener → endpoint → script (rules → answers, or trajectories) → wire → socket.
+The flow: socket → listener → endpoint → protocol → script (rules → answers, or trajectories) → protocol → socket.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HTTP request → [endpoint] → HTTP response, both as values.  Routes, the key, and one answer to each request.
+"""HTTP request → [endpoint] → HTTP response, both as values.  Finds the protocol, checks the key, answers each request.
 
 Knows no socket and no clock but the one it is given, so all that the server says can be tested without a network.
 """
@@ -10,29 +10,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hmac import compare_digest
+from urllib.parse import parse_qsl
 
-from playhead.testing import responses_wire, wire
+from playhead.testing import protocols
 from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
-from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, read_body
-from playhead.testing.responses_request import ResponsesRequest, read_responses_body
+from playhead.testing.completion import Completion
+from playhead.testing.http_response import Response, cut, json_response
+from playhead.testing.protocols import Incoming, ModelProtocol
+from playhead.testing.protocols.openai_errors import bearer_token, error_response
+from playhead.testing.request import ChatRequest, InvalidRequest
 from playhead.testing.script import NoAnswer, Script
 from playhead.testing.trajectories import NoSuchTurn
-from playhead.testing.wire import Response
 
-_CHAT, _RESPONSES = "/v1/chat/completions", "/v1/responses"
-# A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
-_MAX_REMEMBERED = 1024
+_NO_RETRY = {"x-should-retry": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class MockServerSettings:
-    """What a server is told once, when it is made."""
+    """What a server is told once, when it is made.  `latency_seconds` passes before each answer."""
 
     api_key: str | None = None
     clock: Callable[[], float] = time.time
     models: Sequence[str] = ("mock-model",)
     piece_characters: int = 16
     keep_requests: bool = True
+    latency_seconds: float = 0
 
 
 class MockEndpoint:
@@ -41,11 +43,11 @@ class MockEndpoint:
     def __init__(self, script: Script, settings: MockServerSettings) -> None:
         self._script = script
         self._settings = settings
+        self._protocols = protocols.made()
         self._lock = threading.Lock()
         self._count = 0
         self._requests: list[ChatRequest] = []
         self._seen: set[bytes] = set()
-        self._remembered: dict[str, list[JsonObject]] = {}
 
     @property
     def requests(self) -> list[ChatRequest]:
@@ -54,107 +56,80 @@ class MockEndpoint:
 
     def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
         """Never raises for anything a client or a script does."""
-        path = path.partition("?")[0]
+        path, _, query = path.partition("?")
         if path == "/healthz":
-            return wire.body({"status": "ok"})
-        if not self._admits(headers):
+            return json_response({"status": "ok"})
+        incoming = Incoming(method, path, dict(parse_qsl(query)), headers, body)
+        protocol = next((each for each in self._protocols if each.takes(path)), None)
+        fail = error_response if protocol is None else protocol.fail
+        if not self._admits(bearer_token(headers) if protocol is None else protocol.api_key(incoming)):
             sentence = "Incorrect API key provided: it is not the api_key this mock model server was given."
-            return wire.refusal(401, sentence, "invalid_api_key")
-        wanted = "POST" if path in {_CHAT, _RESPONSES} else "GET"
-        if wanted == "GET" and path != "/v1/models" and not path.startswith("/v1/models/"):
-            return wire.refusal(404, f"Unknown request URL: {method} {path}.", "unknown_url")
+            return fail(_refusal(401, sentence, "invalid_api_key"))
+        if protocol is None and path != "/v1/models" and not path.startswith("/v1/models/"):
+            return fail(_refusal(404, f"Unknown request URL: {method} {path}.", "unknown_url"))
+        wanted = "GET" if protocol is None else "POST"
         if method != wanted:
-            return wire.refusal(405, f"Not allowed: {method} {path}; use {wanted}.", "method_not_allowed")
-        return self._complete(path, headers, body) if wanted == "POST" else self._models(path)
+            return fail(_refusal(405, f"Not allowed: {method} {path}; use {wanted}.", "method_not_allowed"))
+        return self._models(path) if protocol is None else self._complete(protocol, incoming)
 
-    def _admits(self, headers: Mapping[str, str]) -> bool:
+    def _admits(self, given: str | None) -> bool:
         key = self._settings.api_key
-        return key is None or compare_digest(headers.get("authorization", "").encode(), f"Bearer {key}".encode())
+        return key is None or compare_digest((given or "").encode(), key.encode())
 
     def _models(self, path: str) -> Response:
         name = path.removeprefix("/v1/models").lstrip("/")
         models = [{"id": id_, "object": "model", "created": 0, "owned_by": "playhead"} for id_ in self._settings.models]
         if not name:
-            return wire.body({"object": "list", "data": models})
+            return json_response({"object": "list", "data": models})
         found = [model for model in models if model["id"] == name]
         missing = f"The model '{name}' does not exist."
-        return wire.body(found[0]) if found else wire.refusal(404, missing, "model_not_found", "model")
+        return json_response(found[0]) if found else error_response(_refusal(404, missing, "model_not_found"), "model")
 
-    def _complete(self, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+    def _complete(self, protocol: ModelProtocol, incoming: Incoming) -> Response:
         try:
-            read = read_responses_body if path == _RESPONSES else read_body
-            request = self._accept(path, read(body), headers)
+            request = self._accept(protocol, incoming)
         except InvalidRequest as error:
-            return wire.refusal(400, error.sentence, "invalid_request", error.param)
+            return protocol.fail(_refusal(400, error.sentence, "invalid_request"), error.param)
         try:
-            response = self._render(self._script.answer(request), request)
+            response = self._render(protocol, self._script.answer(request), request)
         except NoAnswer as error:
-            response = wire.refusal(400, str(error), "no_rule_matches")
+            response = protocol.fail(_refusal(400, str(error), "no_rule_matches"))
         except NoSuchTurn as error:
             code = "trajectory_not_found" if error.status == 404 else "trajectory_mismatch"
-            response = wire.refusal(error.status, str(error), code)
+            response = protocol.fail(_refusal(error.status, str(error), code))
         except Exception as error:  # noqa: BLE001
             # Rules and answers may be the user's own functions: what they raise is shown where the test can see it.
-            response = wire.refusal(400, f"A rule or an answer raised {type(error).__name__}: {error}", "script_raised")
-        return replace(response, headers={**response.headers, "x-request-id": f"req_{request.number:06d}"})
+            sentence = f"A rule or an answer raised {type(error).__name__}: {error}"
+            response = protocol.fail(_refusal(400, sentence, "script_raised"))
+        request_id = {"x-request-id": f"req_{request.number:06d}"}
+        waiting = response.wait_seconds + self._settings.latency_seconds
+        return replace(response, headers={**response.headers, **request_id}, wait_seconds=waiting)
 
-    def _accept(self, path: str, body: JsonObject, headers: Mapping[str, str]) -> ChatRequest:
+    def _accept(self, protocol: ModelProtocol, incoming: Incoming) -> ChatRequest:
         with self._lock:
-            before = self._before(body) if path == _RESPONSES else []
+            request = protocol.read(self._count + 1, incoming)
             self._count += 1
-            request = (
-                ResponsesRequest(self._count, body, headers, before)
-                if path == _RESPONSES
-                else ChatRequest(self._count, body, headers)
-            )
             if self._settings.keep_requests:
                 self._requests.append(request)
             return request
 
-    def _before(self, body: JsonObject) -> list[JsonObject]:
-        """The items of the responses that this request continues.  Raises BadRequest."""
-        previous = body.get("previous_response_id")
-        if previous is None:
-            return []
-        if previous not in self._remembered:
-            raise InvalidRequest(f"Previous response with id '{previous}' not found.", "previous_response_id")
-        return self._remembered[previous]
-
-    def _render(self, answer: Answer, request: ChatRequest) -> Response:
+    def _render(self, protocol: ModelProtocol, answer: Answer, request: ChatRequest) -> Response:
         match answer:
             case Said() | Recorded():
-                return self._said(answer, request)
+                return self._said(protocol, answer, request)
             case Failed():
-                return wire.error(answer)
+                return protocol.fail(answer)
             case Delayed(seconds=seconds, answer=then):
-                later = self._render(then, request)
+                later = self._render(protocol, then, request)
                 return replace(later, wait_seconds=later.wait_seconds + seconds)
             case Dropped(answer=said, after_chunks=after_chunks):
-                whole = self._said(said, request) if said else Response(200, [])
-                return wire.cut(whole, after_chunks)
+                whole = self._said(protocol, said, request) if said else Response(200, [])
+                return cut(whole, after_chunks)
 
-    def _said(self, answer: Said | Recorded, request: ChatRequest) -> Response:
-        completion = wire.Completion.of(
-            answer,
-            request,
-            created=int(self._settings.clock()),
-            cached_tokens=self._cached_tokens(request),
-        )
-        pieces = self._settings.piece_characters
-        if isinstance(request, ResponsesRequest):
-            response = self._remember(responses_wire.response_object(completion, request), request)
-            return responses_wire.streamed(response, pieces) if request.stream else responses_wire.whole(response)
-        if not request.stream:
-            return wire.whole(completion)
-        return wire.streamed(completion, include_usage=request.include_usage, piece_characters=pieces)
-
-    def _remember(self, response: JsonObject, request: ResponsesRequest) -> JsonObject:
-        if request.body.get("store", True):
-            with self._lock:
-                self._remembered[response["id"]] = [*request.items, *response["output"]]
-                if len(self._remembered) > _MAX_REMEMBERED:
-                    del self._remembered[next(iter(self._remembered))]
-        return response
+    def _said(self, protocol: ModelProtocol, answer: Said | Recorded, request: ChatRequest) -> Response:
+        created, cached = int(self._settings.clock()), self._cached_tokens(request)
+        completion = Completion.of(answer, request, created=created, cached_tokens=cached)
+        return protocol.render(completion, request, self._settings.piece_characters)
 
     def _cached_tokens(self, request: ChatRequest) -> int:
         """The tokens of the longest beginning that an earlier answered request had too."""
@@ -162,3 +137,8 @@ class MockEndpoint:
             known = next((tokens for name, tokens in reversed(request.prefixes) if name in self._seen), 0)
             self._seen.update(name for name, _ in request.prefixes)
         return known
+
+
+def _refusal(status: int, sentence: str, code: str) -> Failed:
+    """An error of the request or of the test itself. Says so that no client tries it again, whatever the status."""
+    return Failed(status, sentence, "invalid_request_error", code, _NO_RETRY)

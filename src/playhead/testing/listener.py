@@ -16,8 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
 from typing import Any
 
-from playhead.testing import wire
-from playhead.testing.wire import Response
+from playhead.testing.answers import Failed
+from playhead.testing.http_response import Response
+from playhead.testing.protocols.openai_errors import error_response
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +112,9 @@ class ConnectionHandler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """For what the standard library finds wrong with the HTTP itself; in OpenAI's form like any other error."""
         self.close_connection = True
-        self._send(wire.refusal(code, f"{message or HTTPStatus(code).phrase}.", "malformed_http"), chunked=False)
+        sentence = f"{message or HTTPStatus(code).phrase}."
+        failed = Failed(code, sentence, "invalid_request_error", "malformed_http", {"x-should-retry": "false"})
+        self._send(error_response(failed), chunked=False)
 
     def _answer(self) -> None:
         length = self.headers.get("content-length", "0")

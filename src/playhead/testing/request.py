@@ -1,4 +1,4 @@
-"""HTTP body → [request] → rules → answers → wire.  One chat completion request, parsed and checked."""
+"""protocols → [request] → rules → answers.  One request, as the chat completion request that asks the same."""
 
 from __future__ import annotations
 
@@ -29,9 +29,12 @@ class InvalidRequest(Exception):
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A chat completion request as the server saw it.
+    """A request as the server saw it.
 
-    `number` counts the well-formed chat completion requests of this server from 1, whatever they were answered.
+    Other protocols have a subclass, whose `messages`, `tools` and the others are what a chat completion request would
+    have; `body` is always the request's own.
+
+    `number` counts the well-formed requests of this server from 1, whatever they were answered.
     `headers` has lower-case names, and stays out of the repr: a real API key must not end in a test report.
     """
 
@@ -63,6 +66,16 @@ class ChatRequest:
     @property
     def choices(self) -> int:
         return self.body.get("n") or 1
+
+    @property
+    def wants_thinking(self) -> bool:
+        """Whether an answer may contain thinking."""
+        return True
+
+    @property
+    def is_embedding(self) -> bool:
+        """Whether vectors are asked for: rules for them can only fail or delay, what is said does not apply."""
+        return False
 
     @property
     def trajectory(self) -> str | None:
@@ -118,20 +131,8 @@ def calls_of(message: JsonObject) -> list[JsonObject]:
     return [*calls, {"function": legacy}] if legacy else calls
 
 
-def read_body(body: bytes) -> JsonObject:
-    """The body of a chat completion request; raises BadRequest with a sentence about the first thing wrong."""
-    found = json_object(body)
-    if not isinstance(found.get("model"), str):
-        raise InvalidRequest("You must provide a model parameter, a string.", "model")
-    if not found.get("messages"):
-        raise InvalidRequest("'messages' must be a list of at least one message.", "messages")
-    check_messages(found["messages"])
-    check_optional_fields(found)
-    return found
-
-
 def json_object(body: bytes) -> JsonObject:
-    """The JSON object that a body is; raises BadRequest."""
+    """The JSON object that a body is; raises InvalidRequest."""
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -142,7 +143,7 @@ def json_object(body: bytes) -> JsonObject:
 
 
 def check_optional_fields(found: JsonObject) -> None:
-    """Fields that may be absent have their types; raises BadRequest."""
+    """Fields that may be absent have their types; raises InvalidRequest."""
     for name, kind, wanted in _OPTIONAL_FIELDS:
         given: object = found.get(name)
         if given is not None and not isinstance(given, kind):
@@ -162,7 +163,7 @@ _OPTIONAL_FIELDS = (
 
 
 def check_messages(messages: object, name: str = "messages") -> list[JsonObject]:
-    """Messages of which everything here can rely on the shape, though not on the content; raises BadRequest."""
+    """Messages of which everything here can rely on the shape, though not on the content; raises InvalidRequest."""
     if not isinstance(messages, list):
         raise InvalidRequest(f"'{name}' must be a list of messages.", name)
     found = _check_objects(cast("list[object]", messages), name)

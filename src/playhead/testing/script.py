@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from playhead.testing.answers import Answer, Answering
+from playhead.testing.answers import Answer, Answering, Delayed, Dropped, Failed, Said
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import Rule
 from playhead.testing.trajectories import Trajectories
@@ -53,6 +53,8 @@ class Script:
 
     def answer(self, request: ChatRequest) -> Answer:
         """The first rule that matches and is not used up gives the answer. Raises NoAnswer, NoSuchTurn."""
+        if request.is_embedding:
+            return self._fault(request) or Said()
         chosen = self._choose(request)
         return chosen(request) if callable(chosen) else chosen
 
@@ -66,6 +68,14 @@ class Script:
         if self._otherwise is None:
             raise NoAnswer(self._explained(request))
         return self._otherwise
+
+    def _fault(self, request: ChatRequest) -> Answer | None:
+        """How a request that nothing can be said to fails, or how late it is answered."""
+        for line in list(self._lines):
+            fault = line.answer
+            if isinstance(fault, Failed | Delayed | Dropped) and line.rule.matches(request) and self._use(line):
+                return fault
+        return None
 
     def _use(self, line: _ScriptLine) -> bool:
         with self._lock:

@@ -17,13 +17,14 @@ from playhead.testing.trajectories import Trajectories
 
 
 class MockModelServer:
-    """A model that says what you tell it, over real HTTP: OpenAI Chat Completions and Responses, streams, faults.
+    """A model that says what you tell it, over real HTTP, in the protocols of several providers: streams, faults.
 
     Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`.
     Rules are tried in the order in which they were given, then the recorded run that the request names, then
     `otherwise`. Listens on 127.0.0.1 only, on a port the system chooses unless `port` says one.
 
-    With `keep_requests=False` it does not remember what came in: for long runs.
+    With `keep_requests=False` it does not remember what came in: for long runs. `latency_seconds` passes before each
+    answer.
     """
 
     def __init__(
@@ -35,16 +36,18 @@ class MockModelServer:
         models: Sequence[str] = ("mock-model",),
         piece_characters: int = 16,
         keep_requests: bool = True,
+        latency_seconds: float = 0,
         port: int = 0,
     ) -> None:
         if piece_characters < 1:
             raise ValueError(f"piece_characters={piece_characters}: a streamed piece has at least one character")
+        if not 0 <= latency_seconds < float("inf"):
+            raise ValueError(f"latency_seconds={latency_seconds}: a time that passes before each answer, 0 or more")
         self._script = Script()
         if trajectories is not None:
             self._script.play(trajectories)
-        self._endpoint = MockEndpoint(
-            self._script, MockServerSettings(api_key, clock, models, piece_characters, keep_requests)
-        )
+        settings = MockServerSettings(api_key, clock, models, piece_characters, keep_requests, latency_seconds)
+        self._endpoint = MockEndpoint(self._script, settings)
         self._port = port
         self._listener: Listener | None = None
 
@@ -63,9 +66,14 @@ class MockModelServer:
     @property
     def base_url(self) -> str:
         """What an OpenAI client takes as `base_url`; raises RuntimeError while the server is not running."""
+        return f"{self.url}/v1"
+
+    @property
+    def url(self) -> str:
+        """Where the server is, without a path: the base URL of the other providers' clients; raises as `base_url`."""
         if self._listener is None:
             raise RuntimeError("the mock model server is not running; use it in a `with` block, or call start()")
-        return f"http://127.0.0.1:{self._listener.port}/v1"
+        return f"http://127.0.0.1:{self._listener.port}"
 
     @property
     def requests(self) -> list[ChatRequest]:

@@ -21,8 +21,8 @@ from playhead.testing import (
 )
 from playhead.testing.answers import Answer, Answering
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
+from playhead.testing.http_response import Response
 from playhead.testing.script import Script
-from playhead.testing.wire import Response
 
 CHAT = "/v1/chat/completions"
 
@@ -143,7 +143,7 @@ def test_a_given_key_is_asked_for_everywhere_but_for_health() -> None:
 
 def test_other_paths_and_methods_are_refused() -> None:
     endpoint = Asked().endpoint
-    assert error_of(endpoint.respond("POST", "/v1/embeddings", {}, b""))[:2] == (404, "unknown_url")
+    assert error_of(endpoint.respond("POST", "/v1/audio/speech", {}, b""))[:2] == (404, "unknown_url")
     assert error_of(endpoint.respond("GET", CHAT, {}, b""))[:2] == (405, "method_not_allowed")
     assert error_of(endpoint.respond("POST", "/v1/models", {}, b""))[:2] == (405, "method_not_allowed")
 
@@ -194,3 +194,37 @@ def test_requests_are_kept_unless_told_otherwise_and_their_headers_stay_out_of_t
     forgetful = Asked(MockServerSettings(keep_requests=False), otherwise=text("x"))
     forgetful.post()
     assert forgetful.endpoint.requests == []
+
+
+def test_every_answer_comes_after_the_latency_and_its_own_delay() -> None:
+    asked = Asked(MockServerSettings(latency_seconds=0.5), otherwise=text("x"))
+    asked.script.when(contains("slow"), delay(2, text("x")), None)
+    assert [asked.post(content).wait_seconds for content in ("hi", "slow")] == [0.5, 2.5]
+
+
+def embed(asked: Asked, **body: object) -> Response:
+    return asked.endpoint.respond("POST", "/v1/embeddings", {}, orjson.dumps({"model": "e", **body}))
+
+
+def test_equal_texts_have_equal_vectors_of_the_dimensions_asked_for() -> None:
+    asked = Asked(otherwise=text("is not said to an embedding"))
+    one, other, same = read(embed(asked, input=["a", "b", "a"], dimensions=5))["data"]
+    assert one["embedding"] == same["embedding"] != other["embedding"]
+    assert [len(each["embedding"]) for each in (one, other)] == [5, 5]
+    assert read(embed(asked, input=[1, 2]))["usage"]["total_tokens"] > 0
+
+
+def test_embeddings_fail_and_wait_as_the_rules_say() -> None:
+    asked = Asked(otherwise=text("x"))
+    asked.script.when(contains("a"), text("is not said to an embedding"), 1)
+    asked.script.when(contains("a"), rate_limit(), 1)
+    asked.script.when(contains("a"), delay(3, text("is not said")), 1)
+    assert [embed(asked, input="a").status for _ in range(1)] == [429]
+    assert embed(asked, input="a").wait_seconds == 3
+    assert embed(asked, input="a").status == 200
+    assert asked.says("a") == "is not said to an embedding"
+
+
+@pytest.mark.parametrize("wrong", [{}, {"input": []}, {"input": "a", "dimensions": 0}, {"input": 7}])
+def test_embedding_requests_that_the_api_refuses_are_refused(wrong: dict[str, Any]) -> None:
+    assert error_of(embed(Asked(), **wrong))[:2] == (400, "invalid_request")

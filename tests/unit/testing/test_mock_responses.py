@@ -7,8 +7,8 @@ import pytest
 
 from playhead.testing import contains, rate_limit, text, thinking, tool_call, tool_result_received
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
+from playhead.testing.http_response import Response
 from playhead.testing.script import Script
-from playhead.testing.wire import Response
 
 
 class Asked:

@@ -19,24 +19,27 @@ from playhead.testing import (
     thinking,
     tool_call,
     tool_calls,
-    wire,
 )
 from playhead.testing.answers import Said
+from playhead.testing.completion import Completion, finish_reason_of
+from playhead.testing.http_response import Response, cut
+from playhead.testing.protocols.openai_chat import wire
+from playhead.testing.protocols.openai_errors import error_response
 from playhead.testing.request import JsonObject
 
 REQUEST = ChatRequest(7, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
 
 
-def completion_of(answer: Said, request: ChatRequest = REQUEST) -> wire.Completion:
-    return wire.Completion.of(answer, request, created=1000, cached_tokens=0)
+def completion_of(answer: Said, request: ChatRequest = REQUEST) -> Completion:
+    return Completion.of(answer, request, created=1000, cached_tokens=0)
 
 
-def read_back(response: wire.Response) -> Any:
+def read_back(response: Response) -> Any:
     assert response.status == 200
     return orjson.loads(response.parts[0])
 
 
-def chunks_in(response: wire.Response) -> list[JsonObject]:
+def chunks_in(response: Response) -> list[JsonObject]:
     assert response.parts[-1] == b"data: [DONE]\n\n"
     return [orjson.loads(part.removeprefix(b"data: ")) for part in response.parts[:-1]]
 
@@ -91,7 +94,7 @@ def test_what_was_not_said_is_null() -> None:
 def test_the_finish_reason_is_that_of_the_message_unless_it_was_given() -> None:
     assert completion_of(text("x")).finish_reasons == ["stop"]
     assert completion_of(text("x", finish_reason="length")).finish_reasons == ["length"]
-    assert wire.finish_reason_of({"role": "assistant", "function_call": {"name": "f"}}) == "function_call"
+    assert finish_reason_of({"role": "assistant", "function_call": {"name": "f"}}) == "function_call"
 
 
 def test_equal_requests_get_equal_bytes_and_other_numbers_other_ids() -> None:
@@ -100,7 +103,7 @@ def test_equal_requests_get_equal_bytes_and_other_numbers_other_ids() -> None:
     one, same, other = (completion_of(answer, request) for request in (REQUEST, REQUEST, again))
     assert wire.whole(one) == wire.whole(same)
     ids = [call["id"] for completion in (one, other) for call in completion.messages[0]["tool_calls"]]
-    assert len({*ids, one.id, other.id}) == 6
+    assert len({*ids, one.number, other.number}) == 6
 
 
 def test_every_choice_asked_for_is_given() -> None:
@@ -115,7 +118,8 @@ def test_every_choice_asked_for_is_given() -> None:
 
 
 def test_usage_counts_four_bytes_a_token() -> None:
-    usage = completion_of(thinking("12345678") + text("1234") + tool_call("name", {"a": 1})).usage
+    completion = completion_of(thinking("12345678") + text("1234") + tool_call("name", {"a": 1}))
+    usage = wire.usage_object(completion.usage)
     assert usage["prompt_tokens"] == -(-len(b'{"role":"user","content":"hi"}') // 4)
     assert usage["completion_tokens_details"] == {"reasoning_tokens": 2}
     assert usage["completion_tokens"] == 2 + -(-len('1234name{"a":1}') // 4)
@@ -132,11 +136,11 @@ def test_a_stream_has_a_role_pieces_a_finish_reason_and_usage_when_asked() -> No
         {"content": "ree"},
     ]
     assert last["choices"][0] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
-    assert (usage["choices"], usage["usage"]) == ([], completion.usage)
+    assert (usage["choices"], usage["usage"]) == ([], wire.usage_object(completion.usage))
     assert all(chunk["usage"] is None for chunk in [*pieces, last])
     quiet = chunks_in(wire.streamed(completion, include_usage=False, piece_characters=5))
     assert not any("usage" in chunk for chunk in quiet)
-    assert {chunk["id"] for chunk in quiet} == {completion.id}
+    assert {chunk["id"] for chunk in quiet} == {f"chatcmpl-{completion.number}"}
 
 
 def test_arguments_are_streamed_in_pieces_even_if_they_are_not_json() -> None:
@@ -176,14 +180,14 @@ def test_a_streamed_message_adds_up_to_the_whole_one(message: JsonObject, piece_
 
 def test_a_cut_response_always_ends_before_its_end() -> None:
     streamed = wire.streamed(completion_of(text("x")), include_usage=False, piece_characters=5)
-    assert wire.cut(streamed, 2).cut_after == 2
-    assert wire.cut(streamed, 99).cut_after == len(streamed.parts) - 1
-    whole = wire.cut(wire.whole(completion_of(text("x"))), 5)
+    assert cut(streamed, 2).cut_after == 2
+    assert cut(streamed, 99).cut_after == len(streamed.parts) - 1
+    whole = cut(wire.whole(completion_of(text("x"))), 5)
     assert (len(whole.parts), whole.cut_after) == (2, 1)
 
 
 def test_errors_have_openais_form() -> None:
-    response = wire.error(rate_limit(retry_after=0.2))
+    response = error_response(rate_limit(retry_after=0.2))
     assert response.status == 429
     assert response.headers == {"retry-after": "1", "retry-after-ms": "200"}
     error = orjson.loads(response.parts[0])["error"]
@@ -191,6 +195,6 @@ def test_errors_have_openais_form() -> None:
 
 
 def test_a_server_error_is_a_5xx() -> None:
-    assert wire.error(server_error(503)).status == 503
+    assert error_response(server_error(503)).status == 503
     with pytest.raises(ValueError, match="500 to 599"):
         server_error(404)

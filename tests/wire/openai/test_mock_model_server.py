@@ -284,7 +284,15 @@ def test_a_wrong_key_and_an_unknown_path_raise_their_errors() -> None:
         known = client.with_options(api_key="right")
         assert [model.id for model in known.models.list()] == ["m1"]
         with pytest.raises(openai.NotFoundError):
-            known.embeddings.create(model="m", input="x")
+            known.moderations.create(input="x")
+
+
+def test_the_client_reads_embeddings_as_numbers_and_as_base64() -> None:
+    with MockModelServer() as server, openai.OpenAI(base_url=server.base_url, api_key="none") as client:
+        plain = client.embeddings.create(model="e", input=["x", "y"], encoding_format="float")
+        packed = client.embeddings.create(model="e", input=["x", "y"])  # which the client asks for as base64
+    assert [each.embedding for each in plain.data] == [list(each.embedding) for each in packed.data]
+    assert server.requests[1].body["encoding_format"] == "base64"
 
 
 RUN: list[JsonObject] = [

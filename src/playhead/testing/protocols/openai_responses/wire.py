@@ -1,13 +1,12 @@
-"""answers → [responses_wire] → listener.  OpenAI's Responses API on the wire: JSON bodies and typed events.  Pure."""
+"""completion → [wire] → http_response.  OpenAI's Responses API on the wire: JSON bodies and typed events.  Pure."""
 
 from __future__ import annotations
 
-import orjson
-
 from playhead.capture.openai.responses_events import events_of
+from playhead.testing.completion import Completion, EstimatedUsage
+from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
+from playhead.testing.protocols.openai_responses.request import ResponsesRequest
 from playhead.testing.request import JsonObject, calls_of, text_of
-from playhead.testing.responses_request import ResponsesRequest
-from playhead.testing.wire import EVENTS_TYPE, Completion, Response
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 # What the API repeats of the request; the others are null, or what it takes for them.
@@ -31,7 +30,7 @@ def response_object(completion: Completion, request: ResponsesRequest) -> JsonOb
     asked = {name: request.body.get(name, usual) for name, usual in _REPEATED.items()}
     return {
         **asked,
-        "id": "resp_" + completion.id.removeprefix("chatcmpl-"),
+        "id": f"resp_{completion.number}",
         "object": "response",
         "created_at": completion.created,
         "model": completion.model,
@@ -45,7 +44,7 @@ def response_object(completion: Completion, request: ResponsesRequest) -> JsonOb
 
 def output_items(completion: Completion) -> list[JsonObject]:
     """The message as items: reasoning, text, calls."""
-    message, number = completion.messages[0], completion.id.removeprefix("chatcmpl-")
+    message, number = completion.messages[0], completion.number
     items: list[JsonObject] = []
     if thought := message.get("reasoning_content"):
         items.append({"type": "reasoning", "id": f"rs_{number}", "summary": [_summary(thought)]})
@@ -61,12 +60,13 @@ def output_items(completion: Completion) -> list[JsonObject]:
 
 def whole(response: JsonObject) -> Response:
     """The response as one JSON body."""
-    return Response(200, [orjson.dumps(response)])
+    return json_response(response)
 
 
 def streamed(response: JsonObject, piece_characters: int) -> Response:
     """The response as typed, numbered events; the last one has it whole."""
-    return Response(200, [_event(event) for event in events_of(response, piece_characters)], EVENTS_TYPE)
+    events = [server_sent_event(event, event["type"]) for event in events_of(response, piece_characters)]
+    return Response(200, events, EVENTS_TYPE)
 
 
 def _text(text: str) -> JsonObject:
@@ -77,15 +77,11 @@ def _summary(text: str) -> JsonObject:
     return {"type": "summary_text", "text": text}
 
 
-def _usage(usage: JsonObject) -> JsonObject:
+def _usage(usage: EstimatedUsage) -> JsonObject:
     return {
-        "input_tokens": usage["prompt_tokens"],
-        "input_tokens_details": {**usage["prompt_tokens_details"], "cache_write_tokens": 0},
-        "output_tokens": usage["completion_tokens"],
-        "output_tokens_details": usage["completion_tokens_details"],
-        "total_tokens": usage["total_tokens"],
+        "input_tokens": usage.input,
+        "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.input + usage.output,
     }
-
-
-def _event(event: JsonObject) -> bytes:
-    return b"event: " + event["type"].encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n"

@@ -1,4 +1,4 @@
-"""HTTP body → [responses_request] → rules → answers → responses_wire.  One request of OpenAI's Responses API.
+"""HTTP body → [request] → rules → answers → wire.  One request of OpenAI's Responses API.
 
 Rules see it as the chat completion request that would ask the same: items as messages, `instructions` as the first one,
 and, after a `previous_response_id`, what the server remembers of that conversation.
@@ -41,7 +41,7 @@ class ResponsesRequest(ChatRequest):
 
 
 def read_responses_body(body: bytes) -> JsonObject:
-    """The body of a request of the Responses API; raises BadRequest with a sentence about the first thing wrong."""
+    """The body of a request of the Responses API; raises InvalidRequest with a sentence about the first thing wrong."""
     found = json_object(body)
     if not isinstance(found.get("model"), str):
         raise InvalidRequest("You must provide a model parameter, a string.", "model")

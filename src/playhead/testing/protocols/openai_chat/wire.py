@@ -1,0 +1,93 @@
+"""completion → [wire] → http_response.  Chat Completions on the wire: JSON bodies and server-sent events.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from playhead.testing.completion import Completion, EstimatedUsage
+from playhead.testing.http_response import EVENTS_TYPE, Response, in_pieces, json_response, server_sent_event
+from playhead.testing.request import JsonObject, text_of
+
+
+def usage_object(usage: EstimatedUsage) -> JsonObject:
+    """The counts as this API names them."""
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def whole(completion: Completion) -> Response:
+    """The completion as one JSON body."""
+    choices = [
+        {"index": index, "message": message, "logprobs": None, "finish_reason": reason}
+        for index, (message, reason) in enumerate(zip(completion.messages, completion.finish_reasons, strict=True))
+    ]
+    head = _head(completion, "chat.completion")
+    return json_response({**head, "choices": choices, "usage": usage_object(completion.usage)})
+
+
+def streamed(completion: Completion, *, include_usage: bool, piece_characters: int) -> Response:
+    """The completion as server-sent events: a role, pieces, a finish reason, usage if wanted, and `[DONE]`."""
+    # OpenAI sends `usage: null` on every chunk before the one that has it, and no key at all when nobody asked.
+    head = _head(completion, "chat.completion.chunk") | ({"usage": None} if include_usage else {})
+    events: list[bytes] = []
+    for index, (message, reason) in enumerate(zip(completion.messages, completion.finish_reasons, strict=True)):
+        pieces = deltas(message, piece_characters)
+        events += [server_sent_event({**head, "choices": [_chunk_choice(index, piece, None)]}) for piece in pieces]
+        events.append(server_sent_event({**head, "choices": [_chunk_choice(index, {}, reason)]}))
+    if include_usage:
+        events.append(server_sent_event({**head, "choices": [], "usage": usage_object(completion.usage)}))
+    return Response(200, [*events, b"data: [DONE]\n\n"], EVENTS_TYPE)
+
+
+def deltas(message: JsonObject, piece_characters: int) -> Iterator[JsonObject]:
+    """What a client that adds up the deltas gets is the message, null content and unknown keys included."""
+    text, thinking, call = text_of(message), message.get("reasoning_content"), message.get("function_call")
+    first = {key: value for key, value in message.items() if key not in _IN_PIECES}
+    if "content" in message:
+        first["content"] = None if message["content"] is None else ""
+    yield first
+    for piece in in_pieces(thinking, piece_characters):
+        yield {"reasoning_content": piece}
+    for piece in in_pieces(text, piece_characters):
+        yield {"content": piece}
+    calls: list[JsonObject] = message.get("tool_calls") or []
+    for index, made in enumerate(calls):
+        for place, function in enumerate(_call_deltas(made.get("function"), piece_characters)):
+            rest = made if place == 0 else {}
+            yield {"tool_calls": [{**rest, "index": index, **({"function": function} if function else {})}]}
+    if call:
+        yield from ({"function_call": function} for function in _call_deltas(call, piece_characters))
+
+
+_IN_PIECES = {"content", "reasoning_content", "tool_calls", "function_call"}
+
+
+def _head(completion: Completion, kind: str) -> JsonObject:
+    head = {
+        "id": f"chatcmpl-{completion.number}",
+        "object": kind,
+        "created": completion.created,
+        "model": completion.model,
+    }
+    return {**head, "system_fingerprint": "fp_playhead_mock"}
+
+
+def _chunk_choice(index: int, delta: JsonObject, finish_reason: str | None) -> JsonObject:
+    return {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+
+
+def _call_deltas(function: JsonObject | None, piece_characters: int) -> Iterator[JsonObject]:
+    """The call without its arguments, then the arguments in pieces; arguments that are no text go out whole."""
+    arguments: Any = (function or {}).get("arguments")
+    if not function or not isinstance(arguments, str):
+        yield function or {}
+        return
+    yield {**function, "arguments": ""}
+    for piece in in_pieces(arguments, piece_characters):
+        yield {"arguments": piece}
