@@ -15,15 +15,16 @@ from playhead.errors import ReplayDiverged
 from playhead.model import names
 from playhead.model.ref import ContentRef
 
-BuildArguments = Callable[[list[Any] | None, str | None], dict[str, Any] | None]
-"""A call's keyword arguments with other messages, and another prompt (None: as they were).  None: that cannot be."""
+BuildArguments = Callable[[list[Any] | None, str | None], Any]
+"""The call, in the capture module's own form, with other messages and another prompt (None: as they were).  Returns
+None where that cannot be."""
 
 
 def edited_arguments(
     span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
-) -> dict[str, Any] | None:
-    """Returns the keyword arguments to call with instead; None when the edit does not concern this call. Raises
-    RunStopped."""
+) -> Any:
+    """Returns what `build_arguments` makes of the edit, to call with instead; None when the edit does not concern this
+    call. Raises RunStopped."""
     to, asked = span.recorder, span.attributes
     unused = to.frames()
     unused.new = {}

@@ -50,8 +50,8 @@ class ObservedModelCall:
         self.recorded: ResponseReplayer | None = None
         self.answer: ReplayAnswer | None = None
         """What the record says of a run that is resumed or forked: `unwrap` it instead of calling."""
-        self.edited: dict[str, Any] | None = None
-        """What to call with instead, where a person has edited what this call asks."""
+        self.edited: Any = None
+        """What `build_arguments` made for a call that asks what a person has edited; None: call as it was asked."""
         self.began = time.perf_counter()
 
     @classmethod

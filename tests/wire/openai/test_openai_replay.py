@@ -17,7 +17,8 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk, ParsedChatCom
 from pydantic import BaseModel
 
 from playhead.capture.openai import read_response
-from playhead.capture.openai.replay import CannotRestore, restore
+from playhead.capture.openai.replay import restore
+from playhead.errors import CannotRestore
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.refs.faithful import decode, decode_error, encode, encode_error
 from playhead.testing import MockModelServer, context_too_long, pytest_plugin, rate_limit, text, thinking, tool_call

@@ -1,17 +1,16 @@
 """Reads requests and answers of Chat Completions for the capture stage. Changes nothing."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_chunks import whole_completion
+from playhead.capture.stainless.reading import TRANSPORT, described, dumped, listed, settings_of, usage_of
 from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
 
-# Not part of the request's content (extra_body is told apart): and headers may hold secrets.
-TRANSPORT = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
 _NOT_SETTINGS = TRANSPORT | {"messages", "tools"}
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
@@ -21,10 +20,7 @@ _REQUEST_ATTRIBUTES = {
     "seed": names.REQUEST_SEED,
     "stream": names.REQUEST_STREAM,
 }
-_PLAIN = frozenset({str, int, float, bool})
 _DICTIONARIES: set[type] = {dict}
-# Types of the client's that say: not given.
-LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _USAGE = (
     ("", "prompt_tokens", names.INPUT_TOKENS),
     ("", "completion_tokens", names.OUTPUT_TOKENS),
@@ -38,7 +34,7 @@ _ADDED = frozenset({"parsed", "tool_calls"})
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no others)."""
-    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     if method == "parse":
         settings["stream"] = False  # which the client says by itself
     if (choices := settings.get("n", 1)) != 1:
@@ -57,52 +53,11 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     )
 
 
-def listed(tools: Any) -> list[Any] | None:
-    """Tool definitions; None where there are none, or what the client does not take either."""
-    kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
-    if tools is None or kind is list:  # as nearly always
-        return tools
-    return list(cast("Sequence[Any]", tools)) if isinstance(tools, Sequence) else None
-
-
-def settings_of(
-    kwargs: Mapping[str, Any], elsewhere: Collection[str], known: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The request's other arguments as they are sent, and attributes for those that have a known name. `extra_body` is
-    merged in, as the client does it; an argument that is recorded elsewhere is kept only if it is null.
-    """
-    settings: dict[str, Any] = {}
-    attributes: dict[str, Any] = {}
-    for name, value in kwargs.items():
-        if name in elsewhere and (value is not None or name in TRANSPORT):
-            continue
-        if type(value) in _PLAIN:
-            attribute = known.get(name)
-            if attribute is not None:
-                attributes[attribute] = value
-        elif type(value).__name__ in LEFT_OUT:
-            continue
-        settings[name] = response_format(value) if isinstance(value, type) else value
-    extra: Any = kwargs.get("extra_body")
-    if extra is not None and isinstance(extra, Mapping):  # an abstract class takes its time to say no
-        body = cast("Mapping[str, Any]", extra)
-        settings |= {name: value for name, value in body.items() if type(value).__name__ not in LEFT_OUT}
-    return settings, attributes
-
-
 def _sent(messages: Any) -> Sequence[Any]:
     """Messages as dictionaries, as the client sends them."""
     if {*map(type, messages)} == _DICTIONARIES:
         return messages
     return [message if type(message) is dict else dumped(message) for message in messages]
-
-
-def dumped(value: Any) -> Any:
-    """An object of the client as the JSON that it sends; any other value unchanged."""
-    if not hasattr(value, "model_dump"):
-        return value
-    left_out = getattr(value, "__api_exclude__", None)
-    return value.model_dump(mode="json", exclude_unset=True, warnings=False, exclude=left_out)
 
 
 def _to_message(native: Mapping[str, Any]) -> Message:
@@ -179,17 +134,6 @@ def _drop_parsed(message: dict[str, Any]) -> None:
         cast(dict[str, Any], tool_call.get("function") or {}).pop("parsed_arguments", None)
 
 
-def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) -> dict[str, int]:
-    """Attributes of the counts that are known: group ("" for none), key, attribute."""
-    # Providers may answer without usage; absent is not zero.
-    found: dict[str, int] = {}
-    for group, key, name in known:
-        counts: Mapping[str, Any] | None = usage.get(group) if group else usage
-        if counts and (value := counts.get(key)) is not None:
-            found[name] = value
-    return found
-
-
 def provider_of(client: Any) -> str:
     """The provider to whose API a resource of the client speaks."""
     owner = type(getattr(client, "_client", None)).__name__
@@ -205,14 +149,3 @@ def response_format(kind: type) -> Any:
     except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
         let_through(error)
         return described(kind)
-
-
-def described(kind: type) -> dict[str, Any]:
-    """A class as its name and schema; None if it has no schema."""
-    try:
-        schema = getattr(kind, "model_json_schema", None)
-        said = schema() if callable(schema) else None
-    except BaseException as error:  # noqa: BLE001 - the class is the user's
-        let_through(error)
-        said = None
-    return {"type": kind.__qualname__, "json_schema": said}

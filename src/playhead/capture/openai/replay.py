@@ -1,24 +1,16 @@
-"""Restores a recorded `openai` response as the object that the live call returned.
+"""Restores a recorded `openai` response as the object that the live call returned."""
 
-The recorded answer takes the server's place: the client's own method runs, on a copy of the client whose requests are
-answered from the record.  So parsing, streaming and raw responses are the library's, whatever its version, and nothing
-leaves the process: not the request, and no request for credentials either.
-"""
-
-import copy
-import inspect
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
-from sys import modules
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
-import wrapt
+from playhead.capture.stainless import replay
+from playhead.capture.stainless.replay import AnswerForm
 
-from playhead.errors import CannotRestore
-from playhead.model.canonical import canonical_json
+_CHAT = AnswerForm(
+    "openai", "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n"
+)
+_RESPONSES = AnswerForm("openai", "output", "openai.types.responses", "Response", names_events=True)
 
 
 def restore(
@@ -31,185 +23,15 @@ def restore(
     headers: Mapping[str, str] = MappingProxyType({}),
     ending: BaseException | None = None,
 ) -> Any:
-    """What `client.method(**kwargs)` answered when `raw` was recorded; an awaitable of it when `is_async`.
-
-    `client` is the resource, as instrumentation sees it: `OpenAI().chat.completions`.  `headers` are those of
-    the live response that were kept (`x-request-id` becomes `_request_id`); `ending` is what a stream raised after its
-    last recorded chunk.  Raises CannotRestore, at once or when awaited.
-    """
+    """What `client.method(**kwargs)` answered when `raw` was recorded; see `stainless.replay`.  Raises
+    CannotRestore."""
     streamed = kwargs.get("stream") is True
-    form = _form(client)
-    _check(raw, form, streamed=streamed)
-    if (
-        not streamed
-        and method == "create"
-        and (made := _built_directly(raw, form, kwargs, client, headers)) is not None
-    ):
-        return _as_awaitable(made) if is_async else made
-    if streamed:
-        events = _async_events if is_async else _events
-        headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
-        answer = _RecordedHttpAnswer(lambda: events(raw["stream"], form, ending), headers, is_async=is_async)
-    else:
-        headers = {"content-type": "application/json", **headers}
-        answer = _RecordedHttpAnswer(lambda: canonical_json(raw), headers, is_async=is_async)
-    call = partial(_method(client, method), _answered_by(answer, client), **kwargs)
-    return _await_and_check(call, answer) if is_async else _call_and_check(call, answer)
+    return replay.restore(
+        raw, _form(client), kwargs, client,
+        method=method, streamed=streamed, is_async=is_async, headers=headers, ending=ending,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _ResponseForm:
-    """What answers of one of the client's APIs look like: the key that all have, their class, and how a stream of them
-    is written."""
-
-    key: str
-    module: str
-    kind: str
-    names_events: bool
-    last_event: bytes
-
-
-_CHAT = _ResponseForm(
-    "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n"
-)
-_RESPONSES = _ResponseForm("output", "openai.types.responses", "Response", names_events=True, last_event=b"")
-
-
-def _form(resource: Any) -> _ResponseForm:
+def _form(resource: Any) -> AnswerForm:
     modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
     return _RESPONSES if any(name.startswith("openai.resources.responses") for name in modules_of) else _CHAT
-
-
-def _built_directly(
-    raw: Any, form: _ResponseForm, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]
-) -> Any:
-    """Builds the client's object for an unstreamed response directly, without a request; None when the client has to
-    do it."""
-    client = resource._client
-    is_own = type(client).__module__.partition(".")[0] == "openai"  # a subclass may do anything with an answer
-    if not is_own or kwargs.get("extra_headers") or client._strict_response_validation:
-        return None
-    try:
-        kind = getattr(modules[form.module], form.kind)
-        made: Any = modules["openai._models"].construct_type(type_=kind, value=raw)
-        made._request_id = headers.get("x-request-id")
-        return made
-    except Exception:  # noqa: BLE001 - a version that is different inside: its own way is always right
-        return None
-
-
-def _check(raw: Any, form: _ResponseForm, *, streamed: bool) -> None:
-    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
-    if streamed and not isinstance(recorded.get("stream"), list):
-        raise CannotRestore("a stream is asked for, and none was recorded")
-    if not streamed and form.key not in recorded:
-        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
-
-
-def _call_and_check(call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
-    try:
-        result = call()
-    except Exception as error:
-        raise _unreadable(error) from error
-    answer.check()
-    return result
-
-
-async def _await_and_check(call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
-    try:
-        result = await call()
-    except Exception as error:
-        raise _unreadable(error) from error
-    answer.check()
-    return result
-
-
-def _unreadable(error: Exception) -> CannotRestore:
-    return CannotRestore(f"openai cannot read the recorded answer ({type(error).__name__}: {error})")
-
-
-def _method(resource: Any, name: str) -> Callable[..., Any]:
-    """The library's own function, without instrumentation (ours or another's), which would record the replayed call as
-    a live one.
-    """
-    owner = cast(Any, type(resource))
-    method: Any = inspect.getattr_static(owner, name, None)
-    while isinstance(method, wrapt.FunctionWrapper):
-        method = cast(Any, method).__wrapped__
-    if not callable(method):
-        raise CannotRestore(f"this openai has no {owner.__qualname__}.{name}; install the recorded version")
-    return method
-
-
-def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
-    """A copy of the resource whose client gets this answer to any request."""
-    client = copy.copy(resource._client)
-    client._client = _ReplayedHttpClient(client._client, answer)
-    # These fetch or check credentials, which may be gone, and would ask for them over the network.
-    client._prepare_options = answer.unchanged
-    client._prepare_request = answer.unchanged
-    client._validate_headers = lambda *_, **__: None  # pyright: ignore[reportUnknownLambdaType]
-    client._send_request = client._client.send
-    client.max_retries = 0
-    return type(resource)(client)
-
-
-class _RecordedHttpAnswer:
-    """The recorded HTTP answer, and whether the client has read it."""
-
-    def __init__(self, content: Callable[[], Any], headers: Mapping[str, str], *, is_async: bool):
-        self._content = content
-        self._headers = headers
-        self._is_async = is_async
-        self._taken = False
-
-    def send(self, request: Any, **_: Any) -> Any:
-        """Replaces the HTTP client's `send`."""
-        self._taken = True
-        # httpx or httpx2, whichever the client was made with.
-        library: Any = modules[type(request).__module__.partition(".")[0]]
-        response = library.Response(200, headers=self._headers, content=self._content(), request=request)
-        response.elapsed = timedelta(0)
-        return _as_awaitable(response) if self._is_async else response
-
-    def unchanged(self, value: Any) -> Any:
-        """Replaces a hook of the client that may change its argument."""
-        return _as_awaitable(value) if self._is_async else value
-
-    def check(self) -> None:
-        """Raises CannotRestore when the result came from somewhere else."""
-        if not self._taken:
-            raise CannotRestore("this client does not send its requests in a way that can be answered from the record")
-
-
-class _ReplayedHttpClient(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
-    """HTTP client that answers every request from the record and sends nothing."""
-
-    def __init__(self, http: Any, answer: _RecordedHttpAnswer):
-        super().__init__(http)  # pyright: ignore[reportUnknownMemberType]
-        self._self_answer = answer
-
-    def send(self, request: Any, **options: Any) -> Any:
-        return self._self_answer.send(request, **options)
-
-
-async def _as_awaitable(value: Any) -> Any:
-    return value
-
-
-def _events(chunks: Sequence[Any], form: _ResponseForm, ending: BaseException | None) -> Iterator[bytes]:
-    for chunk in chunks:
-        name = cast(Mapping[str, Any], chunk).get("type") if form.names_events and isinstance(chunk, Mapping) else None
-        yield (f"event: {name}\n".encode() if name else b"") + b"data: " + canonical_json(chunk) + b"\n\n"
-    if ending is not None:
-        raise ending
-    yield form.last_event
-
-
-async def _async_events(
-    chunks: Sequence[Any], form: _ResponseForm, ending: BaseException | None
-) -> AsyncIterator[bytes]:
-    for event in _events(chunks, form, ending):
-        yield event

@@ -6,18 +6,18 @@ from typing import Any, cast
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.run import ActiveRun
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.openai.chat_reading import (
+from playhead.capture.openai.chat_reading import provider_of, response_format
+from playhead.capture.openai.responses_events import whole_response
+from playhead.capture.openai.responses_history import previous_items, remember
+from playhead.capture.stainless.reading import (
     LEFT_OUT,
     TRANSPORT,
     described,
     dumped,
     listed,
-    provider_of,
     settings_of,
     usage_of,
 )
-from playhead.capture.openai.responses_events import whole_response
-from playhead.capture.openai.responses_history import previous_items, remember
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
 from playhead.model.message import Message
@@ -45,7 +45,7 @@ _ADDED = frozenset({*_PARSED, "content"})
 
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no others)."""
-    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
     if isinstance(kind, type):
         settings["text"] = {**(kwargs.get("text") or {}), "format": text_format(kind)}

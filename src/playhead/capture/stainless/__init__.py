@@ -1,0 +1,1 @@
+"""What the client libraries that Stainless generates have in common: `openai` and `anthropic`."""

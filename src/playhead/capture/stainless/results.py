@@ -1,0 +1,34 @@
+"""How results of a generated client are recorded: answers, streams, and raw responses that hold either.
+
+`with_raw_response` and `with_streaming_response` call the same methods with a header that says so.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
+
+_RAW_HEADER = "X-Stainless-Raw-Response"
+
+
+def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
+    """Ends the call; if the result is a stream, the stream ends it later."""
+    raw, run = _raw_mode(asked.kwargs), observed.span.run
+    if api.is_streamed(asked):
+        watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked))
+        if raw is None:
+            return observed_stream(result, watch)
+        return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)
+    if raw == "stream":  # the caller reads the body; reading it here would take it away
+        watch = StreamRecording(observed, lambda seen: api.read_response(seen[0], run, asked) if seen else None)
+        return ObservedOpenResponse(result, watch, streamed=False)
+    response = result if raw is None else result.parse()
+    observed.end(lambda: api.read_response(response, run, asked))
+    return result
+
+
+def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
+    headers = kwargs.get("extra_headers")
+    return cast(Mapping[str, str], headers).get(_RAW_HEADER) if headers else None
