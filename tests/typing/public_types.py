@@ -48,6 +48,30 @@ class Agent:
         return len(task)
 
 
+@observe
+class Shop:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def find(self, item: str) -> int:
+        return len(item)
+
+
+@observe(kind="tool")
+class Tools(Shop):
+    async def order(self, item: str) -> int:
+        return len(item)
+
+
+async def decorated_classes_are_the_same_classes() -> None:
+    shop = Shop("corner")
+    assert_type(shop, Shop)
+    assert_type(shop.find("a"), int)
+    tools: Shop = Tools("far")
+    assert isinstance(tools, Tools)
+    assert_type(await tools.order("a"), int)
+
+
 async def decorated_functions_keep_their_types() -> None:
     assert_type(bare("a"), int)
     assert_type(with_options("a"), int)

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, cast, overload
 
 from playhead.api.calls.begin import begin
 from playhead.api.calls.entered_blocks import BlockEntries, enter_block, leave_block
 from playhead.api.calls.lifecycle import set_payload
 from playhead.api.calls.requested_tools import drop_requested_call, take_requested_call
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions.methods import observe_methods
 from playhead.api.functions.proxy import observed
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
@@ -62,7 +63,8 @@ def observe(
     """Records a call: name, arguments, result, error, nesting.  A run begins at the outermost observed call.
 
     Use it bare (`@observe`), with options (`@observe(kind="tool")`), or for a block (`with observe("parse"):`).  Works
-    on functions, methods, coroutines, generators and asynchronous generators, and changes nothing about them.
+    on functions, methods, coroutines, generators and asynchronous generators, and changes nothing about them.  On a
+    class it observes the public methods that its body defines, with the same options, as `Class.method`.
 
     `kind` is one of agent, llm, tool, retriever, embedding, guardrail, step (default; for a run's outermost call,
     agent).  When a run goes on from a record, calls of kind llm, tool, retriever and embedding are answered from it,
@@ -110,8 +112,12 @@ class Observation:
         self._entered = BlockEntries()
 
     def __call__(self, function: F) -> F:
-        """The same function, observed."""
+        """Returns the function observed, or the class with its public methods observed."""
         try:
+            given: Any = function
+            if isinstance(given, type):
+                observe_methods(cast("type[Any]", given), self)
+                return function
             return observed(function, self)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -180,7 +186,9 @@ class Observation:
 
 def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
     known = span.attributes.get(names.TOOL_CALL_ID)
-    if known is not None:
-        drop_requested_call(span.run, name, known)
-    elif (call_id := take_requested_call(span.run, name, arguments)) is not None:
-        span.attributes[names.TOOL_CALL_ID] = call_id
+    for requested in dict.fromkeys((name, name.rpartition(".")[2])):  # a method `Shop.refund` is `refund` to a model
+        if known is not None:
+            drop_requested_call(span.run, requested, known)
+        elif (call_id := take_requested_call(span.run, requested, arguments)) is not None:
+            span.attributes[names.TOOL_CALL_ID] = call_id
+            return

@@ -14,6 +14,7 @@ from playhead.api.guard import warn_once
 from playhead.model.canonical import BYTES, JSON, TEXT, canonical_json, content_of, may_be_json, read_as, value_of
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
+from playhead.model.objects.reading import reading
 from playhead.model.objects.safe_json import safe_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.known_refs import KnownRefs
@@ -132,7 +133,8 @@ class PayloadIntake:
         try:
             for hook in (redact, self._redact):
                 if hook is not None:
-                    value = hook(self.plain_copy(value))
+                    with reading():
+                        value = hook(self.plain_copy(value))
             return value
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)

@@ -16,6 +16,7 @@ from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.json_patch import patch_between
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, plain_message_json, text_message
 from playhead.model.objects.interrupts import is_from_outside, let_through
+from playhead.model.objects.reading import reading
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 from playhead.refs.intake import NewContentSink, PayloadIntake, Redact
@@ -339,7 +340,8 @@ def _plain(value: Any) -> Any:
     """A provider's own message object, which users put among messages, as a dictionary."""
     dump = getattr(cast(Any, type(value)), "model_dump", None)
     if dump is not None:
-        return dump(value, mode="json", exclude_unset=True)
+        with reading():
+            return dump(value, mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
         return dict(cast(Mapping[str, Any], value))
     raise TypeError(type(value).__name__)

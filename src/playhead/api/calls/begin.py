@@ -20,6 +20,7 @@ from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.reading import READING
 
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
@@ -50,7 +51,7 @@ def begin(
     try:
         where = CONTEXTS.get_current()
         above = where.get(CURRENT)
-        if above is UNRECORDED or where.get(_SUPPRESSED):
+        if above is UNRECORDED or where.get(_SUPPRESSED) or READING.active:
             return None
         to = runtime.current.recorder or runtime.recorder()
         if to is None:

@@ -21,6 +21,7 @@ from playhead.api.guard import swallowed, warn_once
 from playhead.errors import RunStopped
 from playhead.model import names
 from playhead.model.objects.interrupts import is_from_outside, let_through
+from playhead.model.objects.reading import reading
 
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [_CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
@@ -287,6 +288,7 @@ def _end(span: ObservedSpan) -> None:
         swallowed(f"end {span.name!r}", error)
 
 
+@reading()
 def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
     kind = type(raised)
     error_type = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

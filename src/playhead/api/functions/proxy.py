@@ -50,8 +50,9 @@ class CallObserver(Protocol):
         ...
 
 
-def observed(function: F, how: CallObserver) -> F:
-    """Returns the function with each call recorded; of a property, each read is recorded."""
+def observed(function: F, how: CallObserver, label: str | None = None) -> F:
+    """Returns the function with each call recorded; of a property, each read is recorded. `label` is its name in the
+    record; default: the name that `how` has, else the function's own."""
     given: Any = function
     if isinstance(given, property) and given.fget is not None:
         return cast(Any, given.getter(observed(given.fget, how)))
@@ -59,12 +60,12 @@ def observed(function: F, how: CallObserver) -> F:
         return cast(Any, functools.cached_property(observed(given.func, how)))
     if isinstance(given, types.FunctionType) and given.__name__ in _CLASS_HOOKS:
         given = classmethod(given)
-    return _proxy(given, how) if _is_function(given) else function
+    return _proxy(given, how, label or how.name) if _is_function(given) else function
 
 
-def _proxy(function: Any, how: CallObserver) -> Any:
+def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     inner = _innermost(function)
-    name = how.name or getattr(inner, "__name__", None) or type(function).__name__
+    name = label or getattr(inner, "__name__", None) or type(function).__name__
     parameters = _parameters(getattr(function, "__func__", function))
     attributes = {names.CODE: code} if (code := _fingerprint(inner)) else {}
     call_kind = _kind_of(function)
@@ -97,11 +98,11 @@ def _proxy(function: Any, how: CallObserver) -> Any:
 
 def _is_function(given: Any) -> bool:
     """Whether the object can be observed; warns once when it cannot."""
-    is_class, its_type = inspect.isclass(given), cast("type[Any]", type(given))
+    its_type = cast("type[Any]", type(given))
     is_field = hasattr(its_type, "__set__")
-    if not is_class and not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
+    if not is_field and (callable(given) or isinstance(given, _GIVE_FUNCTIONS)):
         return True
-    what = f"the class {given.__name__}" if is_class else f"a {its_type.__name__}"
+    what = f"a {its_type.__name__}"
     is_descriptor = is_field or hasattr(its_type, "__get__")
     instead = "put @observe below it, on the function" if is_descriptor else "decorate functions or methods"
     warn_once(f"observe {what}", f"observe() was given {what}, which is left as it is: {instead}")

@@ -33,6 +33,7 @@ from playhead.model.objects.infrastructure import is_connection, is_machinery
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import KeyedValue, Mask, masked
 from playhead.model.objects.plain_forms import described, field_names, items_of, plain_object, type_name
+from playhead.model.objects.reading import reading
 
 MAX_LEVELS = 254  # orjson's own limit: what it can write, this path can
 _MAX_STEPS = 16  # from a rich value to a plain one
@@ -67,7 +68,8 @@ def safe_json(value: Any, mask: Mask | None = None) -> bytes:
 
     `mask` hides secrets in what is made of objects, and leaves plain dictionaries and lists alone.
     """
-    return _SafeEncoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
+    with reading():
+        return _SafeEncoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
 
 
 def has_non_finite(value: Any) -> bool:

@@ -1,0 +1,97 @@
+"""`@observe` on a class: replaces the public methods that its body defines by observed ones, on the class itself.
+
+Only what the body defines: a wrapper for an inherited method would be found before an override of it in another base
+class, and so change what the program does. The class stays the same object, for type checkers and for `isinstance`.
+"""
+
+import dataclasses
+import functools
+import inspect
+import sys
+import types
+from typing import Any, cast
+
+from playhead.api.functions.proxy import CallObserver, ObservedFunction, observed
+from playhead.api.guard import swallowed, warn_once
+from playhead.model.objects.interrupts import let_through
+
+if sys.version_info >= (3, 14):
+    import annotationlib
+
+_METHODS: tuple[Any, ...] = (
+    types.FunctionType,
+    classmethod,
+    staticmethod,
+    functools.partialmethod,
+    functools.singledispatchmethod,
+)
+# `agent("task")` is how many agents are called. All other special methods belong to Python.
+_PUBLIC_SPECIAL = frozenset({"__call__"})
+# On one method; only a ring of `__wrapped__` is longer.
+_MAX_DECORATORS = 32
+
+
+def observe_methods(cls: type[Any], how: CallObserver) -> None:
+    """Observes the public methods that the body of `cls` defines, each under the name `Class.method`, or
+    `<name>.method` if `how` has a name. Warns once if there are none."""
+    prefix = how.name or cls.__name__
+    found = own_methods(cls)
+    if not found:
+        what = f"observe() was given the class {cls.__qualname__}, whose body defines no public methods to observe"
+        warn_once(f"observe {cls.__module__}.{cls.__qualname__}", f"{what}: decorate the class that defines them")
+    for name, method in found.items():
+        if not _is_observed(method):
+            try:
+                setattr(cls, name, observed(method, how, f"{prefix}.{name}"))
+            except BaseException as error:  # noqa: BLE001 - the guard: a metaclass may refuse it
+                let_through(error)
+                swallowed(f"observe {prefix}.{name}", error)
+
+
+def own_methods(cls: type[Any]) -> dict[str, Any]:
+    """Public methods that the body of the class defines, by name. Left out are fields, properties, nested classes,
+    objects that happen to be callable, abstract methods, and what pydantic calls to validate and serialise."""
+    not_methods = _annotated(cls) | _of_pydantic(cls)
+    return {
+        name: value
+        for name, value in list(vars(cls).items())
+        if (not name.startswith("_") or name in _PUBLIC_SPECIAL)
+        and name not in not_methods
+        and _is_method(value)
+        and not getattr(value, "__isabstractmethod__", False)
+    }
+
+
+def _is_method(value: Any) -> bool:
+    """Whether a class attribute is a method, also below decorators that return an object with `__wrapped__`."""
+    if isinstance(value, _METHODS):
+        return True
+    its_type = cast("type[Any]", type(value))
+    is_bound_on_read = hasattr(its_type, "__get__") and not hasattr(its_type, "__set__")
+    return is_bound_on_read and callable(value) and not inspect.isclass(value) and hasattr(value, "__wrapped__")
+
+
+def _is_observed(method: Any) -> bool:
+    """Whether the method has an `@observe` of its own, at any place among its decorators: its options hold."""
+    for _ in range(_MAX_DECORATORS):
+        if type(method) is ObservedFunction:
+            return True
+        inner = [getattr(method, name, None) for name in ("__wrapped__", "__func__", "func")]
+        method = next((one for one in inner if one is not None), None)
+    return False
+
+
+def _annotated(cls: type[Any]) -> frozenset[str]:
+    """Names that the body annotates: fields, whose default may be a function."""
+    found: Any = vars(cls).get("__annotations__")
+    if found is None and sys.version_info >= (3, 14):
+        found = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return frozenset(found or ())
+
+
+def _of_pydantic(cls: type[Any]) -> frozenset[str]:
+    """Names of a pydantic model's validators and serialisers, which a subclass builds its schema from."""
+    decorators: Any = vars(cls).get("__pydantic_decorators__")
+    if not dataclasses.is_dataclass(decorators):
+        return frozenset()
+    return frozenset(name for field in dataclasses.fields(decorators) for name in getattr(decorators, field.name))
