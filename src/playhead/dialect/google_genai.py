@@ -1,0 +1,91 @@
+"""Gemini's contents, as its REST API and Vertex AI's write them.
+
+A content whose parts are all function responses is a tool's message; such parts name the function, and often have no
+id.  A model's content without parts is not the same as one with an empty list of them.
+
+Clients send answers back as they came, thoughts included: so reasoning stays in the message (`output_message`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from playhead.dialect._google_parts import as_client_writes, content_part, native_part
+from playhead.dialect._google_turns import Cuts, cut_turns, join_turns
+from playhead.dialect._shape import extra_of, rest, without_nulls
+from playhead.model.message import Message, Part
+
+__all__ = [
+    "NAME",
+    "Cuts",
+    "cut_turns",
+    "from_message",
+    "from_messages",
+    "join_turns",
+    "output_message",
+    "to_message",
+    "to_messages",
+]
+
+NAME = "google_genai"
+
+_OUR_ROLES = {"model": "assistant", "function": "tool"}
+_NATIVE_ROLES = {"assistant": "model", "tool": "user"}
+_NO_ROLE = "unknown"
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form of one element of `contents`."""
+    given, role = native.get("parts"), native.get("role")
+    extra = rest(native, ("role", "parts"))
+    parts: list[Part] = []
+    if isinstance(given, list | tuple):
+        parts = [content_part(part) for part in cast(Sequence[Any], given)]
+    else:
+        extra["parts"] = given
+    ours = _our_role(role, parts)
+    if _NATIVE_ROLES.get(ours, ours) != role:
+        extra["role"] = role
+    message: Message = {"role": ours, "parts": parts}
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """One element of `contents`."""
+    role = message["role"]
+    native: dict[str, Any] = {
+        "role": _NATIVE_ROLES.get(role, role),
+        "parts": [native_part(part) for part in message["parts"]],
+    }
+    return without_nulls({**native, **extra_of(cast(dict[str, Any], message))})
+
+
+def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """A request's `contents`."""
+    return [to_message(native) for native in natives]
+
+
+def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """A request's `contents` again."""
+    return [from_message(message) for message in messages]
+
+
+def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+    """A candidate's `content` as the client sends it back, and the text of its thoughts (None: there are none)."""
+    said: dict[str, Any] = {"role": "model", **without_nulls(native)}
+    if isinstance(parts := said.get("parts"), list):
+        said["parts"] = [as_client_writes(part) for part in cast(list[Any], parts)]
+    message = to_message(said)
+    thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
+    return message, "\n\n".join(thoughts) or None
+
+
+def _our_role(role: Any, parts: Sequence[Part]) -> str:
+    if role is None:
+        role = "user"  # which the API takes it for
+    if not isinstance(role, str):
+        return _NO_ROLE
+    if role == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
+        return "tool"
+    return _OUR_ROLES.get(role, role)
