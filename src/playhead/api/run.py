@@ -44,6 +44,7 @@ class ActiveRun:
         "flow_prefix",
         "id",
         "is_decided",
+        "is_remote",
         "is_trace",
         "last",
         "occurrences",
@@ -67,6 +68,8 @@ class ActiveRun:
         """Whether the sampler has been asked, which it is for the first call."""
         self.is_trace = is_trace
         """Whether it is what has this trace, in any process: then nobody owns it, and it is ordered by time."""
+        self.is_remote = False
+        """Whether another process has begun it, and this one does the work of one of its calls."""
         self.trace_id: int | None = None
         """That of its first call."""
         self.replay: Replay[Any] | None = None
@@ -94,11 +97,12 @@ class ActiveRun:
     @property
     def is_owner_process(self) -> bool:
         """Whether this process started the run and counts its calls (False in a forked child)."""
-        return self._forks == _ForkCount.forks and not self.is_trace
+        return self._forks == _ForkCount.forks and not (self.is_trace or self.is_remote)
 
     def next_start(self) -> int | None:
-        """The next number for a span's start or a log event; None in a forked child, and if the run is a trace."""
-        if self._forks != _ForkCount.forks or self.is_trace:
+        """The next number for a span's start or a log event; None in another process than the one that began the run,
+        and if the run is a trace."""
+        if self._forks != _ForkCount.forks or self.is_trace or self.is_remote:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
             self.last = number = self.last + 1

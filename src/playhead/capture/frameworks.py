@@ -7,7 +7,7 @@ recorded by that. Each agent has a span: the outermost one is a run, agents that
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 from playhead.api.calls.lifecycle import current_span
@@ -84,6 +84,31 @@ def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[
         return made if what is None else record(what, made)
 
     return wrapper
+
+
+def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
+    """The recorded tool call around this place that is the same call, seen by a framework, or None.
+
+    A framework calls a tool of an MCP server through its own tool class, and that through the server's client: that is
+    one call, and the outermost of what sees it records it. It is the same if the arguments are equal and the outer
+    name is the tool's, or ends with it after a prefix such as the server's name.
+    """
+    span = current_span()
+    while span is not None and span.kind == "step":
+        span = span.enclosing
+    if span is None or span.kind != "tool" or not _is_name_of(name, span.attributes.get(names.TOOL_NAME)):
+        return None
+    unused = span.recorder.frames()
+    unused.new = {}
+    ref = span.recorder.payload(arguments, unused, span.redact)
+    return span if ref == span.attributes.get(names.TOOL_ARGUMENTS_REF) else None
+
+
+def _is_name_of(name: str, outer: Any) -> bool:
+    if not isinstance(outer, str) or not outer.endswith(name):
+        return False
+    prefix = outer.removesuffix(name)
+    return not prefix or not prefix[-1].isalnum()
 
 
 def is_inside_run() -> bool:

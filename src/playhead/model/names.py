@@ -33,6 +33,10 @@ REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
 TOOL_NAME: Final = "gen_ai.tool.name"
 TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
 TOOL_TYPE: Final = "gen_ai.tool.type"
+PROMPT_NAME: Final = "gen_ai.prompt.name"
+MCP_METHOD: Final = "mcp.method.name"
+MCP_PROTOCOL: Final = "mcp.protocol.version"
+MCP_RESOURCE: Final = "mcp.resource.uri"
 ERROR_TYPE: Final = "error.type"
 
 # Content that others put inline; lifted to the ref of the same name.
@@ -92,6 +96,7 @@ REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record alth
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
 # aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
 OUTCOME: Final = "playhead.outcome"
+MCP_SERVER: Final = "playhead.mcp.server"  # the name that the server gives itself, for which there is no convention
 INTERRUPTED: Final = "interrupted"
 
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------

@@ -21,7 +21,7 @@ def test_every_capture_module_has_the_shape(library: str):
 
 
 def test_a_framework_is_not_imported_before_the_program_does():
-    body = "import sys, playhead; playhead.instrument(); print(sorted({'agents', 'langchain_core', 'langgraph', "
+    body = "import sys, playhead; playhead.instrument(); print(sorted({'agents', 'langchain_core', 'langgraph', 'mcp', "
     body += "'pydantic_ai'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
@@ -37,7 +37,7 @@ def test_another_library_of_a_frameworks_name_is_left_alone(caplog: pytest.LogCa
 
 def test_a_library_that_we_do_not_know_is_a_warning(caplog: pytest.LogCaptureFixture):
     assert playhead.instrument("telepathy") == ()
-    assert "known are agents, langchain_core, langgraph, openai, pydantic_ai" in caplog.text
+    assert "known are agents, langchain_core, langgraph, mcp, openai, pydantic_ai" in caplog.text
 
 
 def test_a_library_that_is_not_installed_is_a_warning_when_it_was_asked_for(

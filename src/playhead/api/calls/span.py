@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 from opentelemetry.util.types import Attributes, AttributeValue
 
 from playhead.api.calls.flow import ExecutionFlow
+from playhead.api.calls.trace_state import with_call
 from playhead.api.guard import swallowed
 from playhead.api.ports import Recorder, Redact
 from playhead.api.run import ActiveRun
@@ -158,8 +159,11 @@ class ObservedSpan(trace.Span):
     def get_span_context(self) -> SpanContext:
         """The span's context, for other instrumentations whose spans become children of this one."""
         if self.mirror is not None:
-            return self.mirror.get_span_context()
-        return SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
+            context = self.mirror.get_span_context()
+        else:
+            context = SpanContext(self.trace_id, self.span_id, is_remote=False, trace_flags=_SAMPLED)
+        # The MCP server's work belongs to this run, too.
+        return with_call(context, self.run.id, self.run.attempt) if names.MCP_METHOD in self.attributes else context
 
     def is_recording(self) -> bool:
         """True until the span has ended."""

@@ -1,0 +1,91 @@
+"""A client's call of an MCP server: recorded, unless a framework's tool call around it records it already."""
+
+from collections.abc import Callable
+from typing import Any
+
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions.wrappers import call_async
+from playhead.capture.frameworks import enclosing_tool_call, none_on_error
+from playhead.capture.mcp.reading import ServerCall, servers
+from playhead.capture.mcp.server_side import under_way
+from playhead.capture.patching import Wrapper
+from playhead.model import names
+
+_ERROR = 2  # OTLP's status code
+_TOOL_ERROR = "tool_error"  # what the conventions call a result that says it is an error
+_MAX_ERROR_TEXT = 256
+
+
+def observing(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
+    """A wrapper for one of a client's methods; `read` reads its arguments, and returns None where it cannot."""
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        call = read(instance, args, kwargs)
+        return wrapped(*args, **kwargs) if call is None else _observed(call, wrapped, args, kwargs)
+
+    return wrapper
+
+
+async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> Any:
+    outer = _same_call(call)
+    sending = _send(wrapped, args, kwargs)
+    if outer is not None:
+        _describe(outer, call)
+        return await sending
+    output = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
+    return await call_async(call.begin, output, sending)
+
+
+@none_on_error
+def _same_call(call: ServerCall) -> ObservedSpan | None:
+    """The recorded call around this one that is the same: a framework's, or the library's own around its session's."""
+    if call.kind == "tool":
+        return enclosing_tool_call(call.name, call.arguments)
+    span = current_span()
+    same = (names.MCP_METHOD, names.MCP_RESOURCE, names.PROMPT_NAME)
+    if span is None or any(span.attributes.get(name) != call.attributes.get(name) for name in same):
+        return None
+    return span
+
+
+@none_on_error
+def _describe(span: ObservedSpan, call: ServerCall) -> None:
+    """Says on a framework's span which server its tool is of."""
+    for name, value in call.attributes.items():
+        span.attributes.setdefault(name, value)
+
+
+async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
+    span = current_span()
+    if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
+        return await wrapped(*args, **kwargs)
+    with under_way(span):
+        result = await wrapped(*args, **kwargs)
+    _note_error(span, result)
+    return result
+
+
+@none_on_error
+def _note_error(span: ObservedSpan, result: Any) -> None:
+    """Marks the call of a tool as failed whose result says so; the program gets that result, also on resume."""
+    if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
+        return
+    said = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
+    span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
+    span.status = _ERROR
+    span.status_message = span.recorder.text(said, span.redact)[:_MAX_ERROR_TEXT]
+
+
+async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `initialize`: keeps the server's name for sessions that do not."""
+    result = await wrapped(*args, **kwargs)
+    _remember(instance, result)
+    return result
+
+
+@none_on_error
+def _remember(session: Any, result: Any) -> None:
+    name = getattr(getattr(result, "serverInfo", None), "name", None)
+    if isinstance(name, str):
+        servers[session] = name

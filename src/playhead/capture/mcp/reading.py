@@ -1,0 +1,85 @@
+"""What a client asks of an MCP server, read off the arguments of the library's methods."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.observe import Observation
+from playhead.capture.frameworks import none_on_error
+from playhead.model import names
+
+_TOOL = Observation(None, "tool", True, True, None, {}, None)
+_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
+_RESOURCE = "read_resource"
+_CLIENT = 3  # OTLP's SpanKind for a call to another service
+_EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
+
+servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+"""Names that servers gave themselves, of sessions that do not keep them (before mcp 2.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call of an MCP server: `name` is the tool's or the prompt's name, and the same for all resources."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, Any]
+    attributes: dict[str, Any]
+
+    def begin(self) -> ObservedSpan | None:
+        """The span of the call; None when it is not recorded."""
+        observation = _TOOL if self.kind == "tool" else _RETRIEVER
+        span = observation.begin(self.name, dict(self.arguments), self.attributes)
+        if span is not None:
+            span.otel_kind = _CLIENT
+        return span
+
+
+@none_on_error
+def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """`call_tool(name, arguments, ...)`"""
+    given = _named(("name", "arguments"), args, kwargs)
+    about = {names.TOOL_TYPE: _EXTENSION, **_about(client, "tools/call")}
+    return ServerCall("tool", str(given["name"]), _mapping(given.get("arguments")), about)
+
+
+@none_on_error
+def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """`read_resource(uri, ...)`"""
+    uri = str(_named(("uri",), args, kwargs)["uri"])
+    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_about(client, "resources/read")}
+    return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
+
+
+@none_on_error
+def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """`get_prompt(name, arguments, ...)`"""
+    given = _named(("name", "arguments"), args, kwargs)
+    name, arguments = str(given["name"]), _mapping(given.get("arguments"))
+    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_about(client, "prompts/get")}
+    return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
+
+
+def _named(parameters: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any]:
+    return {**dict(zip(parameters, args, strict=False)), **kwargs}
+
+
+def _mapping(arguments: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {}
+
+
+def _about(client: Any, method: str) -> dict[str, Any]:
+    found = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
+    found[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
+    return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+def _server_name(client: Any) -> Any:
+    try:
+        told = getattr(client, "server_info", None)
+    except RuntimeError:  # of a client that is not connected: the library will say so
+        return None
+    return servers.get(client) if told is None else getattr(told, "name", None)
