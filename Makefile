@@ -12,9 +12,13 @@ PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 
+# Libraries that do not install beside those of $(VENV), each with the newest version of what it needs.
+FRAMEWORKS := .venv-frameworks
+FRAMEWORKS_INSTALLED := $(FRAMEWORKS)/.installed
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test check bench bench-peers clean
+.PHONY: help setup demo serve test test-main test-frameworks check bench bench-peers clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +31,13 @@ demo: $(RUN) ## record an agent and look at what was recorded, with no key and n
 serve: $(RUN) ## run the collector; it brings its own Postgres if PLAYHEAD_DATABASE_URL names none
 	$(BIN)/playhead serve
 
-test: $(DEV) ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
+test: test-main test-frameworks ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
+
+test-main: $(DEV) ## run all tests but those of test-frameworks
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-frameworks: $(FRAMEWORKS_INSTALLED) ## run the tests of libraries that need an environment of their own
+	$(FRAMEWORKS)/bin/python -m pytest $(PYTEST_ARGS) tests/frameworks
 
 check: $(DEV) ## lint, format, types, layers, one newest migration
 	$(BIN)/ruff check
@@ -44,7 +53,7 @@ bench: $(DEV) ## measure the bars; prints a table and writes bench.json
 bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -62,6 +71,13 @@ $(RUN): pyproject.toml constraints.txt | $(BIN)/python
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai,dev]'
 	@touch $@ $(RUN)
+
+# uv, because pip takes minutes to find versions for two hundred packages.
+$(FRAMEWORKS_INSTALLED): pyproject.toml constraints-frameworks.txt | $(DEV)
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(BIN)/uv pip install -q --python $(FRAMEWORKS)/bin/python --constraint constraints-frameworks.txt \
+	  --group frameworks --editable '.[collector,openai]'
+	@touch $@
 
 .venv-peers/.installed: Makefile
 	$(PYTHON) -m venv .venv-peers
