@@ -1,4 +1,4 @@
-"""A model call being observed, of any provider. Each capture module uses it.
+"""A model call being observed, of any provider: an answer, or embeddings. Each capture module uses it.
 
 Begin with a `ModelRequest`. End with a `ModelResponse`, an error, or both for a stream that broke after its
 beginning.
@@ -73,7 +73,8 @@ class ObservedModelCall:
             label = f"{request.operation} {request.model}"
             # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
             root = {names.RUN_NAME: label}
-            span = begin("llm", request.operation, span_name=label, attributes=attributes, root=root)
+            kind = "llm" if request.embedding_input is None else "embedding"
+            span = begin(kind, request.operation, span_name=label, attributes=attributes, root=root)
             if span is None:
                 return None
             span.otel_kind = _CLIENT
@@ -154,14 +155,10 @@ class ObservedModelCall:
 
 def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
     to, frames = span.recorder, span.frames
-    thread, exact = to.exact_thread(
-        request.messages, request.to_message, request.from_message, span.run.threads, frames,
-        shape=request.shape, redact=span.redact,
-    )  # fmt: skip
-    if thread is not None:
-        span.attributes[names.INPUT_MESSAGES_REF] = thread
-    if exact is not None:
-        span.attributes[names.EXACT_REF] = exact
+    if request.embedding_input is not None:
+        set_payload(span, names.INPUT_REF, request.embedding_input)
+    else:
+        _record_messages(span, request)
     if request.tools is not None:
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
@@ -170,8 +167,32 @@ def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
 
 
+def _record_messages(span: ObservedSpan, request: ModelRequest) -> None:
+    thread, exact = span.recorder.exact_thread(
+        request.messages, request.to_message, request.from_message, span.run.threads, span.frames,
+        shape=request.shape, redact=span.redact,
+    )  # fmt: skip
+    if thread is not None:
+        span.attributes[names.INPUT_MESSAGES_REF] = thread
+    if exact is not None:
+        span.attributes[names.EXACT_REF] = exact
+
+
 def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
     span.attributes.update(response.attributes)
+    if span.kind == "embedding":
+        _record_embeddings(span, response)
+    else:
+        _record_answer(span, response)
+
+
+def _record_embeddings(span: ObservedSpan, response: ModelResponse) -> None:
+    _set_ref(span, names.RESPONSE_REF, span.recorder.payload(response.raw, span.frames, span.redact))
+    if names.RESPONSE_REF in span.attributes:
+        span.attributes[names.OUTPUT_REF] = span.attributes[names.RESPONSE_REF]
+
+
+def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
     to, frames = span.recorder, span.frames
     redacts = to.redacts or span.redact is not None
     messages = _redacted(span, response.messages) if redacts else response.messages

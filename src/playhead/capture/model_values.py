@@ -12,7 +12,8 @@ class ModelRequest:
     """What was asked.  `messages` are the provider's own as they are sent; `to_message` makes ours of one, and
     `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
     conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
-    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`)."""
+    `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`).
+    A request for embeddings has an `embedding_input` (texts, or what the client takes for them) and no messages."""
 
     provider: str
     operation: str
@@ -25,13 +26,35 @@ class ModelRequest:
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shape: Mapping[str, Any] | None = None
+    embedding_input: Any = None
+
+    @classmethod
+    def of_embeddings(
+        cls,
+        provider: str,
+        model: str,
+        embedding_input: Any,
+        *,
+        settings: Mapping[str, Any],
+        attributes: Mapping[str, Any] | None = None,
+    ) -> "ModelRequest":
+        """A request for embeddings."""
+        return cls(
+            provider, "embeddings", model, (), _no_messages, _no_messages,
+            settings=settings, attributes=attributes or {}, embedding_input=embedding_input,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
 class ModelResponse:
-    """A model's response. `raw` is the response as received, as JSON values, for exact replay."""
+    """A model's response. `raw` is the response as received, as JSON values, for exact replay; of embeddings it is all
+    there is, with vectors as `capture.vectors` packs them."""
 
     messages: Sequence[Message]
     raw: Any
     reasoning: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def _no_messages(_: Any) -> Any:
+    raise TypeError("a request for embeddings has no messages")

@@ -1,4 +1,4 @@
-"""The `openai` library: Chat Completions and Responses, synchronous, asynchronous, streamed, `parse()`, raw responses.
+"""The `openai` library: Chat Completions, Responses and embeddings; plain, asynchronous, streamed, `parse()`, raw.
 
 The client's own retries happen inside the wrapped method, so they are one call here.
 """
@@ -16,6 +16,7 @@ from playhead.capture.client_methods import ClientApi, MethodCall, observing, ob
 from playhead.capture.openai import responses_outcome, responses_reading
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
+from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.stainless.results import record_result
@@ -92,6 +93,7 @@ _RESPONSES = _Methods(
     modules=("openai.resources.responses",),  # since openai 1.66
     classes=("Responses", "AsyncResponses"),
 )
+_EMBEDDINGS = _Methods(EMBEDDINGS, modules=("openai.resources.embeddings",), classes=("Embeddings", "AsyncEmbeddings"))
 
 
 class OpenAIInstrumentor(BaseInstrumentor):
@@ -127,7 +129,7 @@ def unpatch() -> None:
 
 def _wraps() -> Iterator[Wrap]:
     """Which methods have which wrapper; not every version of the library has all of them."""
-    for methods in (_CHAT, _RESPONSES):
+    for methods in (_CHAT, _RESPONSES, _EMBEDDINGS):
         plain, asynchronous = methods.classes
         wrappers = {plain: observing(methods.api), asynchronous: observing_async(methods.api)}
         for module, owner, method in product(methods.modules, methods.classes, ("create", "parse")):
