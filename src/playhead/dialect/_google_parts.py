@@ -1,18 +1,33 @@
-"""The parts of Gemini's contents, to parts and back."""
+"""The parts of Gemini's contents, to parts and back.
 
-from collections.abc import Callable
+The API takes keys in camel case and in snake case, and base64 in both alphabets; the client mixes them.  Written are
+those that the client writes.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from playhead.dialect._shape import AS_IS, as_is, extra_of, rest
 from playhead.model.message import Part
 
-THOUGHT = "thought"
-SIGNATURE = "thoughtSignature"
-
-# The client writes bytes in base64's URL-safe alphabet, other dialects in the standard one, which is the canonical one.
+_THOUGHT, _SIGNATURE = "thought", "thoughtSignature"
+# Written as the client does: of a part in camel case, of what is inside of it in snake case.
+_PART_KEYS = {
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "file_data": "fileData",
+    "executable_code": "executableCode",
+    "code_execution_result": "codeExecutionResult",
+    "tool_call": "toolCall",
+    "tool_response": "toolResponse",
+    "thought_signature": _SIGNATURE,
+    "video_metadata": "videoMetadata",
+}
+_INNER_KEYS = {"mimeType": "mime_type", "fileUri": "file_uri", "displayName": "display_name"}
+# The client writes base64's URL-safe alphabet; a blob's canonical form has the standard one, as in other dialects.
 _URL_SAFE = str.maketrans("+/", "-_")
 _STANDARD = str.maketrans("-_", "+/")
-_ALPHABET = "playhead.base64"  # under `extra`: the native used the standard alphabet
 
 _MODALITIES = frozenset({"image", "audio", "video"})
 _CODE = "code_execution"
@@ -33,20 +48,21 @@ def content_part(native: Any) -> Part:
     native = cast(dict[str, Any], native)
     if len(native) == 1 and type(text := native.get("text")) is str:  # as most
         return {"type": "text", "content": text}
-    keys = [key for key in _READERS if native.get(key) is not None]
-    if len(keys) != 1:
+    said = _renamed(native, _PART_KEYS)
+    keys = [key for key in _READERS if said.get(key) is not None]
+    if len(keys) != 1 or len(said) != len(native):
         return as_is(native)
     key = keys[0]
-    read = _READERS[key](native[key])
+    read = _READERS[key](said[key])
     if read is None:
         return as_is(native)
     part, more = read
-    extra = rest(native, (key,))
-    if part["type"] == "text" and native.get(THOUGHT) is True:
+    extra = rest(said, (key,))
+    if part["type"] == "text" and said.get(_THOUGHT) is True:
         part["type"] = "reasoning"
-        del extra[THOUGHT]
-    if _ALPHABET in more:
-        extra[_ALPHABET] = more.pop(_ALPHABET)
+        del extra[_THOUGHT]
+    if isinstance(signature := extra.get(_SIGNATURE), str):
+        extra[_SIGNATURE] = signature.translate(_URL_SAFE)
     if more:
         extra[key] = more
     if extra:
@@ -59,29 +75,16 @@ def native_part(part: Part) -> Any:
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
-    written = _write(str(kind), part, extra)
+    written = _write(str(kind), part)
     if written is None:
         return part
     key, value = written
     if isinstance(value, dict):
         value = {**cast(dict[str, Any], value), **cast(dict[str, Any], extra.get(key) or {})}
-    native = {name: given for name, given in extra.items() if name not in (key, _ALPHABET)}
+    native = {name: given for name, given in extra.items() if name != key}
     if kind == "reasoning":
-        native[THOUGHT] = True
+        native[_THOUGHT] = True
     return {**native, key: value}
-
-
-def as_client_writes(native: Any) -> Any:
-    """The element with its bytes in the alphabet in which the client sends back what the API answered."""
-    if not isinstance(native, dict):
-        return native
-    own = cast(dict[str, Any], native)
-    if isinstance(signature := own.get(SIGNATURE), str):
-        own = {**own, SIGNATURE: signature.translate(_URL_SAFE)}
-    blob = own.get("inlineData")
-    if isinstance(blob, dict) and isinstance(data := cast(dict[str, Any], blob).get("data"), str):
-        own = {**own, "inlineData": {**cast(dict[str, Any], blob), "data": data.translate(_URL_SAFE)}}
-    return own
 
 
 _Read = tuple[Part, dict[str, Any]]
@@ -115,28 +118,31 @@ def _function_response(value: Any) -> _Read | None:
 
 
 def _blob(value: Any) -> _Read | None:
-    said = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    kind, data = said.get("mimeType"), said.get("data")
+    said = _inner(value)
+    kind, data = said.get("mime_type"), said.get("data")
     if not isinstance(kind, str) or not isinstance(data, str):
         return None
-    more = rest(said, ("mimeType", "data"))
-    if "+" in data or "/" in data:
-        more[_ALPHABET] = "standard"
-    else:
-        data = data.translate(_STANDARD)
-    return {"type": "blob", "mime_type": kind, "modality": _modality(kind), "content": data}, more
+    part: Part = {"type": "blob", "mime_type": kind, "modality": _modality(kind), "content": data.translate(_STANDARD)}
+    return part, rest(said, ("mime_type", "data"))
 
 
 def _uri(value: Any) -> _Read | None:
-    said = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    if not isinstance(said.get("fileUri"), str):
+    said = _inner(value)
+    if not isinstance(said.get("file_uri"), str):
         return None
-    part: Part = {"type": "uri", "modality": "file", "uri": said["fileUri"]}
-    kind = said.get("mimeType")
+    part: Part = {"type": "uri", "modality": "file", "uri": said["file_uri"]}
+    kind = said.get("mime_type")
     if not isinstance(kind, str):
-        return part, rest(said, ("fileUri",))
+        return part, rest(said, ("file_uri",))
     part |= {"mime_type": kind, "modality": _modality(kind)}
-    return part, rest(said, ("fileUri", "mimeType"))
+    return part, rest(said, ("file_uri", "mime_type"))
+
+
+def _inner(value: Any) -> dict[str, Any]:
+    """A blob or a file with its keys as they are written; {} for what is none."""
+    given = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    said = _renamed(given, _INNER_KEYS)
+    return said if len(said) == len(given) else {}
 
 
 def _modality(mime_type: str) -> str:
@@ -169,22 +175,19 @@ _READERS: dict[str, Callable[[Any], _Read | None]] = {
 }
 
 
-def _write(kind: str, part: Part, extra: dict[str, Any]) -> tuple[str, Any] | None:
+def _write(kind: str, part: Part) -> tuple[str, Any] | None:
     """The native key and its value; None for a part that cannot be written."""
     match kind:
         case "text" | "reasoning":
             return "text", part.get("content")
         case "tool_call" if "name" in part:
-            return "functionCall", _renamed(part, {"id": "id", "name": "name", "arguments": "args"})
+            return "functionCall", _given(part, {"id": "id", "name": "name", "arguments": "args"})
         case "tool_call_response":
-            return "functionResponse", _renamed(part, {"id": "id", "name": "name", "response": "response"})
-        case "blob":
-            data = part.get("content")
-            if isinstance(data, str) and _ALPHABET not in extra:
-                data = data.translate(_URL_SAFE)
-            return "inlineData", {"mimeType": part.get("mime_type"), "data": data}
+            return "functionResponse", _given(part, {"id": "id", "name": "name", "response": "response"})
+        case "blob" if isinstance(data := part.get("content"), str):
+            return "inlineData", {"mime_type": part.get("mime_type"), "data": data.translate(_URL_SAFE)}
         case "uri":
-            return "fileData", _renamed(part, {"uri": "fileUri", "mime_type": "mimeType"})
+            return "fileData", _given(part, {"uri": "file_uri", "mime_type": "mime_type"})
         case _ if kind in _SERVER_PARTS and isinstance(part.get(kind), dict):
             said = dict(cast(dict[str, Any], part[kind]))
             return str(said.pop("type", "toolCall")), said
@@ -192,5 +195,10 @@ def _write(kind: str, part: Part, extra: dict[str, Any]) -> tuple[str, Any] | No
             return None
 
 
-def _renamed(part: Part, keys: dict[str, str]) -> dict[str, Any]:
+def _given(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
     return {native: part[ours] for ours, native in keys.items() if ours in part}
+
+
+def _renamed(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The same with other names for some keys; it has fewer keys if one stood there under both names."""
+    return native if names.keys().isdisjoint(native) else {names.get(key, key): value for key, value in native.items()}

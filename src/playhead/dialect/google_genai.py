@@ -3,13 +3,16 @@
 A content whose parts are all function responses is a tool's message; such parts name the function, and often have no
 id.  A model's content without parts is not the same as one with an empty list of them.
 
-Clients send answers back as they came, thoughts included: so reasoning stays in the message (`output_message`).
+What the API takes for the same is the same here, since answers are spelled otherwise than the client sends them back:
+known keys of parts in camel case or in snake case, and base64 in its standard or its URL-safe alphabet.
+
+Clients send answers back whole, thoughts included: so reasoning stays in the message (`output_message`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect._google_parts import as_client_writes, content_part, native_part
+from playhead.dialect._google_parts import content_part, native_part
 from playhead.dialect._google_turns import Cuts, cut_turns, join_turns
 from playhead.dialect._shape import extra_of, rest, without_nulls
 from playhead.model.message import Message, Part
@@ -72,11 +75,8 @@ def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
-    """A candidate's `content` as the client sends it back, and the text of its thoughts (None: there are none)."""
-    said: dict[str, Any] = {"role": "model", **without_nulls(native)}
-    if isinstance(parts := said.get("parts"), list):
-        said["parts"] = [as_client_writes(part) for part in cast(list[Any], parts)]
-    message = to_message(said)
+    """A candidate's `content`, and the text of its thoughts (None: there are none)."""
+    message = to_message({"role": "model", **without_nulls(native)})
     thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
     return message, "\n\n".join(thoughts) or None
 

@@ -16,11 +16,46 @@ from tests.unit.model.values import anything, checked, shuffled, texts
 # --- any content -----------------------------------------------------------------------------------------------------
 
 
-def said(native: Any) -> Any:
-    """Without nulls."""
+PART_KEYS = {"inline_data": "inlineData", "function_call": "functionCall", "thought_signature": "thoughtSignature"}
+INNER_KEYS = {"mimeType": "mime_type", "fileUri": "file_uri", "displayName": "display_name"}
+
+
+def without_nulls(native: Any) -> Any:
     if isinstance(native, dict):
-        return {key: said(value) for key, value in native.items() if value is not None}
-    return [said(item) for item in native] if isinstance(native, list | tuple) else native
+        return {key: without_nulls(value) for key, value in native.items() if value is not None}
+    return [without_nulls(item) for item in native] if isinstance(native, list | tuple) else native
+
+
+def spelled_one_way(part: Any, names: dict[str, str]) -> Any:
+    """With one name for keys that have two, unless both stand there."""
+    if not isinstance(part, dict):
+        return part
+    renamed = {names.get(key, key): value for key, value in part.items()}
+    return renamed if len(renamed) == len(part) else part
+
+
+def said(native: Any) -> Any:
+    """Without nulls, and without the differences in spelling that the API does not make."""
+    content = without_nulls(native)
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        content["parts"] = [_said_part(part) for part in parts]
+    return content
+
+
+def _said_part(given: Any) -> Any:
+    part = spelled_one_way(given, PART_KEYS)
+    if not isinstance(part, dict):
+        return part
+    for key in ("inlineData", "fileData"):
+        if key in part:
+            part[key] = spelled_one_way(part[key], INNER_KEYS)
+    signature, blob = part.get("thoughtSignature"), part.get("inlineData")
+    if isinstance(signature, str):
+        part["thoughtSignature"] = signature.replace("+", "-").replace("/", "_")
+    if isinstance(blob, dict) and isinstance(blob.get("data"), str):
+        blob["data"] = blob["data"].replace("+", "-").replace("/", "_")
+    return part
 
 
 def assert_nothing_is_lost(native: dict[str, Any]) -> Message:
@@ -48,8 +83,11 @@ part_objects = st.one_of(
         thoughtSignature=base64s,
         functionCall=an_object(id=texts, name=texts, args=anything),
         functionResponse=an_object(id=texts, name=texts, response=anything, parts=st.lists(anything, max_size=1)),
-        inlineData=an_object(mimeType=mime_types, data=base64s, displayName=texts),
-        fileData=an_object(mimeType=mime_types, fileUri=texts),
+        inlineData=an_object(mimeType=mime_types, mime_type=mime_types, data=base64s, displayName=texts),
+        inline_data=an_object(mime_type=mime_types, data=base64s),
+        function_call=an_object(name=texts),
+        thought_signature=base64s,
+        fileData=an_object(mimeType=mime_types, fileUri=texts, file_uri=texts),
         executableCode=an_object(code=texts, language=texts, id=texts),
         codeExecutionResult=an_object(outcome=texts, output=texts),
         toolCall=an_object(id=texts, toolType=texts, args=anything, type=texts),
@@ -61,7 +99,8 @@ part_objects = st.one_of(
         for key, value in {
             "functionCall": an_object(id=texts, name=texts, args=anything),
             "functionResponse": an_object(id=texts, name=texts, response=anything),
-            "inlineData": an_object(mimeType=mime_types, data=base64s),
+            "inlineData": an_object(mime_type=mime_types, data=base64s),
+            "inline_data": an_object(mimeType=mime_types, data=base64s),
             "fileData": an_object(mimeType=mime_types, fileUri=texts),
             "toolCall": an_object(id=texts, toolType=texts),
         }.items()
@@ -108,12 +147,14 @@ def test_what_users_and_models_say_is_what_it_is_in_chats():
 
 
 def test_an_image_is_the_same_part_as_in_chats():
-    native = {"role": "user", "parts": [{"text": "What?"}, {"inlineData": {"mimeType": "image/png", "data": "-_A="}}]}
+    native = {"role": "user", "parts": [{"text": "What?"}, {"inlineData": {"mime_type": "image/png", "data": "-_A="}}]}
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,+/A="}}
     chat = {"role": "user", "content": [{"type": "text", "text": "What?"}, image]}
     assert google_genai.to_message(native) == openai.to_message(chat)
     assert_nothing_is_lost(native)
-    assert_nothing_is_lost({"role": "user", "parts": [{"inlineData": {"mimeType": "image/png", "data": "+/A="}}]})
+    other = {"role": "user", "parts": [{"text": "What?"}, {"inline_data": {"mimeType": "image/png", "data": "+/A="}}]}
+    assert assert_nothing_is_lost(other) == google_genai.to_message(native)
+    assert google_genai.from_message(google_genai.to_message(other)) == native  # as the client writes it
 
 
 def test_a_call_is_the_part_that_it_is_in_every_dialect():
