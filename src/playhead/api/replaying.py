@@ -97,6 +97,11 @@ class Replay(Protocol[SpanT_contra]):
         """
         ...
 
+    def has_question(self, span: SpanT_contra) -> bool:
+        """Whether the record has a call with this path and question, answered already or not, or whether a person's
+        edits may be about it.  Changes nothing."""
+        ...
+
     def enter_enclosing(self, span: SpanT_contra) -> None:
         """Called for a call that is executed because others run inside it: decides its identity and whether it is
         announced again."""

@@ -9,15 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playhead.api.calls.begin import begin
+from opentelemetry.context import Context
+
+from playhead.api.calls.begin import CONTEXTS, CURRENT, begin
 from playhead.api.calls.lifecycle import abort, enter, fail_and_detach, finish, set_payload
 from playhead.api.calls.recorded_answer import recorded_answer
 from playhead.api.calls.requested_tools import note_requested_call
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
+from playhead.api.ports import RunThreads
 from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.api.run import ActiveRun
 from playhead.capture.edited_call import BuildArguments, edited_arguments
+from playhead.capture.model_scope import claim_scope
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.model import names
 from playhead.model.canonical import canonical_json
@@ -39,6 +43,19 @@ class ResponseReplayer:
     """None: what it asks cannot be changed."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallStart:
+    """When a call began: `time_ns` since the epoch, and the seconds of `time.perf_counter`."""
+
+    time_ns: int
+    counter_s: float
+
+    @classmethod
+    def now(cls) -> "CallStart":
+        """This moment."""
+        return cls(time.time_ns(), time.perf_counter())
+
+
 class ObservedModelCall:
     """One observed model call. `start` returns None when it is not recorded. Raises only RunStopped, in resumed
     runs."""
@@ -56,41 +73,37 @@ class ObservedModelCall:
 
     @classmethod
     def start(
-        cls, read: Callable[[], ModelRequest], recorded: "Callable[[ActiveRun], ResponseReplayer] | None" = None
+        cls,
+        read: Callable[[], ModelRequest],
+        recorded: "Callable[[ActiveRun], ResponseReplayer] | None" = None,
+        *,
+        began: CallStart | None = None,
+        only_if_known: bool = False,
     ) -> "ObservedModelCall | None":
         """Reads the request and begins; when this returns, the call is in the journal as started, or has an `answer`.
 
-        Raises RunStopped, and nothing else.
+        None also for a client's call inside a model call that is recorded already.  `began`: when it began, if it is
+        only now known to be a model call of its own.  `only_if_known`: None for a call that the record of a resumed
+        run does not have.  Raises RunStopped, and nothing else.
         """
         try:
-            request = read()
-            attributes: dict[str, Any] = {
-                names.OPERATION: request.operation,
-                names.PROVIDER: request.provider,
-                names.REQUEST_MODEL: request.model,
-                **request.attributes,
-            }
-            label = f"{request.operation} {request.model}"
-            # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
-            root = {names.RUN_NAME: label}
-            kind = "llm" if request.embedding_input is None else "embedding"
-            span = begin(kind, request.operation, span_name=label, attributes=attributes, root=root)
-            if span is None:
+            where = CONTEXTS.get_current()
+            if _is_part_of_model_call(where):
                 return None
-            span.otel_kind = _CLIENT
-            if span.run.recorded:
-                _record_request(span, request)
+            request = read()
+            span = _begin(request, is_tentative=only_if_known)
+            if span is None or (only_if_known and not _is_known(span)):
+                return None
+            claim_scope(where)
             call = cls(span)
+            if began is not None:
+                span.start_ns, call.began = began.time_ns, began.counter_s
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("observe a model call", error)
             return None
         if span.run.replay is not None and recorded is not None:  # what this raises, the program asked to hear of
-            call.recorded = recorded(span.run)
-            call.answer = recorded_answer(span, call.recorded.restore)
-            if call.answer is not None and call.answer.edit is not None:
-                call.edited = edited_arguments(span, request, call.answer.edit, call.recorded.build_arguments)
-                call.answer = None
+            call._ask_record(request, recorded(span.run), is_late=began is not None)
         if call.answer is None or call.answer.is_new:
             try:
                 enter(span)
@@ -98,6 +111,17 @@ class ObservedModelCall:
                 fail_and_detach(span, error)
                 raise
         return call
+
+    def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
+        """Sets `answer` or `edited`. `is_late`: the model has been asked, and only a divergence is still to be told."""
+        self.recorded = recorded
+        answer = recorded_answer(self.span, recorded.restore)
+        if answer is None or is_late:
+            return
+        if answer.edit is not None:
+            self.edited = edited_arguments(self.span, request, answer.edit, recorded.build_arguments)
+        else:
+            self.answer = answer
 
     def unwrap(self, answer: ReplayAnswer) -> Any:
         """Returns the recorded or edited answer; an edited one is recorded in this run."""
@@ -153,12 +177,48 @@ class ObservedModelCall:
             swallowed("read a model's answer", error)
 
 
-def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
+def _is_part_of_model_call(where: Context) -> bool:
+    """Whether a model call is current that another instrumentation of ours records: what its library calls inside is
+    no second one."""
+    above = where.get(CURRENT)
+    if not isinstance(above, ObservedSpan) or above.inner_model_calls is None:
+        return False
+    above.inner_model_calls += 1
+    return True
+
+
+def _begin(request: ModelRequest, *, is_tentative: bool) -> ObservedSpan | None:
+    """`is_tentative`: the span may be dropped, so the run must not count its messages as recorded."""
+    attributes: dict[str, Any] = {
+        names.OPERATION: request.operation,
+        names.PROVIDER: request.provider,
+        names.REQUEST_MODEL: request.model,
+        **request.attributes,
+    }
+    label = f"{request.operation} {request.model}"
+    # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
+    name, root = request.name or request.operation, {names.RUN_NAME: label}
+    kind = "llm" if request.embedding_input is None else "embedding"
+    span = begin(kind, name, span_name=label, attributes=attributes, root=root)
+    if span is not None:
+        span.otel_kind = _CLIENT
+        span.inner_model_calls = 0
+        if span.run.recorded:
+            _record_request(span, request, RunThreads() if is_tentative else span.run.threads)
+    return span
+
+
+def _is_known(span: ObservedSpan) -> bool:
+    """Whether the record of a resumed run has this call; True in a run that is not resumed."""
+    return span.run.replay is None or span.run.replay.has_question(span)
+
+
+def _record_request(span: ObservedSpan, request: ModelRequest, conversation: RunThreads) -> None:
     to, frames = span.recorder, span.frames
     if request.embedding_input is not None:
         set_payload(span, names.INPUT_REF, request.embedding_input)
     else:
-        _record_messages(span, request)
+        _record_messages(span, request, conversation)
     if request.tools is not None:
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
@@ -167,9 +227,9 @@ def _record_request(span: ObservedSpan, request: ModelRequest) -> None:
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
 
 
-def _record_messages(span: ObservedSpan, request: ModelRequest) -> None:
+def _record_messages(span: ObservedSpan, request: ModelRequest, conversation: RunThreads) -> None:
     thread, exact = span.recorder.exact_thread(
-        request.messages, request.to_message, request.from_message, span.run.threads, span.frames,
+        request.messages, request.to_message, request.from_message, conversation, span.frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
     if thread is not None:

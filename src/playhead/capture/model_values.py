@@ -27,6 +27,8 @@ class ModelRequest:
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     shape: Mapping[str, Any] | None = None
     embedding_input: Any = None
+    name: str | None = None
+    """The call's name in the paths of the run; None: the operation."""
 
     @classmethod
     def of_embeddings(

@@ -5,7 +5,7 @@ Each capture module lists what it wraps; how that is done, in which order of imp
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -73,6 +73,101 @@ class Wrap:
         owner = getattr(module, class_name, None) if class_name else module
         own = {} if owner is None else cast("dict[str, Any]", vars(owner))
         return owner, name, own.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class WrapSubclasses:
+    """Methods of all subclasses of a class, present and future ones, each where a subclass defines it.
+
+    For frameworks that call what users and other libraries implement, without a method of their own around it.
+    """
+
+    module: str
+    base: str
+    """The class: its own methods are not wrapped."""
+    wrappers: Mapping[str, Wrapper]
+    """By the method's name."""
+
+    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+        """Wraps them, and sees to it that later subclasses are.  Raises AttributeError where there is no such class."""
+        base: type = getattr(module, self.base)
+        hook = _own(base, _HOOK)
+        if type(hook) is not _SubclassHook:
+            setattr(base, _HOOK, _SubclassHook(base, hook, lambda kind: self._wrap(kind, is_on)))
+        for kind in _subclasses(base):
+            self._wrap(kind, is_on)
+
+    def undo(self, module: Any) -> None:
+        """Puts the originals back; beneath another's wrapper, ours stays and does nothing."""
+        base: type | None = getattr(module, self.base, None)
+        if base is None:
+            return
+        hook = _own(base, _HOOK)
+        if type(hook) is _SubclassHook:
+            hook.remove()
+        for kind in _subclasses(base):
+            for name in self.wrappers:
+                found = _own(kind, name)
+                if type(found) is _RecordingWrapper:
+                    setattr(kind, name, cast(Any, found).__wrapped__)
+
+    def _wrap(self, kind: type, is_on: Callable[[], bool]) -> None:
+        for name, wrapper in self.wrappers.items():
+            found = _own(kind, name)
+            is_abstract = getattr(found, "__isabstractmethod__", False)
+            if callable(found) and not is_abstract and not _is_wrapped(found):
+                setattr(kind, name, _RecordingWrapper(found, wrapper, is_on))
+
+
+_HOOK = "__init_subclass__"
+
+
+class _SubclassHook:
+    """Descriptor in the place of a class's `__init_subclass__`, which is called with each new subclass."""
+
+    def __init__(self, owner: type, own: Any, wrap: Callable[[type], None]):
+        """`own` is what the class had in its place; None: nothing."""
+        self._owner = owner
+        self._own = own
+        self._wrap = wrap
+
+    def __get__(self, instance: Any, kind: type | None = None) -> Callable[..., None]:
+        return functools.partial(self._called, kind if instance is None else type(instance))
+
+    def _called(self, kind: Any, **options: Any) -> None:
+        if self._own is not None:
+            self._own.__get__(None, kind)(**options)
+        else:
+            super(self._owner, kind).__init_subclass__(**options)
+        try:
+            self._wrap(kind)
+        except BaseException as error:  # noqa: BLE001 - the guard: the class is the user's
+            let_through(error)
+            swallowed(f"instrument {getattr(kind, '__qualname__', 'a class')}", error)
+
+    def remove(self) -> None:
+        """Gives the class back what it had."""
+        if self._own is None:
+            delattr(self._owner, _HOOK)
+        else:
+            setattr(self._owner, _HOOK, self._own)
+
+
+def _own(kind: type, name: str) -> Any:
+    """What the class itself has under this name, as it is there; None: nothing."""
+    return cast("dict[str, Any]", vars(kind)).get(name)
+
+
+def _subclasses(base: type) -> Iterator[type]:
+    """All classes below this one, each once."""
+    seen: set[type] = set()
+    waiting = base.__subclasses__()
+    while waiting:
+        kind = waiting.pop()
+        if kind not in seen:
+            seen.add(kind)
+            yield kind
+            waiting += kind.__subclasses__()
 
 
 def _is_wrapped(function: Any) -> bool:

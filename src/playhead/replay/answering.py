@@ -82,6 +82,7 @@ class RecordReplay:
         self.branch_wait_seconds = policy.branch_wait_seconds
         self._same_run = same_run
         self._completed_run = completed_run
+        self._questions = {(call.call_path, call.request_refs) for call in calls if call.kind in ("llm", "embedding")}
         self._answerable = Matcher([call for call in calls if call.can_answer], policy.renamed)
         self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
         self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
@@ -131,6 +132,14 @@ class RecordReplay:
         if answer is None and self._rules and restore is not None:
             return ReplayAnswer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
         return answer
+
+    def has_question(self, span: ObservedSpan) -> bool:
+        """See `api.replaying.Replay`."""
+        call_path, request_refs, _ = lookup_key(span)
+        call_paths = self._answerable.recorded_paths(call_path)
+        if any((each, request_refs) in self._questions for each in call_paths):
+            return True
+        return bool(self._rules) and any(path in call_paths for path, _ in self._questions)
 
     def enter_enclosing(self, span: ObservedSpan) -> None:
         """A call that runs again because others run inside it: it keeps its recorded identity, and is told once."""

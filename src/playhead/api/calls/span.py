@@ -58,6 +58,7 @@ class ObservedSpan(trace.Span):
         "flow",
         "frames",
         "ids",
+        "inner_model_calls",
         "kind",
         "links",
         "live",
@@ -123,6 +124,9 @@ class ObservedSpan(trace.Span):
         self.recorded: Any = None
         """The record's call that this one is, as far as the record has an end of it."""
         self.flow: ExecutionFlow | None = None
+        self.inner_model_calls: int | None = None
+        """Of a model call that an instrumentation records: how many calls of clients inside it were taken as part of
+        it.  None: it is no such call."""
 
     @property
     def can_be_answered(self) -> bool:

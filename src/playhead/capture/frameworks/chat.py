@@ -1,0 +1,70 @@
+"""Requests and answers of frameworks' models in the terms of Chat Completions, which most frameworks can convert to."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.dialect import openai as dialect
+from playhead.model import names
+
+_SETTINGS = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+    "seed": names.REQUEST_SEED,
+    "stream": names.REQUEST_STREAM,
+}
+
+
+def chat_request(
+    model: Any,
+    *,
+    provider: str,
+    model_name: str,
+    messages: Sequence[Mapping[str, Any]],
+    tools: Sequence[Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ModelRequest:
+    """The request of a framework's `model` object.
+
+    `messages` and `tools` are dictionaries as in Chat Completions.  `settings` are JSON values of what else is asked,
+    under the names of Chat Completions where it has them.
+    """
+    kept = {name: value for name, value in (settings or {}).items() if value is not None}
+    return ModelRequest(
+        provider=provider,
+        operation="chat",
+        model=model_name,
+        name=type(model).__name__,
+        messages=messages,
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=list(tools) if tools else None,
+        settings=kept,
+        attributes={_SETTINGS[name]: value for name, value in kept.items() if name in _SETTINGS},
+    )
+
+
+def chat_response(
+    raw: Any,
+    message: Mapping[str, Any],
+    *,
+    usage: Mapping[str, int | None] | None = None,
+    finish_reason: str | None = None,
+    model_name: str | None = None,
+    response_id: str | None = None,
+    reasoning: Any = None,
+) -> ModelResponse:
+    """The answer `raw` of a framework's model, which says this message of Chat Completions.
+
+    `usage` are counts of tokens by the attributes' names in `model.names`; a count that is None is not known.
+    `reasoning` is that of the answer, if it is not in the message.
+    """
+    said, found = dialect.output_message(message)
+    attributes: dict[str, Any] = {name: count for name, count in (usage or {}).items() if count is not None}
+    attributes[names.FINISH_REASONS] = [finish_reason or ("tool_calls" if message.get("tool_calls") else "stop")]
+    if model_name:
+        attributes[names.RESPONSE_MODEL] = model_name
+    if response_id:
+        attributes[names.RESPONSE_ID] = response_id
+    return ModelResponse([said], raw, found if reasoning is None else reasoning, attributes)

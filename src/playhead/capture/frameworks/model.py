@@ -1,0 +1,173 @@
+"""Records the calls of a framework's own model classes where no instrumented client inside records them.
+
+A module of a framework describes how its models are called as a `FrameworkModelApi`, and wraps their methods with
+the functions of `model_methods`.  Who records a call is decided as follows:
+
+- A client's instrumentation, of ours, records a call inside: nothing is recorded here, since the client sees the
+  request as it is sent.  That is known only when the client is called, so the call here begins late: with its first
+  result, its error or its end, under the time at which it really began.
+- Nobody does: it is recorded here.  Later calls of the same class are then announced before they begin, as a client's
+  are.  If a client is called inside one all the same, that is taken as part of it, and from then on calls of the class
+  begin late again.
+- A resumed run whose record has the call here is answered from it, before anything is called.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from playhead.api import runtime
+from playhead.api.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
+from playhead.api.calls.lifecycle import detach, inside
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.replaying import ResponseRestorer
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.frameworks.model_api import FrameworkModelApi
+from playhead.capture.model_call import CallStart, ObservedModelCall, ResponseReplayer
+from playhead.capture.model_scope import ModelScope
+from playhead.capture.model_values import ModelResponse
+from playhead.model.objects.interrupts import let_through
+
+# A stream without end must not become a leak: far more chunks than any provider's longest answer.
+_MAX_CHUNKS = 200_000
+
+
+class _KnownModelClasses:
+    """Model classes of frameworks, by whether a client's instrumentation was seen to record their calls."""
+
+    with_client: ClassVar[WeakSet[type]] = WeakSet()
+    without_client: ClassVar[WeakSet[type]] = WeakSet()
+
+    @classmethod
+    def records_itself(cls, kind: type) -> bool:
+        """Whether calls of this class may be announced at once."""
+        return kind in cls.without_client and kind not in cls.with_client
+
+
+class FrameworkModelCall:
+    """One call of a framework's model.  Nothing here raises but RunStopped, in resumed runs.
+
+    Use: `begin`; if there is an `answer`, return it; else call the method of `asked` inside `current()`, and then one
+    of `end`, `end_stream` and `fail`.
+    """
+
+    __slots__ = ("_api", "_began", "_chunks", "_is_decided", "_kind", "_scope", "asked", "observed")
+
+    def __init__(self, api: FrameworkModelApi, asked: MethodCall):
+        self.asked = asked
+        self._kind: type = type(asked.client)
+        self.observed: ObservedModelCall | None = None
+        """The recorded call; None: not recorded here, or not known yet."""
+        self._api = api
+        self._began = CallStart.now()
+        self._scope = ModelScope()
+        self._is_decided = False
+        self._chunks: list[Any] = []
+
+    def begin(self) -> None:
+        """Begins to record at once, where it is known that the call is recorded here.  Raises RunStopped."""
+        if _may_be_resumed():
+            self._start(only_if_known=True)
+        elif _KnownModelClasses.records_itself(self._kind):
+            self._start()
+        self._is_decided = self.observed is not None
+        if self.observed is not None and self.observed.edited is not None:
+            self.asked = self.observed.edited
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the record answers the call."""
+        return self.observed is not None and self.observed.answer is not None
+
+    def answer(self) -> Any:
+        """The recorded answer: what the method returned, or an iterator of chunks; or raises the recorded error."""
+        observed = self.observed
+        return None if observed is None or observed.answer is None else observed.unwrap(observed.answer)
+
+    def current(self) -> AbstractContextManager[None]:
+        """Context in which the framework's method runs, also for one step of a stream."""
+        return self._scope.current() if self.observed is None else inside(self.observed.span)
+
+    def end(self, result: Any) -> None:
+        """Ends the call with what the method returned."""
+        self._decide()
+        observed = self.observed
+        if observed is not None:
+            observed.end(lambda: self._api.read_recorded(self._api.dump(result)))
+            self._note_inner_calls(observed)
+
+    def add_chunk(self, chunk: Any) -> None:
+        """Notes a chunk of a stream."""
+        self._decide()
+        if self.observed is not None:
+            self.observed.first_chunk()
+            if len(self._chunks) < _MAX_CHUNKS:
+                self._chunks.append(chunk)
+
+    def end_stream(self, *, aborted: bool = False) -> None:
+        """Ends the call with the chunks so far; `aborted`: the reader stopped before the end of the stream."""
+        self._decide()
+        observed = self.observed
+        if observed is not None:
+            observed.end(self._read_chunks, aborted=aborted)
+            self._note_inner_calls(observed)
+
+    def fail(self, raised: BaseException) -> None:
+        """Ends the call with an error, a cancellation, or the end of a reader's interest."""
+        if isinstance(raised, GeneratorExit):
+            self.end_stream(aborted=True)
+            return
+        self._decide()
+        observed = self.observed
+        if observed is not None:
+            observed.fail(raised, self._read_chunks if self._chunks else None)
+
+    def _decide(self) -> None:
+        """Decides who records the call, once there is something to record."""
+        if self._is_decided:
+            return
+        self._is_decided = True
+        try:
+            (_KnownModelClasses.with_client if self._scope.is_claimed else _KnownModelClasses.without_client).add(
+                self._kind
+            )
+        except BaseException as error:  # noqa: BLE001 - the guard: a class without weak references
+            let_through(error)
+            swallowed("remember a model's class", error)
+        if not self._scope.is_claimed:
+            self._start(began=self._began)
+
+    def _start(self, *, began: CallStart | None = None, only_if_known: bool = False) -> None:
+        api, asked = self._api, self.asked
+        self.observed = observed = ObservedModelCall.start(
+            lambda: api.read_request(asked),
+            lambda _: ResponseReplayer(
+                ResponseRestorer(api.restore, lambda _, message: api.with_message(message, asked)),
+                api.read_recorded,
+                lambda messages, _: asked if messages is None else api.with_messages(asked, messages),
+            ),
+            began=began,
+            only_if_known=only_if_known,
+        )
+        if observed is not None:
+            detach(observed.span)  # it is current inside `current()`
+
+    def _read_chunks(self) -> ModelResponse | None:
+        if not self._chunks:
+            return None
+        return self._api.read_recorded({"stream": [self._api.dump(chunk) for chunk in self._chunks]})
+
+    def _note_inner_calls(self, observed: ObservedModelCall) -> None:
+        if observed.span.inner_model_calls:
+            _KnownModelClasses.with_client.add(self._kind)
+
+
+def _may_be_resumed() -> bool:
+    """Whether calls made here may be answered from a record."""
+    runtime.recorder()  # which reads from the environment whether a run is to be resumed
+    where = CONTEXTS.get_current()
+    above = where.get(CURRENT)
+    if isinstance(above, ObservedSpan):
+        return above.run.replay is not None
+    return above is None and (where.get(NEXT_RUN) is not None or runtime.current.next_run is not None)
