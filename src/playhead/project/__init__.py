@@ -7,4 +7,5 @@ Shared by the collector and the SDK.  Imports `playhead.model` only: no I/O, no 
     log_events    the events of log records             context       what each model call added, and what left
     forking       what a fork shares with its parent    summary       a run's row in lists
     sealing       seqs that never change again          progress      projects a growing run from where it was
+    search_rows   what is searched for across runs
 """

@@ -16,6 +16,7 @@ from playhead.project.inputs import Projection
 from playhead.project.progress import Progress
 from playhead.project.projector import ProjectSettings, project
 from playhead.project.run_row import RunRow
+from playhead.project.search_rows import SearchRows, ToolOutcome, search_rows
 from playhead_collector.store.packing.span_pages import SpanPage, merge, named_refs
 from playhead_collector.store.ports import RunWork
 from tests.unit.project.recording import Recording
@@ -39,6 +40,7 @@ class Followed:
     hidden: set[ContentRef] = field(default_factory=set)
     events: list[RunEvent] = field(default_factory=list)
     snapshots: list[RunState] = field(default_factory=list)
+    searched: SearchRows = field(default_factory=SearchRows)
     row: RunRow | None = None
     progress: Progress | None = None
     given: set[ContentRef] = field(default_factory=set)
@@ -53,7 +55,9 @@ class Followed:
             result = self.from_nothing()
             self.given = self._refs(self.arrived)
             self.events, self.snapshots = list(result.events), list(result.snapshots)
+            self.searched = search_rows(result.events)
         else:
+            self._search(search_rows(result.events))
             now = {event.seq: event for event in result.altered}
             self.events = [now.get(event.seq, event) for event in self.events] + list(result.events)
             self.snapshots += result.snapshots
@@ -69,8 +73,20 @@ class Followed:
         expected = self.from_nothing()
         assert self.events == list(expected.events)
         assert self.row == expected.row
+        rows = search_rows(expected.events)
+        assert (self.searched.tool_calls, self.searched.decisions) == (rows.tool_calls, rows.decisions)
+        assert self.searched.errors == rows.errors
         assert self.snapshots == list(expected.snapshots)
         assert self.snapshots == [fold(self.events[:at]) for at in range(EVERY, len(self.events) + 1, EVERY)]
+
+    def _search(self, more: SearchRows) -> None:
+        """What a store does with the rows of events that were added."""
+        for n, row in enumerate(self.searched.tool_calls):
+            if row.outcome == ToolOutcome.OPEN and row.span in more.ended:
+                self.searched.tool_calls[n] = row._replace(outcome=more.ended[row.span], span=None)
+        self.searched.tool_calls += more.tool_calls
+        self.searched.decisions += more.decisions
+        self.searched.errors += more.errors
 
     def _go_on(self, items: Sequence[Item]) -> Projection | None:
         assert self.progress is not None

@@ -20,7 +20,7 @@ from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork
-from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
+from playhead_collector.store.postgres import content, events, llm_calls, runs, search_rows, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.content import Dictionaries
@@ -200,7 +200,9 @@ async def _store(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
     if growths:
         changed |= await growing.write(conn, project, growths)
         await growing.tidy(conn, project, growths)
-        await llm_calls.write(conn, project, {each.run: each.result.events for each in growths}, [])
+        added = {each.run: each.result.events for each in growths}
+        await llm_calls.write(conn, project, added, [])
+        await search_rows.write(conn, project, added, [])
     await _write_rows(conn, project, done)
     ids = [each.run for each in done]
     if changed:
@@ -229,8 +231,10 @@ async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dic
     packed = [each.packed for each in to_store]
     changed = await events.write(conn, project, packed)
     await events.write_snapshots(conn, project, packed)
-    calls = {each.packed.run: each.result.events for each in to_store}
-    await llm_calls.write(conn, project, calls, [each.run for each in packed if each.known])
+    written = {each.packed.run: each.result.events for each in to_store}
+    known = [each.run for each in packed if each.known]
+    await llm_calls.write(conn, project, written, known)
+    await search_rows.write(conn, project, written, known)
     for each in to_store:
         if each.result.progress is not None:
             each.locked.work.kept = Kept(each.result.progress, _footing(each))

@@ -1,0 +1,82 @@
+"""project → [store]: tool calls, decisions and errors, in tables that are searched across runs."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from playhead.model.event import RunEvent
+from playhead.project.search_rows import DecisionRow, ErrorRow, SearchRows, ToolCallRow, search_rows
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.runs import BIGINT, whole
+from playhead_collector.store.postgres.statements import Conn
+
+
+async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
+    """Stores the rows of these events.  Of runs in `anew`, no others are left."""
+    rows = {run: search_rows(some) for run, some in events.items()}
+    await _write_tool_calls(conn, project, rows, anew)
+    decisions = [(run, row) for run, each in rows.items() for row in each.decisions]
+    if decisions or anew:
+        await sql.run(conn, "write_decisions", project=project, whole=anew, **_decisions(decisions))
+    errors = [(run, row) for run, each in rows.items() for row in each.errors]
+    if errors or anew:
+        await sql.run(conn, "write_errors", project=project, whole=anew, **_errors(errors))
+
+
+async def _write_tool_calls(conn: Conn, project: int, rows: Mapping[UUID, SearchRows], anew: Sequence[UUID]) -> None:
+    calls = [(run, row) for run, each in rows.items() for row in each.tool_calls]
+    if calls or anew:
+        await sql.run(conn, "write_tool_calls", project=project, whole=anew, **_tool_calls(calls))
+    known = set(anew)  # all of these were written just now
+    ended = [(run, *end) for run, each in rows.items() if run not in known for end in each.ended.items()]
+    if ended:
+        await sql.run(
+            conn,
+            "end_tool_calls",
+            project=project,
+            runs=[run for run, _, _ in ended],
+            calls=[_span_number(span) for _, span, _ in ended],
+            outcomes=[outcome for _, _, outcome in ended],
+        )
+
+
+def _tool_calls(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
+    return {
+        "runs": [run for run, _ in rows],
+        "seqs": [row.seq for _, row in rows],
+        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "tools": [row.tool for _, row in rows],
+        "agents": [row.agent for _, row in rows],
+        "outcomes": [row.outcome for _, row in rows],
+        "calls": [None if row.span is None else _span_number(row.span) for _, row in rows],
+    }
+
+
+def _decisions(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
+    return {
+        "runs": [run for run, _ in rows],
+        "seqs": [row.seq for _, row in rows],
+        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "kinds": [row.kind for _, row in rows],
+        "agents": [row.agent for _, row in rows],
+        "abouts": [row.about for _, row in rows],
+        "outcomes": [row.outcome for _, row in rows],
+    }
+
+
+def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
+    return {
+        "runs": [run for run, _ in rows],
+        "seqs": [row.seq for _, row in rows],
+        "times": [whole(row.time_ns, BIGINT) for _, row in rows],
+        "kinds": [row.kind for _, row in rows],
+        "types": [row.error_type for _, row in rows],
+        "agents": [row.agent for _, row in rows],
+        "abouts": [row.about for _, row in rows],
+    }
+
+
+def _span_number(span: str) -> int:
+    """Eight bytes that tell a run's spans apart, whatever somebody wrote as an id."""
+    return int.from_bytes(sha256(span.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)
