@@ -11,6 +11,7 @@
 These names are the public interface; everything else may change.
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ from playhead.rewind import fork, resume
 
 if TYPE_CHECKING:
     from playhead.client import AsyncClient, Client
+    from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
+    from playhead.interop.ref_processor import RefSpanProcessor
 
 try:
     __version__ = _version("playhead")
@@ -49,6 +52,9 @@ __all__ = [
     "InDoubt",
     "NoRecord",
     "PlayheadError",
+    "RefLogExporter",
+    "RefSpanExporter",
+    "RefSpanProcessor",
     "ReplayDiverged",
     "RunAlive",
     "annotate",
@@ -71,11 +77,18 @@ __all__ = [
     "uninstrument",
 ]
 
+_LAZY = {
+    "AsyncClient": "playhead.client",
+    "Client": "playhead.client",
+    "RefLogExporter": "playhead.interop.ref_exporter",
+    "RefSpanExporter": "playhead.interop.ref_exporter",
+    "RefSpanProcessor": "playhead.interop.ref_processor",
+}
+
 
 def __getattr__(name: str) -> Any:
-    """The client needs an HTTP library, which a program that only records does not have to load at start."""
-    if name in {"Client", "AsyncClient"}:
-        from playhead import client  # noqa: PLC0415 - see above
-
-        return getattr(client, name)
+    """What few programs need is loaded when it is asked for: the client has an HTTP library, for example."""
+    module = _LAZY.get(name)
+    if module is not None:
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'playhead' has no attribute {name!r}")

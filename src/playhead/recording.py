@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
@@ -83,6 +83,8 @@ class ProcessState:
     """When to try again to start, after there was no memory, or no descriptor, for that."""
     missed = 0
     """Calls that were not recorded meanwhile."""
+    before_exit: ClassVar[list[Callable[[], object]]] = []
+    """Called, each once, when the program ends, before recording does: what has to be recorded first."""
 
     @classmethod
     def install(cls, recording: Recording) -> None:
@@ -92,6 +94,7 @@ class ProcessState:
             Runtime(
                 recorder=recording.recorder,
                 task_run_seconds=recording.settings.task_run_seconds,
+                prefer=recording.settings.prefer,
                 on_run_start=recording_in_every_run(frozenset(recording.settings.record_values)),
                 next_run=cls.next_run,
             )
@@ -317,6 +320,8 @@ def _ship_nothing() -> None:
 
 
 def _at_exit() -> None:
+    for call in ProcessState.before_exit:
+        call()
     recording = ProcessState.recording
     ProcessState.settings_at_exit = recording.settings if recording is not None else None
     shutdown()

@@ -20,7 +20,7 @@ def projected(seen: Journaled, run: str, *, quiet_s: int = 0, sealed: Sequence[R
     """Events and row of a run; a run belongs to what names it, else to the trace of that name, as in the store."""
     ours: list[Span] = [span for span in (*seen.announced, *seen.spans) if span.attributes.get(names.RUN_ID) == run]
     for span in ours:  # a scope is said once for all when they are sent
-        span.scope = names.SCOPE if names.KIND in span.attributes else span.scope
+        span.scope = span.scope or (names.SCOPE if names.KIND in span.attributes else "")
     nodes: dict[ContentRef, ThreadNode] = {}
     for thread in seen.threads:
         depth = nodes[thread.parent].depth if thread.parent is not None else 0

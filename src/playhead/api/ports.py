@@ -140,7 +140,12 @@ class Recorder(Protocol):
         ...
 
     def end(self, fields: Sequence[Any], frames: Frames) -> None:
-        """Journals a span that has ended, with the frames collected since."""
+        """Journals a span that has ended, with the frames collected since. A span of another instrumentation has its
+        scope's name as one more field."""
+        ...
+
+    def keep(self, frames: Frames) -> None:
+        """Journals the frames collected so far, and clears them: contents that no span of ours names."""
         ...
 
     def log(self, name: str, fields: Sequence[Any], frames: Frames) -> None:

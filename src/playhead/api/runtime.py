@@ -21,6 +21,8 @@ class Runtime:
     """None: nothing is recorded."""
     task_run_seconds: float = 60.0
     """Calls of one asyncio task without an agent around them are one run while pauses are no longer; 0: never."""
+    prefer: str = "playhead"
+    """Whose record of a model call counts when several instrumentations record it: see `model.instrumentations`."""
     on_run_start: Callable[[ObservedSpan], None] | None = None
     """Called with the first call of each run, where runs record more than their calls."""
     next_run: list[ActiveRun] | None = None

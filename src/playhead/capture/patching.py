@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 import wrapt
 
 from playhead.api.guard import swallowed
+from playhead.capture.others.preference import is_left_to_others
 from playhead.model.objects.interrupts import let_through
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]
@@ -211,10 +212,13 @@ class Instrumentation:
                 for patch in patches:
                     patch.undo(module)
 
+    def _records(self, library: str) -> bool:
+        return self.is_on and not is_left_to_others(library)
+
     def _on_import(self, name: str, module: Any) -> None:
         for patch in self._patches[name] if self.is_on else ():
             try:
-                patch.apply(module, lambda: self.is_on)
+                patch.apply(module, functools.partial(self._records, name.partition(".")[0]))
             except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
                 let_through(error)
                 swallowed(f"instrument {name}", error)

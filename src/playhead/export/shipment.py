@@ -80,7 +80,7 @@ class Shipment:
 
     def _with_resource(self, record: T) -> T:
         record.resource = self.resource
-        record.scope = names.SCOPE
+        record.scope = record.scope or names.SCOPE
         return record
 
 

@@ -9,7 +9,7 @@ file, reading goes on with the next frame whose checksum is right.
 | `R` resource | JSON: the resource's attributes; holds for the spans and log events after it in the file |
 | `C` content | 32 bytes digest, 1 byte length of the media type, media type, bytes |
 | `T` thread | 1 byte: has a parent; then 32 bytes each: the parent, the messages that are appended to it |
-| `A` announcement, `S` span | JSON array, see `encode_span`; an announcement has no end |
+| `A` announcement, `S` span | JSON array, see `read_span`; an announcement has no end; a span of others has its scope |
 | `L` log event | JSON array: name, time ns, trace id, span id, attributes |
 """
 
@@ -148,10 +148,9 @@ def span_frame(kind: bytes, fields: Sequence[Any]) -> bytes:
 
 
 def read_span(payload: bytes) -> Span:
-    """The span, scope and resource left to the reader."""
-    trace_id, span_id, parent_id, name, kind, start_ns, end_ns, status, message, attributes, events, links = cast(
-        tuple[Any, ...], orjson.loads(payload)
-    )
+    """The span, its resource left to the reader, and its scope, too, where it is our own (empty)."""
+    fields = cast("list[Any]", orjson.loads(payload))
+    trace_id, span_id, parent_id, name, kind, start_ns, end_ns, status, message, attributes, events, links = fields[:12]
     return Span(
         trace_id=trace_id,
         span_id=span_id,
@@ -165,6 +164,7 @@ def read_span(payload: bytes) -> Span:
         attributes=attributes,
         events=[SpanEvent(*event) for event in events],
         links=links,
+        scope=fields[12] if len(fields) > 12 else "",
     )
 
 

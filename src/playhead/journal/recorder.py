@@ -210,6 +210,13 @@ class JournalRecorder:
     def end(self, fields: Sequence[Any], frames: Any) -> None:
         self._append(SPAN, fields, frames)
 
+    def keep(self, frames: Any) -> None:
+        if frames:
+            if self.journal.append(b"".join(frames)):
+                self.intake.known.add_all(frames.new)
+            frames.clear()
+            frames.new = {}
+
     def log(self, name: str, fields: Sequence[Any], frames: Any) -> None:
         self._append(LOG, (name, *fields), frames)
 

@@ -79,15 +79,16 @@ class LiftedLog:
     is_understood: bool = True
 
 
-def lift(span: Span, inline_characters: int = INLINE_CHARACTERS) -> Lifted:
+def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None) -> Lifted:
     """The span payload-free, its kind and names normalised.  The span given stays as it is.  Never raises.
 
-    `inline_characters`: of a span that no dialect understands, longer texts become content.
+    `inline_characters`: of a span that no dialect understands, longer texts become content.  `found`: an empty one that
+    takes the content instead of a new one.
     """
     own = span.scope == names.SCOPE and names.KIND in span.attributes
     if own and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, [], [])
-    found = LiftedContent()
+    found = found or LiftedContent()
     taken = [_taken(each, found) for each in (span.attributes, *(event.attributes for event in span.events))]
     is_understood = True
     if span.scope != names.SCOPE and not any(map(_is_known, taken)):
@@ -113,12 +114,17 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS) -> Lifted:
     return Lifted(lifted, found.contents, found.threads, is_understood)
 
 
-def lift_log(log: LogEvent, inline_characters: int = INLINE_CHARACTERS) -> LiftedLog:
-    """The log event payload-free, its names normalised.  The event given stays as it is.  Never raises."""
+def lift_log(
+    log: LogEvent, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None
+) -> LiftedLog:
+    """The log event payload-free, its names normalised.  The event given stays as it is.  Never raises.
+
+    Arguments as of `lift`.
+    """
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if own and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, [], [])
-    found = LiftedContent()
+    found = found or LiftedContent()
     taken = moved = _taken(log.attributes, found)
     if log.scope != names.SCOPE and not _is_known(taken):
         # What a log record says is content, whatever its length.

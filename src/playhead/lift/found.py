@@ -17,7 +17,10 @@ EXTERNAL = ".external"
 
 
 class LiftedContent:
-    """Grows while dialects read one span."""
+    """Grows while dialects read one span.
+
+    A subclass may keep contents elsewhere: it overrides `content`, `reasoning` and `thread`.
+    """
 
     def __init__(self) -> None:
         self._contents: dict[ContentRef, Content] = {}
@@ -37,6 +40,10 @@ class LiftedContent:
     def content(self, value: Any) -> ContentRef:
         """The ref of any value."""
         return self._keep(content_of(value))
+
+    def reasoning(self, value: Any) -> ContentRef:
+        """The ref of what a model thought aloud."""
+        return self.content(value)
 
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
         """The ref of a list of messages; None for an empty one."""

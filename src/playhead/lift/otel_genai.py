@@ -92,7 +92,7 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
     if reasons:
         attributes.setdefault(names.FINISH_REASONS, reasons)
     if reasonings and names.REASONING_REF not in attributes:
-        attributes[names.REASONING_REF] = found.content(reasonings[0] if len(reasonings) == 1 else reasonings)
+        attributes[names.REASONING_REF] = found.reasoning(reasonings[0] if len(reasonings) == 1 else reasonings)
     return found.thread(messages)
 
 

@@ -98,6 +98,7 @@ IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
 # aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
 OUTCOME: Final = "playhead.outcome"
 MCP_SERVER: Final = "playhead.mcp.server"  # the name that the server gives itself, for which there is no convention
+PREFERRED: Final = "playhead.preferred"  # true: by another instrumentation, which the program prefers to ours
 INTERRUPTED: Final = "interrupted"
 
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------

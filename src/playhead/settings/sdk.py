@@ -14,6 +14,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from playhead.errors import SettingInvalid
+from playhead.model.instrumentations import FAMILIES
 from playhead.model.names import VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
 from playhead.settings import table as s
@@ -154,6 +155,20 @@ class Settings:
     )
     record: Literal["sampled", "always"] = setting(
         "PLAYHEAD_RECORD", "sampled", s.one_of("sampled", "always"), "always: record runs that the sampler drops, too"
+    )
+    # Ours: it alone has the exact request, and can answer the call on resume.
+    prefer: Literal["playhead", "opentelemetry", "openinference", "openllmetry"] = setting(
+        "PLAYHEAD_PREFER",
+        "playhead",
+        s.one_of(*FAMILIES),
+        "whose record of a model call counts when several instrumentations of one library are on",
+    )
+    # Otherwise the calls of instrumentations that are on already would be missing in what they show.
+    record_others: bool = setting(
+        "PLAYHEAD_RECORD_OTHERS",
+        True,
+        s.SWITCH,
+        "false: under `opentelemetry-instrument`, leave content and spans of other GenAI instrumentations alone",
     )
     # None: what is read costs a record each, and is given again in place of the real thing; somebody has to want that.
     record_values: tuple[str, ...] = setting(

@@ -1,0 +1,55 @@
+"""The instrumentors that others have of the libraries that we instrument, and whether they are switched on."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+# Top module of the library -> family -> modules with its instrumentor.
+INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "openai": {
+        "opentelemetry": ("opentelemetry.instrumentation.genai.openai", "opentelemetry.instrumentation.openai_v2"),
+        "openinference": ("openinference.instrumentation.openai",),
+        "openllmetry": ("opentelemetry.instrumentation.openai",),
+    },
+    "anthropic": {
+        "opentelemetry": ("opentelemetry.instrumentation.genai.anthropic",),
+        "openinference": ("openinference.instrumentation.anthropic",),
+        "openllmetry": ("opentelemetry.instrumentation.anthropic",),
+    },
+    "google": {
+        "opentelemetry": (
+            "opentelemetry.instrumentation.genai.google_genai",
+            "opentelemetry.instrumentation.google_genai",
+        ),
+        "openinference": ("openinference.instrumentation.google_genai",),
+        "openllmetry": ("opentelemetry.instrumentation.google_generativeai",),
+    },
+    "litellm": {
+        "opentelemetry": ("opentelemetry.instrumentation.genai.litellm",),
+        "openinference": ("openinference.instrumentation.litellm",),
+        "openllmetry": ("opentelemetry.instrumentation.litellm",),
+    },
+    "botocore": {
+        "opentelemetry": ("opentelemetry.instrumentation.genai.bedrock",),
+        "openinference": ("openinference.instrumentation.bedrock",),
+        "openllmetry": ("opentelemetry.instrumentation.bedrock",),
+    },
+}
+
+
+def is_active(module_name: str) -> bool:
+    """Whether the instrumentor in this module is switched on in this process.  Imports nothing."""
+    module = sys.modules.get(module_name)
+    return module is not None and any(
+        instrumentor.is_instrumented_by_opentelemetry for instrumentor in _instrumentors(module)
+    )
+
+
+def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
+    for value in list(cast("dict[str, Any]", vars(module)).values()):
+        if isinstance(value, type) and issubclass(value, BaseInstrumentor):
+            instance = cast(Any, value)._instance
+            if instance is not None:
+                yield instance

@@ -1,0 +1,28 @@
+"""Whose record of a model call counts when several instrumentations of one library are on: `PLAYHEAD_PREFER`.
+
+Ours counts by default.  Where another family is preferred and its instrumentor of a library is on, ours leaves that
+library's calls alone: such calls have one span from the beginning, and cannot be resumed.
+"""
+
+from playhead.api import runtime
+from playhead.api.runtime import UNCONFIGURED
+from playhead.capture.others.known import INSTRUMENTORS, is_active
+from playhead.model.instrumentations import FAMILIES, family_of
+
+OURS = FAMILIES[0]
+
+
+def is_left_to_others(library: str) -> bool:
+    """Whether calls of this library (its top module) are recorded by the instrumentation that is preferred to ours."""
+    if runtime.current is UNCONFIGURED:
+        runtime.recorder()
+    family = runtime.current.prefer
+    if family == OURS:
+        return False
+    return any(map(is_active, INSTRUMENTORS.get(library, {}).get(family, ())))
+
+
+def is_preferred_scope(scope: str) -> bool:
+    """Whether spans of this scope are of the family that was chosen instead of ours."""
+    family = runtime.current.prefer
+    return family != OURS and family_of(scope) == family

@@ -1,0 +1,98 @@
+"""OpenTelemetry's completion hook: content of the official GenAI instrumentations goes to the journal, and their spans
+and events get refs.  Entry point `playhead` of the group `opentelemetry_genai_completion_hook`.
+
+The hook is called in the program's thread just before the span ends.  It never raises, and waits for no network: the
+contents are appended to the journal, which the exit of the process, `playhead.flush()` and the next process deliver.
+"""
+
+import dataclasses
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, Final, cast
+
+from playhead.api import runtime
+from playhead.api.guard import swallowed
+from playhead.interop.recorded_content import RecordedContent, without_unrecorded
+from playhead.interop.zero_code import record_spans_of_others
+from playhead.lift import otel_genai
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+
+class PlayheadCompletionHook:
+    """Records what official GenAI instrumentations were given and returned, and stamps refs on their spans.
+
+    A span that is not sampled is left alone, unless `PLAYHEAD_RECORD=always`; with `OTEL_SDK_DISABLED`, all are.
+    """
+
+    def on_completion(
+        self,
+        *,
+        inputs: Sequence[Any] = (),
+        outputs: Sequence[Any] = (),
+        system_instruction: Sequence[Any] = (),
+        tool_definitions: Sequence[Any] | None = None,
+        span: Any = None,
+        log_record: Any = None,
+        **_: Any,
+    ) -> None:
+        """Called by the instrumentation.  `span` and `log_record` get the names of what was stored."""
+        try:
+            to = runtime.current.recorder or runtime.recorder()
+            if to is None or not to.content:
+                return
+            record_spans_of_others()  # programs may set their provider after the instrumentors are on
+            if span is not None and not (span.is_recording() or to.always):
+                return
+            given = {
+                names.INPUT_MESSAGES: inputs,
+                names.OUTPUT_MESSAGES: outputs,
+                names.SYSTEM_INSTRUCTIONS: system_instruction,
+                names.TOOL_DEFINITIONS: tool_definitions,
+            }
+            attributes = {name: _plain(value) for name, value in given.items() if value}
+            found = RecordedContent(to)
+            otel_genai.take(attributes, found)
+            found.keep()
+            refs = without_unrecorded({name: str(value) for name, value in _refs(attributes).items()})
+            if span is not None:
+                span.set_attributes(refs)
+            if log_record is not None:
+                log_record.attributes = {**(log_record.attributes or {}), **refs}
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("record what a completion hook was given", error)
+
+    def shutdown(self, *_: Any, **__: Any) -> None:
+        """Nothing waits here: what the hook was given is in the journal."""
+
+
+def _refs(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        name: value
+        for name, value in without_unrecorded(attributes).items()
+        if name.endswith(names.REF_SUFFIX) and isinstance(value, str)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses of `opentelemetry.util.genai.types` as the JSON that an attribute would hold; nulls left out."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {name: _plain(inner) for name, inner in fields if inner is not None}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    return value
+
+
+_HOOK: Final = PlayheadCompletionHook()
+
+
+def completion_hook() -> PlayheadCompletionHook:
+    """The hook of this process.  Each instrumentor asks for one, and all get the same."""
+    return _HOOK

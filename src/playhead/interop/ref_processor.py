@@ -1,0 +1,106 @@
+"""`RefSpanProcessor`: records the spans of other instrumentations, and gives refs to a processor that has no exporter
+to wrap."""
+
+from collections import OrderedDict
+from typing import Any
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+
+from playhead.api import runtime
+from playhead.api.calls.grouping import run_of_trace
+from playhead.api.forks import fork_safe_lock
+from playhead.api.guard import swallowed
+from playhead.capture.others.preference import is_preferred_scope
+from playhead.interop.readable_spans import with_refs
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+from playhead.model.span import Span as RecordedSpan
+
+# Spans that are open around calls of models, in this process and at one time; of more, the tree has gaps.
+_MAX_ENCLOSING = 10_000
+
+
+class RefSpanProcessor(SpanProcessor):
+    """Records spans that other instrumentations make, so that their agents, model calls and tools are in the collector.
+
+        provider.add_span_processor(RefSpanProcessor())
+
+    Recorded are spans about models, agents, tools and retrieval, spans with content, and the spans around these.  With
+    `all_spans`, so are all others, of HTTP clients and databases for example.  Spans that are not sampled are left out,
+    unless `PLAYHEAD_RECORD=always`.
+
+    `inner` is another processor: it gets each span with refs in place of its content, as `RefSpanExporter` does for an
+    exporter.  `record=False`: nothing but that.
+    """
+
+    def __init__(self, inner: SpanProcessor | None = None, *, record: bool = True, all_spans: bool = False):
+        """Raises TypeError for what is no processor."""
+        if inner is not None and not callable(getattr(inner, "on_end", None)):
+            raise TypeError(f"{inner!r} is not a span processor; for an exporter, there is playhead.RefSpanExporter")
+        self._inner = inner
+        self._record = record
+        self._all_spans = all_spans
+        self._enclosing: OrderedDict[int, None] = OrderedDict()
+        self._mutex = fork_safe_lock()
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        if self._inner is not None:
+            self._inner.on_start(span, parent_context)
+
+    def _on_ending(self, span: Span) -> None:
+        ending: Any = getattr(self._inner, "_on_ending", None)
+        if ending is not None:
+            ending(span)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        lifted = with_refs(span)
+        try:
+            if self._record and lifted.recorded is not None:
+                self._take(span, lifted.recorded, has_content=lifted.has_content)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("record another instrumentation's span", error)
+        if self._inner is not None:
+            self._inner.on_end(lifted.changed or span)
+
+    def shutdown(self) -> None:
+        if self._inner is not None:
+            self._inner.shutdown()
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        return True if self._inner is None else self._inner.force_flush(timeout_millis)
+
+    def _take(self, span: ReadableSpan, recorded: RecordedSpan, *, has_content: bool) -> None:
+        to, context, parent = runtime.current.recorder, span.context, span.parent
+        if to is None or context is None or not (context.trace_flags.sampled or to.always):
+            return
+        with self._mutex:
+            is_enclosing = self._enclosing.pop(context.span_id, self) is None
+            if not (is_enclosing or has_content or self._all_spans or names.KIND in recorded.attributes):
+                return
+            if parent is not None and not parent.is_remote:
+                self._enclosing[parent.span_id] = None
+                if len(self._enclosing) > _MAX_ENCLOSING:
+                    self._enclosing.popitem(last=False)
+        if (
+            (parent is None or parent.is_remote)
+            and (run := run_of_trace(context.trace_id)) is not None
+            and run.recorded
+        ):
+            return  # the run's own record has it: see `mirror_span`
+        if is_preferred_scope(recorded.scope):
+            recorded.attributes[names.PREFERRED] = True
+        frames = to.frames()
+        frames.new = {}
+        to.end(_fields(recorded), frames)
+
+
+def _fields(span: RecordedSpan) -> list[Any]:
+    """As the journal has it."""
+    return [
+        span.trace_id, span.span_id, span.parent_id, span.name, span.kind, span.start_ns, span.end_ns,
+        span.status, span.status_message, span.attributes,
+        [[event.name, event.time_ns, event.attributes] for event in span.events], span.links,
+        span.scope or "(no name)",
+    ]  # fmt: skip

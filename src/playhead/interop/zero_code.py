@@ -1,0 +1,59 @@
+"""What other people's instrumentations find switched on without a line of code: entry points of
+`opentelemetry-instrument`.
+
+    before_instrumentors   (`opentelemetry_pre_instrument`) their content goes to our hooks; their spans are recorded
+
+Only what the environment leaves open is set.
+"""
+
+import os
+from typing import ClassVar
+from weakref import WeakSet
+
+from opentelemetry.sdk.trace import TracerProvider
+
+from playhead.api.calls.mirror_span import program_provider
+from playhead.api.forks import fork_safe_lock
+from playhead.api.guard import swallowed
+from playhead.interop.ref_processor import RefSpanProcessor
+from playhead.model.objects.interrupts import let_through
+from playhead.settings.sdk import load
+
+_HOOKS = ("OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK", "OPENINFERENCE_BLOB_UPLOADER")
+
+
+class _SpansOfOthers:
+    """Whether spans of others are recorded without the program having asked for it, and of which providers."""
+
+    is_on = False
+    providers: ClassVar[WeakSet[TracerProvider]] = WeakSet()
+    mutex = fork_safe_lock()
+
+
+def before_instrumentors() -> None:
+    """Called by `opentelemetry-instrument` after it has set up OpenTelemetry, and before any instrumentor is on.  Never
+    raises."""
+    try:
+        settings = load()
+        if settings.disabled or not settings.record_others:
+            return
+        for variable in _HOOKS:
+            if not os.environ.get(variable):
+                os.environ[variable] = "playhead"
+        _SpansOfOthers.is_on = True
+        record_spans_of_others()
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record other instrumentations", error)
+
+
+def record_spans_of_others() -> None:
+    """Adds a `RefSpanProcessor` to the program's tracer provider, if it has one by now, and once."""
+    provider = program_provider() if _SpansOfOthers.is_on else None
+    if provider is None:
+        return
+    with _SpansOfOthers.mutex:
+        if provider in _SpansOfOthers.providers:
+            return
+        _SpansOfOthers.providers.add(provider)
+    provider.add_span_processor(RefSpanProcessor())
