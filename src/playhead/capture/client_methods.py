@@ -85,7 +85,7 @@ def observing(api: ClientApi) -> Wrapper:
     """The wrapper for a plain method."""
 
     def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asked = MethodCall(instance, wrapped.__name__, args, _with_lists(api, kwargs))
+        asked = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs))
         observed = begin_call(api, asked)
         if observed is None:
             return wrapped(*args, **asked.kwargs)
@@ -106,7 +106,7 @@ def observing_async(api: ClientApi) -> Wrapper:
     """The wrapper for a method whose result is awaited."""
 
     async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        asked = MethodCall(instance, wrapped.__name__, args, _with_lists(api, kwargs), is_async=True)
+        asked = MethodCall(instance, wrapped.__name__, args, with_lists(api, kwargs), is_async=True)
         observed = begin_call(api, asked)
         if observed is None:
             return await wrapped(*args, **asked.kwargs)
@@ -156,7 +156,7 @@ def _recorded(api: ClientApi, run: ActiveRun, asked: MethodCall) -> ResponseRepl
     )
 
 
-def _with_lists(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any]:
+def with_lists(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Replaces one-shot iterators among the arguments by lists."""
     for name in api.one_shot:
         value = kwargs.get(name)

@@ -173,7 +173,8 @@ def _subclasses(base: type) -> Iterator[type]:
 
 def _is_wrapped(function: Any) -> bool:
     while function is not None:
-        if type(function) is _RecordingWrapper:
+        # The second is how a class has a method that it took from a class whose method is wrapped.
+        if type(function) is _RecordingWrapper or type(getattr(function, "_self_parent", None)) is _RecordingWrapper:
             return True
         function = getattr(function, "__wrapped__", None)
     return False

@@ -10,6 +10,7 @@ from playhead.model.objects.interrupts import let_through
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
     "mcp": "playhead.capture.mcp",
+    "anthropic": "playhead.capture.anthropic",
     "agents": "playhead.capture.openai_agents",
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",

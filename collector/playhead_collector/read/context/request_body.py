@@ -6,13 +6,14 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            and a link to the patches of messages before it
     {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: where the messages
                                                            stand, how many of the first are not in the request, and
-                                                           the patches
+                                                           the patches.  Anthropic's are cut, the system prompt among
+                                                           them: see `playhead.dialect.anthropic`
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect import openai, openai_responses
+from playhead.dialect import anthropic, openai, openai_responses
 from playhead.model.event import LlmCalled
 from playhead.model.json_patch import patched
 from playhead.model.message import Message
@@ -21,7 +22,11 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 
-_DIALECTS = {openai.NAME: openai.from_message, openai_responses.NAME: openai_responses.from_message}
+_DIALECTS = {
+    openai.NAME: openai.from_message,
+    openai_responses.NAME: openai_responses.from_message,
+    anthropic.NAME: anthropic.from_message,
+}
 _CHAT: Mapping[str, Any] = {"dialect": openai.NAME}
 _TEXT, _ABSENT = "text", "absent"
 
@@ -52,6 +57,9 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
     if shape.get("dialect") == openai.NAME:
         return {"messages": messages}
     sent = messages[int(shape.get("before") or 0) :]
+    if shape.get("dialect") == anthropic.NAME:
+        system, joined = anthropic.join_turns(sent)
+        return {"messages": joined} if system is None else {"messages": joined, "system": system}
     match shape.get("input"):
         case "absent":
             return {}

@@ -132,7 +132,7 @@ def _method(form: AnswerForm, resource: Any, name: str) -> Callable[..., Any]:
     """
     owner = cast(Any, type(resource))
     method: Any = inspect.getattr_static(owner, name, None)
-    while isinstance(method, wrapt.FunctionWrapper):
+    while isinstance(method, wrapt.FunctionWrapper | wrapt.BoundFunctionWrapper):
         method = cast(Any, method).__wrapped__
     if not callable(method):
         raise CannotRestore(f"this {form.library} has no {owner.__qualname__}.{name}; install the recorded version")
@@ -149,7 +149,21 @@ def _answered_by(answer: "_RecordedHttpAnswer", resource: Any) -> Any:
     client._validate_headers = lambda *_, **__: None  # pyright: ignore[reportUnknownLambdaType]
     client._send_request = client._client.send
     client.max_retries = 0
+    _without_additions(client)
     return type(resource)(client)
+
+
+def _without_additions(client: Any) -> None:
+    """Takes off the copy what some clients do around a request: middleware, whose effect is in the recorded answer;
+    spans of the library's own; and another format of streams than the recorded one.
+    """
+    for name, value in (("_middleware", ()), ("_middleware_chain", None), ("_lazy_tracer", None)):
+        if hasattr(client, name):
+            setattr(client, name, value)
+    streaming = modules.get(f"{type(client).__module__.partition('.')[0]}._streaming")
+    decoder = getattr(streaming, "SSEDecoder", None)
+    if decoder is not None:
+        client._make_sse_decoder = decoder
 
 
 class _RecordedHttpAnswer:

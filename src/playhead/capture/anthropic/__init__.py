@@ -1,0 +1,102 @@
+"""The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
+responses; also by the clients of Bedrock, Vertex and Foundry, and in the tool runner, whose tools are tool calls.
+
+The client's own retries happen inside the wrapped method, so they are one call here.  Token counting and batches are
+left alone.
+"""
+
+from collections.abc import Collection, Iterator
+from itertools import product
+from typing import Any
+
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+from playhead.capture.anthropic import reading
+from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
+from playhead.capture.anthropic.outcome import with_message
+from playhead.capture.anthropic.reading import read_request, read_response
+from playhead.capture.anthropic.replay import restore
+from playhead.capture.anthropic.tools import call_tool, call_tool_async
+from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.stainless.results import record_result
+
+__all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
+
+SUPPORTS = "anthropic >= 0.60"
+
+_MODULES = (
+    "anthropic.resources.messages.messages",
+    "anthropic.resources.beta.messages.messages",
+    # These take their methods from the beta's class, before or after it is patched.
+    "anthropic.lib.bedrock._beta_messages",
+    "anthropic.lib.vertex._beta_messages",
+)
+_TOOLS = "anthropic.lib.tools._beta_functions"
+
+
+class AnthropicInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """What has to be installed."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+def _is_streamed(asked: MethodCall) -> bool:
+    return asked.method == "stream" or bool(asked.kwargs.get("stream"))
+
+
+def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, asked.kwargs, asked.client, method=asked.method, is_async=asked.is_async, ending=ending)
+
+
+def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
+    return with_message(raw, message, model=str(asked.kwargs.get("model", "")), streamed=_is_streamed(asked))
+
+
+def _with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
+    """The system prompt is the first of the messages."""
+    kwargs = reading.with_edit(asked.kwargs, messages)
+    return None if kwargs is None else asked.with_kwargs(kwargs)
+
+
+_MESSAGES = ClientApi(
+    read_request=lambda asked: read_request(asked.client, asked.kwargs, asked.method),
+    is_streamed=_is_streamed,
+    read_response=lambda response, run, asked: read_response(response, run, asked.kwargs),
+    assemble=lambda events, run, asked: reading.assemble(events, run, asked.kwargs),
+    read_recorded=lambda raw, run, asked: reading.read_recorded(raw, run, asked.kwargs),
+    restore=_restore,
+    with_message=_with_message,
+    with_edit=_with_edit,
+    record_result=record_result,
+    one_shot=("messages", "tools", "system"),
+)
+
+
+def _wraps() -> Iterator[Wrap]:
+    """Which methods have which wrapper; not every version of the library has all of them."""
+    plain, later = observing(_MESSAGES), observing_async(_MESSAGES)
+    wrappers: dict[tuple[str, str], Wrapper] = {
+        ("Messages", "create"): plain,
+        ("Messages", "parse"): plain,
+        ("Messages", "stream"): observing_helper(_MESSAGES),
+        ("AsyncMessages", "create"): later,
+        ("AsyncMessages", "parse"): later,
+        ("AsyncMessages", "stream"): observing_async_helper(_MESSAGES),
+    }
+    for module, ((owner, method), wrapper) in product(_MODULES, wrappers.items()):
+        yield Wrap(module, f"{owner}.{method}", wrapper, is_optional=True)
+    yield Wrap(_TOOLS, "BetaFunctionTool.call", call_tool, is_optional=True)
+    yield Wrap(_TOOLS, "BetaAsyncFunctionTool.call", call_tool_async, is_optional=True)
+
+
+_anthropic = Instrumentation(_wraps())
+patch, unpatch = _anthropic.patch, _anthropic.unpatch

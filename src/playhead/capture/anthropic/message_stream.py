@@ -1,0 +1,107 @@
+"""`messages.stream()`: a helper that asks when its block is entered, and reads the stream for the program.
+
+The helper keeps the request that it will make in a private attribute, which all supported versions have.  It is
+replaced by one that is observed.  In a version without it, the helper works, and its calls are not recorded.
+"""
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, cast
+
+from playhead.api.guard import swallowed
+from playhead.capture.client_methods import ClientApi, observing, observing_async, with_lists
+from playhead.capture.patching import Wrapper
+from playhead.model.objects.interrupts import let_through
+
+_REQUEST = "__api_request"
+
+
+def observing_helper(api: ClientApi) -> Wrapper:
+    """The wrapper for `stream` of the plain client."""
+    return _observing_helper(api, observing(api), _Request)
+
+
+def observing_async_helper(api: ClientApi) -> Wrapper:
+    """The wrapper for `stream` of the asynchronous client, which returns its helper at once, too."""
+    return _observing_helper(api, observing_async(api), _AsyncRequest)
+
+
+def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _AsyncRequest]") -> Wrapper:
+    def stream(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kwargs = with_lists(api, kwargs)
+        helper = wrapped(*args, **kwargs)
+        try:
+            holder, name = _held(helper)
+            request = kind(wrapped, kwargs, holder[name], lambda ask: observe(ask, instance, args, kwargs))
+            holder[name] = request
+        except BaseException as error:  # noqa: BLE001 - the guard: another version
+            let_through(error)
+            swallowed("record a stream of anthropic", error)
+        return helper
+
+    return stream
+
+
+def _held(helper: Any) -> tuple[dict[str, Any], str]:
+    """The helper's attributes, and the name of the one that is its request.  Raises KeyError."""
+    attributes = cast("dict[str, Any]", vars(helper))
+    for owner in cast("type[Any]", type(helper)).__mro__:
+        name = f"_{owner.__name__.lstrip('_')}{_REQUEST}"
+        if name in attributes:
+            return attributes, name
+    raise KeyError(f"{type(helper).__name__} has no request")
+
+
+class _Request:
+    """The observed request of a plain helper, which calls it.
+
+    `observe` calls what it is given as a method of the client: `stream`, which returns what the helper reads from.
+    """
+
+    def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Any]):
+        self._method = method
+        self._kwargs = kwargs
+        self._request = request
+        self._observe = observe
+
+    def __call__(self) -> Any:
+        return self._observe(self.stream)
+
+    def stream(self, *args: Any, **kwargs: Any) -> Any:
+        """Makes the request, or that of another helper if a person has edited what is asked."""
+        if _is_same(kwargs, self._kwargs):
+            return self._request()
+        holder, name = _held(self._method(*args, **kwargs))
+        return holder[name]()
+
+
+class _AsyncRequest:
+    """The observed request of an asynchronous helper, which awaits it."""
+
+    def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Awaitable[Any]]):
+        self._method = method
+        self._kwargs = kwargs
+        self._request = request
+        self._observe = observe
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._ask().__await__()
+
+    async def _ask(self) -> Any:
+        try:
+            return await self._observe(self.stream)
+        finally:
+            # A coroutine, begun or not: of a recorded answer it is not awaited, about which Python would warn.
+            close = getattr(self._request, "close", None)
+            if close is not None:
+                close()
+
+    async def stream(self, *args: Any, **kwargs: Any) -> Any:
+        """As `_Request.stream`."""
+        if _is_same(kwargs, self._kwargs):
+            return await self._request
+        holder, name = _held(self._method(*args, **kwargs))
+        return await holder[name]
+
+
+def _is_same(kwargs: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+    return kwargs.keys() == others.keys() and all(value is others[name] for name, value in kwargs.items())

@@ -1,0 +1,218 @@
+"""Reads requests and answers of Messages for the capture stage. Changes nothing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.run import ActiveRun
+from playhead.capture.anthropic.events import whole_message
+from playhead.capture.anthropic.threads import earlier_messages, remember
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.stainless.reading import LEFT_OUT, TRANSPORT, described, dumped, settings_of, usage_of
+from playhead.dialect import anthropic as dialect
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+# Sent as headers.
+_HEADERS = frozenset({"betas", "user_profile_id", "workspace_id"})
+_NOT_SETTINGS = TRANSPORT | {"messages", "tools", "system"}
+_ELSEWHERE = _HEADERS | {"output_format"}
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+    "stream": names.REQUEST_STREAM,
+}
+_USAGE = (
+    ("", "output_tokens", names.OUTPUT_TOKENS),
+    ("", "cache_read_input_tokens", names.CACHE_READ_TOKENS),
+    ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
+    ("output_tokens_details", "thinking_tokens", names.REASONING_TOKENS),
+)
+_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+# In the terms of Chat Completions, where it has one.
+_FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+_PLATFORMS = {"Bedrock": "aws.bedrock", "Vertex": "gcp.vertex_ai", "Foundry": "azure.ai.inference"}
+_SHAPE = {"dialect": dialect.NAME}
+_CUT_SYSTEM = frozenset({str, list, tuple})
+
+
+def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+    """Reads a request from its keyword arguments (the client takes no others)."""
+    given = kwargs
+    if not kwargs.keys().isdisjoint(_ELSEWHERE):
+        given = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADERS})
+    settings, attributes = settings_of(given, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, described)
+    if method == "stream":
+        settings["stream"] = attributes[names.REQUEST_STREAM] = True
+    system = kwargs.get("system")
+    if system is not None and type(system) not in _CUT_SYSTEM and type(system).__name__ not in LEFT_OUT:
+        settings["system"] = system
+    messages, shape = sent_messages(kwargs), _SHAPE
+    if isinstance(kwargs.get("thread"), Mapping):
+        above = current_span()
+        earlier = earlier_messages(above.run if above is not None else None, kwargs)
+        messages, shape = [*earlier, *messages], {**_SHAPE, "before": len(earlier)}
+    return ModelRequest(
+        provider=provider_of(client),
+        operation="chat",
+        model=str(kwargs.get("model", "")),
+        messages=messages,
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=_tools(kwargs.get("tools")),
+        settings=settings,
+        attributes=attributes,
+        shape=shape,
+    )
+
+
+def sent_messages(kwargs: Mapping[str, Any]) -> list[Any]:
+    """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`."""
+    system = kwargs.get("system")
+    prompt = _sent_content(system) if type(system) in _CUT_SYSTEM else None
+    return dialect.cut_turns([_sent(message) for message in kwargs.get("messages") or ()], prompt)
+
+
+def _sent(message: Any) -> Any:
+    if type(message) is not dict:
+        message = dumped(message)
+    given = cast("dict[str, Any]", message)
+    content = given.get("content")
+    if type(content) is str or content is None:
+        return given
+    sent = _sent_content(content)
+    return given if sent is content else {**given, "content": sent}
+
+
+def _sent_content(content: Any) -> Any:
+    """Blocks as dictionaries."""
+    if not isinstance(content, list | tuple):
+        return content
+    blocks = cast("Sequence[Any]", content)
+    if all(type(block) is dict and block.get("type") != "tool_result" for block in blocks):
+        return blocks
+    return [_sent_block(block) for block in blocks]
+
+
+def _sent_block(block: Any) -> Any:
+    sent = cast("object", block) if type(block) is dict else dumped(block)
+    if not isinstance(sent, dict):
+        return sent
+    given = cast("dict[str, Any]", sent)
+    inner = given.get("content")
+    if type(inner) is not list or all(type(each) is dict for each in cast("list[Any]", inner)):
+        return given
+    return {**given, "content": [dumped(each) for each in cast("list[Any]", inner)]}
+
+
+def _tools(tools: Any) -> list[Any] | None:
+    """Tool definitions as they are sent; functions with a definition of their own among them."""
+    if tools is None or type(tools).__name__ in LEFT_OUT:
+        return None
+    given = cast("list[Any]", tools if type(tools) is list else list(tools))
+    return given if all(type(tool) is dict for tool in given) else [_tool(tool) for tool in given]
+
+
+def _tool(tool: Any) -> Any:
+    return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else dumped(tool)
+
+
+def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with what the client makes of a class that the answer is parsed to."""
+    kind = kwargs.pop("output_format", None)
+    if kind is None or type(kind).__name__ in LEFT_OUT:
+        return kwargs
+    config = kwargs.get("output_config")
+    known = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
+    return {**kwargs, "output_config": {**known, "format": output_format(kind)}}
+
+
+def output_format(kind: Any) -> Any:
+    """The schema that the client sends for a class."""
+    try:
+        # The library is the user's.
+        from anthropic.lib._parse._transform import transform_schema  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+        from pydantic import TypeAdapter  # noqa: PLC0415
+
+        return {"type": "json_schema", "schema": transform_schema(TypeAdapter(kind).json_schema())}
+    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
+        let_through(error)
+        return described(kind) if isinstance(kind, type) else kind
+
+
+def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """Reads a `Message`; None for anything else."""
+    if not hasattr(response, "content") or not hasattr(response, "stop_reason"):
+        return None
+    return _response(_dumped(response), run, kwargs)
+
+
+def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    """Reads the events of a stream; None if there are none."""
+    return _streamed([_dumped(event) for event in events], run, kwargs) if events else None
+
+
+def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    """As `read_response`, from a recorded response."""
+    return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+
+
+def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
+    """The arguments with other messages, cut; None where the server has some of them."""
+    if messages is None:
+        return dict(kwargs)
+    if isinstance(kwargs.get("thread"), Mapping):
+        return None
+    system, joined = dialect.join_turns(messages)
+    changed: dict[str, Any] = {**kwargs, "messages": joined}
+    if system is None:
+        changed.pop("system", None)
+    else:
+        changed["system"] = system
+    return changed
+
+
+def provider_of(client: Any) -> str:
+    """The provider to whose API a resource of the client speaks."""
+    owner = getattr(client, "_client", None)
+    name = type(owner).__name__
+    platform = next((platform for key, platform in _PLATFORMS.items() if key in name), None)
+    return platform or str(getattr(owner, "_gen_ai_provider_name", "anthropic"))
+
+
+def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    response = _response(whole_message(events), run, kwargs)
+    return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
+
+
+def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+    message, reasoning = dialect.output_message(answer)
+    usage: Mapping[str, Any] = answer.get("usage") or {}
+    attributes: dict[str, Any] = usage_of(usage, _USAGE)
+    if usage.get("input_tokens") is not None:
+        attributes[names.INPUT_TOKENS] = sum(usage.get(key) or 0 for key in _INPUT)
+    stopped = answer.get("stop_reason")
+    attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
+    for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
+        if answer.get(key):
+            attributes[name] = answer[key]
+    if isinstance(kwargs.get("thread"), Mapping):
+        remember(run, kwargs, sent_messages(kwargs), answer)
+    return ModelResponse([message], answer, reasoning, attributes)
+
+
+def _dumped(value: Any) -> Any:
+    """JSON values of one of the client's objects, without what it parsed."""
+    native: Any = value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
+    blocks: Iterable[Any] = native.get("content") or () if isinstance(native.get("content"), list) else ()
+    for block in blocks:
+        block.pop("parsed_output", None)
+    return native

@@ -1,0 +1,96 @@
+"""Between the messages that Anthropic's API takes and those that others have: one for each tool result, and the system
+prompt as the first.
+
+A user's message that answers several tool calls, and may go on with a text, is cut into a message for each result and
+one for what stands between them.  Where the cuts were, is known from the messages: the API wants all results of a turn
+in one message, so results that follow one another belong together, and nothing else does.  A message for which that is
+wrong says so under `PLACE`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, cast
+
+PLACE = "playhead.place"
+# In one message with the one before; in a message of its own; or a message of the system's that is no system prompt.
+_JOINED, _APART, _INSIDE = "joined", "apart", "messages"
+
+_RESULT = "tool_result"
+_CAN_BE_CUT = {"role", "content", PLACE}
+
+
+def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list[Mapping[str, Any]]:
+    """The request's messages, cut; `system` is its system prompt (None: it has none)."""
+    cut: list[Mapping[str, Any]] = []
+    if system is not None:
+        cut.append({"role": "system", "content": system})
+    for message in messages:
+        content = message.get("content")
+        if type(content) is str or not isinstance(content, list | tuple):
+            is_prompt = not cut and message.get("role") == "system"
+            cut.append({**message, PLACE: _INSIDE} if is_prompt else message)
+        else:
+            _cut(message, cast("Sequence[Any]", content), cut)
+    return cut
+
+
+def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
+    """The request's system prompt (None: it has none) and its messages."""
+    system: Any = None
+    joined: list[dict[str, Any]] = []
+    is_first = True
+    was_result = False
+    for message in cut:
+        place = message.get(PLACE)
+        native = {key: value for key, value in message.items() if key != PLACE} if place else dict(message)
+        if is_first and place != _INSIDE and native.get("role") == "system" and len(native) == 2:
+            system = native["content"]
+        else:
+            is_result = _is_result(native)
+            if joined and (place == _JOINED or (is_result and was_result and place != _APART)):
+                joined[-1]["content"] = [*_blocks(joined[-1].get("content")), *_blocks(native.get("content"))]
+            else:
+                joined.append(native)
+            was_result = is_result
+        is_first = False
+    return system, joined
+
+
+def _cut(message: Mapping[str, Any], content: Sequence[Any], cut: list[Mapping[str, Any]]) -> None:
+    kinds = [_kind(block) for block in content]
+    was_result = bool(cut) and _is_result(cut[-1])
+    is_prompt = not cut and message.get("role") == "system"
+    if _RESULT not in kinds or message.get("role") != "user" or not message.keys() <= _CAN_BE_CUT:
+        cut.append({**message, PLACE: _INSIDE} if is_prompt else message)
+        return
+    is_begin = True
+    blocks = iter(content)
+    for is_result, group in groupby(kinds, lambda kind: kind == _RESULT):
+        count = len(list(group))
+        pieces = [[next(blocks)] for _ in range(count)] if is_result else [[next(blocks) for _ in range(count)]]
+        for piece in pieces:
+            native: dict[str, Any] = {"role": "user", "content": piece}
+            if is_begin and is_result and was_result:
+                native[PLACE] = _APART
+            elif not is_begin and not (is_result and was_result):
+                native[PLACE] = _JOINED
+            cut.append(native)
+            is_begin, was_result = False, is_result
+
+
+def _is_result(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    if type(content) is str or message.get("role") != "user" or not isinstance(content, list | tuple):
+        return False
+    if not message.keys() <= _CAN_BE_CUT:
+        return False
+    blocks = cast("Sequence[Any]", content)
+    return len(blocks) == 1 and _kind(blocks[0]) == _RESULT
+
+
+def _kind(block: Any) -> Any:
+    return cast("Mapping[str, Any]", block).get("type") if isinstance(block, Mapping) else None
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())

@@ -1,0 +1,99 @@
+"""Anthropic's Messages.
+
+What the API takes for the same is the same here, since programs write it in each of these forms, and those of one
+conversation differ from call to call:
+
+- a text, and a list of one block that is that text;
+- a block with and without `cache_control`, which moves on with every turn, and keys that say their default
+  (`is_error: false`, `caller: {"type": "direct"}`);
+- null keys.
+
+Everything else is restored: signatures of thoughts, redacted thoughts, the blocks of server tools.  Clients send
+thoughts back, so they stay in the message (`output_message`).  A request's messages are cut before they are read, so
+that each tool result is a message (`cut_turns`).
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from playhead.dialect._anthropic_blocks import content_part, native_block
+from playhead.dialect._anthropic_turns import PLACE, cut_turns, join_turns
+from playhead.dialect._shape import extra_of
+from playhead.model.message import Message, Part
+
+__all__ = [
+    "NAME",
+    "cut_turns",
+    "from_message",
+    "from_messages",
+    "join_turns",
+    "output_message",
+    "to_message",
+    "to_messages",
+]
+
+NAME = "anthropic"
+
+_ROLES = frozenset({"system", "user", "assistant"})
+_NO_ROLE = "unknown"
+_READ = frozenset({"role", "content", PLACE})
+
+
+def to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form of one element of `messages`, cut or not."""
+    role, content = native.get("role"), native.get("content")
+    if type(content) is str and len(native) == 2 and type(role) is str and role in _ROLES:
+        return {"role": role, "parts": [{"type": "text", "content": content}]}
+    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
+    if isinstance(role, str):
+        ours = role
+    else:
+        ours, extra["role"] = _NO_ROLE, role
+    parts: list[Part] = []
+    if isinstance(content, str):
+        parts = [{"type": "text", "content": content}]
+    elif isinstance(content, list | tuple):
+        parts = [content_part(block) for block in cast("list[Any]", content)]
+    else:
+        extra["content"] = content
+    if ours == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
+        ours = "tool"
+    elif ours == "tool":
+        extra["role"] = role
+    message: Message = {"role": ours, "parts": parts}
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def from_message(message: Message) -> dict[str, Any]:
+    """One element of `messages`, cut: a text of the system's or the user's as text, any other content as blocks."""
+    extra, parts, role = extra_of(cast(dict[str, Any], message)), message["parts"], message["role"]
+    native: dict[str, Any] = {"role": "user" if role == "tool" else role}
+    if len(parts) == 1 and role != "assistant" and parts[0].keys() == _TEXT and parts[0]["type"] == "text":
+        native["content"] = parts[0]["content"]
+    else:
+        native["content"] = [native_block(part) for part in parts]
+    native |= extra
+    return {key: value for key, value in native.items() if value is not None}
+
+
+_TEXT = {"type", "content"}
+
+
+def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """A request's `messages`, a message for each tool result."""
+    return [to_message(native) for native in cut_turns(natives)]
+
+
+def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """A request's `messages` again; a system prompt is the first."""
+    system, joined = join_turns(map(from_message, messages))
+    return joined if system is None else [{"role": "system", "content": system}, *joined]
+
+
+def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+    """A response's `content` as the client sends it back, and the text of its thoughts (None: there are none)."""
+    message = to_message({"role": native.get("role", "assistant"), "content": native.get("content")})
+    thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
+    return message, "\n\n".join(thoughts) or None
