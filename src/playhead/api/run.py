@@ -89,8 +89,7 @@ class ActiveRun:
         # Tool calls that a model asked for and that no tool span has answered yet: name -> arguments and call id.
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
         self.responses: dict[str, Any] = {}
-        """What was said up to a model's response, by its id, where the server keeps the conversation: its previous
-        response, and the items since."""
+        """What is known of a model's responses, by their ids, where the server keeps the conversation."""
         self._mutex = fork_safe_lock()
         self._forks = _ForkCount.forks
 

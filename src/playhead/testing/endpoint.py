@@ -16,8 +16,8 @@ from playhead.testing import protocols
 from playhead.testing.answers import Answer, Delayed, Dropped, Failed, Recorded, Said
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, cut, json_response
-from playhead.testing.protocols import Incoming, ModelProtocol
-from playhead.testing.protocols.openai_errors import bearer_token, error_response
+from playhead.testing.protocols import Incoming, KeepsResponses, ModelProtocol
+from playhead.testing.protocols.openai_http import bearer_token, error_response
 from playhead.testing.request import ChatRequest, InvalidRequest
 from playhead.testing.script import NoAnswer, Script
 from playhead.testing.trajectories import NoSuchTurn
@@ -60,17 +60,24 @@ class MockEndpoint:
         if path == "/healthz":
             return json_response({"status": "ok"})
         incoming = Incoming(method, path, dict(parse_qsl(query)), headers, body)
+        if method == "GET" and (fetched := self._fetch(incoming)) is not None:
+            return replace(fetched, wait_seconds=self._settings.latency_seconds)
         protocol = next((each for each in self._protocols if each.takes(path)), None)
         fail = error_response if protocol is None else protocol.fail
         if not self._admits(bearer_token(headers) if protocol is None else protocol.api_key(incoming)):
-            sentence = "Incorrect API key provided: it is not the api_key this mock model server was given."
-            return fail(_refusal(401, sentence, "invalid_api_key"))
+            return fail(_WRONG_KEY)
         if protocol is None and path != "/v1/models" and not path.startswith("/v1/models/"):
             return fail(_refusal(404, f"Unknown request URL: {method} {path}.", "unknown_url"))
         wanted = "GET" if protocol is None else "POST"
         if method != wanted:
             return fail(_refusal(405, f"Not allowed: {method} {path}; use {wanted}.", "method_not_allowed"))
         return self._models(path) if protocol is None else self._complete(protocol, incoming)
+
+    def _fetch(self, incoming: Incoming) -> Response | None:
+        for protocol in self._protocols:
+            if isinstance(protocol, KeepsResponses) and (found := protocol.fetch(incoming)) is not None:
+                return found if self._admits(protocol.api_key(incoming)) else protocol.fail(_WRONG_KEY)
+        return None
 
     def _admits(self, given: str | None) -> bool:
         key = self._settings.api_key
@@ -142,3 +149,8 @@ class MockEndpoint:
 def _refusal(status: int, sentence: str, code: str) -> Failed:
     """An error of the request or of the test itself. Says so that no client tries it again, whatever the status."""
     return Failed(status, sentence, "invalid_request_error", code, _NO_RETRY)
+
+
+_WRONG_KEY = _refusal(
+    401, "Incorrect API key provided: it is not the api_key this mock model server was given.", "invalid_api_key"
+)

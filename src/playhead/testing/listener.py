@@ -18,7 +18,7 @@ from typing import Any
 
 from playhead.testing.answers import Failed
 from playhead.testing.http_response import Response
-from playhead.testing.protocols.openai_errors import error_response
+from playhead.testing.protocols.openai_http import error_response
 
 log = logging.getLogger(__name__)
 

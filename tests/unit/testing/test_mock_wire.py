@@ -24,7 +24,7 @@ from playhead.testing.answers import Said
 from playhead.testing.completion import Completion, finish_reason_of
 from playhead.testing.http_response import Response, cut
 from playhead.testing.protocols.openai_chat import wire
-from playhead.testing.protocols.openai_errors import error_response
+from playhead.testing.protocols.openai_http import error_response
 from playhead.testing.request import JsonObject
 
 REQUEST = ChatRequest(7, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})

@@ -1,6 +1,7 @@
 """The `openai` library: Chat Completions, Responses and embeddings; plain, asynchronous, streamed, `parse()`, raw.
 
-The client's own retries happen inside the wrapped method, so they are one call here.
+The client's own retries happen inside the wrapped method, so they are one call here. Realtime sessions and Responses
+over a WebSocket (`connect()`) have no requests and answers that could be given again: they are left alone.
 """
 
 import importlib
@@ -18,6 +19,7 @@ from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
+from playhead.capture.openai.responses_retrieval import RETRIEVAL
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.stainless.results import record_result
 
@@ -31,6 +33,7 @@ class _Methods:
     api: ClientApi
     modules: tuple[str, ...]
     classes: tuple[str, str]
+    methods: tuple[str, ...] = ("create", "parse")
 
 
 def _is_streamed(asked: MethodCall) -> bool:
@@ -93,6 +96,7 @@ _RESPONSES = _Methods(
     modules=("openai.resources.responses",),  # since openai 1.66
     classes=("Responses", "AsyncResponses"),
 )
+_RETRIEVAL = _Methods(RETRIEVAL, _RESPONSES.modules, _RESPONSES.classes, methods=("retrieve",))
 _EMBEDDINGS = _Methods(EMBEDDINGS, modules=("openai.resources.embeddings",), classes=("Embeddings", "AsyncEmbeddings"))
 
 
@@ -129,10 +133,10 @@ def unpatch() -> None:
 
 def _wraps() -> Iterator[Wrap]:
     """Which methods have which wrapper; not every version of the library has all of them."""
-    for methods in (_CHAT, _RESPONSES, _EMBEDDINGS):
+    for methods in (_CHAT, _RESPONSES, _RETRIEVAL, _EMBEDDINGS):
         plain, asynchronous = methods.classes
         wrappers = {plain: observing(methods.api), asynchronous: observing_async(methods.api)}
-        for module, owner, method in product(methods.modules, methods.classes, ("create", "parse")):
+        for module, owner, method in product(methods.modules, methods.classes, methods.methods):
             yield Wrap(module, f"{owner}.{method}", wrappers[owner], is_optional=True)
 
 

@@ -135,9 +135,30 @@ def _drop_parsed(message: dict[str, Any]) -> None:
 
 
 def provider_of(client: Any) -> str:
-    """The provider to whose API a resource of the client speaks."""
-    owner = type(getattr(client, "_client", None)).__name__
-    return "azure.ai.openai" if "Azure" in owner else "openai"
+    """The provider to whose API a resource of the client speaks, as the GenAI conventions call it; `openai` for a host
+    that is not known, which speaks OpenAI's protocol."""
+    owner = getattr(client, "_client", None)
+    if "Azure" in type(owner).__name__:
+        return "azure.ai.openai"
+    host = str(getattr(getattr(owner, "_base_url", None), "host", "") or "")
+    return next((name for ending, name in _PROVIDERS.items() if host.endswith(ending)), "openai")
+
+
+# The conventions' names; ".host" ends "api.host" as well.
+_PROVIDERS = {
+    "api.openai.com": "openai",
+    ".openai.azure.com": "azure.ai.openai",
+    ".services.ai.azure.com": "azure.ai.inference",
+    ".anthropic.com": "anthropic",
+    ".cohere.com": "cohere",
+    ".deepseek.com": "deepseek",
+    ".groq.com": "groq",
+    ".mistral.ai": "mistral_ai",
+    ".perplexity.ai": "perplexity",
+    ".x.ai": "x_ai",
+    "generativelanguage.googleapis.com": "gcp.gemini",
+    "aiplatform.googleapis.com": "gcp.vertex_ai",
+}
 
 
 def response_format(kind: type) -> Any:

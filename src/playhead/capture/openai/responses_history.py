@@ -5,12 +5,25 @@ run, a conversation that the server keeps), a part `playhead.elsewhere` takes it
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from playhead.api.run import ActiveRun
 
 # A run that asks without end must not become a leak; the oldest are forgotten first.
 _MAX_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KnownResponse:
+    """A response that this run has seen: the response before it, the items sent since, and what it said (nothing, as
+    long as it runs in the background)."""
+
+    previous: str | None
+    sent: Sequence[Any]
+    output: Sequence[Any]
+    model: str
+    is_ended: bool
 
 
 def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
@@ -21,24 +34,52 @@ def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[An
     found: list[Sequence[Any]] = []
     at = request.get("previous_response_id")
     while isinstance(at, str):
-        known = run.responses.get(at) if run is not None else None
+        known = known_response(run, at)
         if known is None:
             found.append([_elsewhere("previous_response_id", at)])
             break
-        at, items = known
-        found.append(items)
+        at = known.previous
+        found.append([*known.sent, *known.output])
     return [item for items in reversed(found) for item in items]
+
+
+def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
+    """The items that a response answers."""
+    known = known_response(run, response_id)
+    if known is None:
+        return [_elsewhere("response_id", response_id)]
+    return [*previous_items(run, {"previous_response_id": known.previous}), *known.sent]
+
+
+def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | None:
+    """The response of this id, if this run has seen it."""
+    return run.responses.get(response_id) if run is not None else None
 
 
 def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
     """Remembers a response, so that a later request can name it as the previous one."""
-    name, previous = response.get("id"), request.get("previous_response_id")
-    if not isinstance(name, str):
-        return
+    previous = request.get("previous_response_id")
     # Of a conversation's responses each stands after all that was said in it, of which only a part is known.
     head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
-    items = [*head, *sent, *(response.get("output") or ())]
-    run.responses[name] = (previous if isinstance(previous, str) and not head else None, items)
+    _keep(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
+
+
+def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
+    """Remembers what a response that ran in the background has become."""
+    known = known_response(run, response_id)
+    if known is None:
+        _keep(run, response, None, items_asked(run, response_id))
+    else:
+        _keep(run, response, known.previous, known.sent)
+
+
+def _keep(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:
+    name = response.get("id")
+    if not isinstance(name, str):
+        return
+    output, model = response.get("output") or (), str(response.get("model") or "")
+    is_ended = response.get("status") not in ("queued", "in_progress")
+    run.responses[name] = KnownResponse(previous, sent, output, model, is_ended)
     while len(run.responses) > _MAX_REMEMBERED:
         run.responses.pop(next(iter(run.responses)), None)
 

@@ -58,7 +58,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         operation="chat",
         model=str(kwargs.get("model", "")),
         messages=[*earlier, *_sent(kwargs)],
-        to_message=_to_message,
+        to_message=to_message,
         from_message=dialect.from_message,
         tools=listed(tools),
         system=instructions if isinstance(instructions, str) else None,
@@ -88,19 +88,40 @@ def _form_of(given: Any) -> str:
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads a `Response`; None for anything else."""
-    if not hasattr(response, "output"):
-        return None
-    return _response(_dumped(response), run, kwargs)
+    return _remembered(plain_response(response), run, kwargs)
 
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream; None if there are none."""
-    return _streamed([_dumped(event) for event in events], run, kwargs) if events else None
+    return _remembered(plain_stream(events), run, kwargs)
 
 
-def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """As `read_response`, from a recorded response."""
-    return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+    return _remembered(raw, run, kwargs)
+
+
+def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+    if raw is None:
+        return None
+    response = model_response(raw)
+    remember(run, kwargs, _sent(kwargs), whole(raw))
+    return response
+
+
+def plain_response(response: Any) -> dict[str, Any] | None:
+    """A `Response` as JSON values; None for anything else."""
+    return _dumped(response) if hasattr(response, "output") else None
+
+
+def plain_stream(events: list[Any]) -> dict[str, Any] | None:
+    """The events of a stream as JSON values, as they are recorded; None if there are none."""
+    return {"stream": [_dumped(event) for event in events]} if events else None
+
+
+def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The response that was recorded, streamed or not, as one JSON object."""
+    return whole_response(raw["stream"]) if "stream" in raw else dict(raw)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
@@ -115,12 +136,9 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str
     return changed
 
 
-def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
-    response = _response(whole_response(events), run, kwargs)
-    return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
-
-
-def _response(response: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def model_response(raw: dict[str, Any]) -> ModelResponse:
+    """A response, or a stream of events, as it is recorded."""
+    response = whole(raw)
     output = cast(list[dict[str, Any]], response.get("output") or [])
     read = [dialect.output_message(item) for item in output]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
@@ -129,9 +147,8 @@ def _response(response: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if response.get(key):
             attributes[name] = response[key]
-    remember(run, kwargs, _sent(kwargs), response)
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
-    return ModelResponse([message for message, _ in read], response, reasoning, attributes)
+    return ModelResponse([message for message, _ in read], raw, reasoning, attributes)
 
 
 def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
@@ -156,7 +173,7 @@ def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
     return [item if type(item) is dict else dumped(item) for item in cast(Sequence[Any], given)]
 
 
-def _to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: Mapping[str, Any]) -> Message:
     """The canonical form, without what the client parsed and added to its own objects."""
     if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
         native = {key: value for key, value in native.items() if key not in _PARSED}

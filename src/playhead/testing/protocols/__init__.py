@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
@@ -48,6 +48,15 @@ class ModelProtocol(Protocol):
 
     def fail(self, failed: Failed, param: str | None = None) -> Response:
         """The error in this API's form; `param` is the request's field at fault."""
+        ...
+
+
+@runtime_checkable
+class KeepsResponses(ModelProtocol, Protocol):
+    """A protocol whose answers can be fetched again by a GET."""
+
+    def fetch(self, incoming: Incoming) -> Response | None:
+        """The answer that this path names; None where it is not a path of this protocol."""
         ...
 
 

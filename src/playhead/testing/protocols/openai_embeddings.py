@@ -12,7 +12,7 @@ from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
 from playhead.testing.protocols import Incoming
-from playhead.testing.protocols.openai_errors import bearer_token, error_response
+from playhead.testing.protocols.openai_http import api_key, error_response, is_azure_path
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, json_object
 
 DIMENSIONS = 16
@@ -40,10 +40,10 @@ class OpenAIEmbeddings:
     """The protocol."""
 
     def takes(self, path: str) -> bool:
-        return path == "/v1/embeddings"
+        return path == "/v1/embeddings" or is_azure_path(path, "embeddings")
 
     def api_key(self, incoming: Incoming) -> str | None:
-        return bearer_token(incoming.headers)
+        return api_key(incoming.headers)
 
     def read(self, number: int, incoming: Incoming) -> EmbeddingsRequest:
         body = json_object(incoming.body)

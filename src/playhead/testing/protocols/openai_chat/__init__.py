@@ -7,7 +7,7 @@ from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
 from playhead.testing.protocols import Incoming
 from playhead.testing.protocols.openai_chat import wire
-from playhead.testing.protocols.openai_errors import bearer_token, error_response
+from playhead.testing.protocols.openai_http import api_key, error_response, is_azure_path
 from playhead.testing.request import ChatRequest, InvalidRequest, check_messages, check_optional_fields, json_object
 
 
@@ -15,10 +15,10 @@ class OpenAIChat:
     """The protocol in whose form rules see all requests."""
 
     def takes(self, path: str) -> bool:
-        return path == "/v1/chat/completions"
+        return path == "/v1/chat/completions" or is_azure_path(path, "chat/completions")
 
     def api_key(self, incoming: Incoming) -> str | None:
-        return bearer_token(incoming.headers)
+        return api_key(incoming.headers)
 
     def read(self, number: int, incoming: Incoming) -> ChatRequest:
         body = json_object(incoming.body)

@@ -1,4 +1,8 @@
-"""OpenAI's Responses API: `POST /v1/responses`.  Remembers the conversations that `previous_response_id` continues."""
+"""OpenAI's Responses API: `POST /v1/responses`, `GET /v1/responses/ID`.
+
+Remembers the conversations that `previous_response_id` continues, and the answers for those who fetch them.  An answer
+in the background is queued, then in progress when it is fetched first, then completed.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,15 @@ from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response
 from playhead.testing.protocols import Incoming
-from playhead.testing.protocols.openai_errors import bearer_token, error_response
+from playhead.testing.protocols.openai_http import api_key, error_response
 from playhead.testing.protocols.openai_responses import wire
 from playhead.testing.protocols.openai_responses.request import ResponsesRequest, read_responses_body
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject
 
 # A conversation that nobody continues must not become a leak: each keeps as much of those before it as it needs.
 _MAX_REMEMBERED = 1024
+_FETCHED_PIECE_CHARACTERS = 16
+_PATHS = ("/v1/responses", "/openai/v1/responses", "/openai/responses")  # OpenAI's, and Azure's
 
 
 class OpenAIResponses:
@@ -23,12 +29,14 @@ class OpenAIResponses:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._remembered: dict[str, list[JsonObject]] = {}
+        self._responses: dict[str, JsonObject] = {}
+        self._in_background: set[str] = set()
 
     def takes(self, path: str) -> bool:
-        return path == "/v1/responses"
+        return path in _PATHS
 
     def api_key(self, incoming: Incoming) -> str | None:
-        return bearer_token(incoming.headers)
+        return api_key(incoming.headers)
 
     def read(self, number: int, incoming: Incoming) -> ResponsesRequest:
         body = read_responses_body(incoming.body)
@@ -38,8 +46,27 @@ class OpenAIResponses:
         assert isinstance(request, ResponsesRequest)  # noqa: S101 - made by `read`
         response = wire.response_object(completion, request)
         if request.body.get("store", True):
-            self._remember(response["id"], [*request.items, *response["output"]])
+            self._remember(response, [*request.items, *response["output"]])
+        if request.body.get("background"):
+            with self._lock:
+                self._in_background.add(response["id"])
+            response = _unfinished(response, "queued")
         return wire.streamed(response, piece_characters) if request.stream else wire.whole(response)
+
+    def fetch(self, incoming: Incoming) -> Response | None:
+        collection, _, response_id = incoming.path.rpartition("/")
+        if collection not in _PATHS:
+            return None
+        with self._lock:
+            response = self._responses.get(response_id)
+            is_first = response_id in self._in_background
+            self._in_background.discard(response_id)
+        if response is None:
+            sentence = f"Response with id '{response_id}' not found."
+            return self.fail(Failed(404, sentence, "invalid_request_error", headers={"x-should-retry": "false"}))
+        if incoming.query.get("stream") == "true":
+            return wire.streamed(response, _FETCHED_PIECE_CHARACTERS)
+        return wire.whole(_unfinished(response, "in_progress") if is_first else response)
 
     def fail(self, failed: Failed, param: str | None = None) -> Response:
         return error_response(failed, param)
@@ -54,8 +81,14 @@ class OpenAIResponses:
                 raise InvalidRequest(f"Previous response with id '{previous}' not found.", "previous_response_id")
             return self._remembered[previous]
 
-    def _remember(self, response_id: str, items: list[JsonObject]) -> None:
+    def _remember(self, response: JsonObject, items: list[JsonObject]) -> None:
         with self._lock:
-            self._remembered[response_id] = items
+            self._remembered[response["id"]], self._responses[response["id"]] = items, response
             if len(self._remembered) > _MAX_REMEMBERED:
-                del self._remembered[next(iter(self._remembered))]
+                oldest = next(iter(self._remembered))
+                del self._remembered[oldest], self._responses[oldest]
+                self._in_background.discard(oldest)
+
+
+def _unfinished(response: JsonObject, status: str) -> JsonObject:
+    return {**response, "status": status, "output": [], "usage": None}

@@ -1,4 +1,4 @@
-"""protocols → [openai_errors].  Errors in OpenAI's form, which all of its APIs share.  Pure."""
+"""protocols → [openai_http].  What all of OpenAI's APIs share: the form of errors, and the key.  Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ def error_response(failed: Failed, param: str | None = None) -> Response:
     return json_response({"error": error}, failed.status, failed.headers)
 
 
+def api_key(headers: Mapping[str, str]) -> str | None:
+    """The API key that a request carries, as OpenAI's clients send it or as Azure's do."""
+    return headers.get("api-key") or bearer_token(headers)
+
+
 def bearer_token(headers: Mapping[str, str]) -> str | None:
     """The API key that a request carries as `Authorization: Bearer`."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     return key if scheme.lower() == "bearer" else None
+
+
+def is_azure_path(path: str, operation: str) -> bool:
+    """Whether Azure's client asks a deployment for this operation."""
+    return path == f"/openai/v1/{operation}" or (
+        path.startswith("/openai/deployments/") and path.endswith(f"/{operation}")
+    )
