@@ -1,7 +1,9 @@
 """Reads requests and answers of Chat Completions for the capture stage. Changes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_chunks import whole_completion
@@ -138,6 +140,21 @@ def provider_of(client: Any) -> str:
     """The provider to whose API a resource of the client speaks, as the GenAI conventions call it; `openai` for a host
     that is not known, which speaks OpenAI's protocol."""
     owner = getattr(client, "_client", None)
+    try:
+        return _provider_of_client[owner]
+    except (KeyError, TypeError):
+        pass
+    provider = _provider_at(owner)
+    with suppress(TypeError):  # what cannot be referred to weakly is asked each time
+        _provider_of_client[owner] = provider
+    return provider
+
+
+# Asked in each call, and a URL takes microseconds to tell its host.
+_provider_of_client: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def _provider_at(owner: Any) -> str:
     if "Azure" in type(owner).__name__:
         return "azure.ai.openai"
     host = str(getattr(getattr(owner, "_base_url", None), "host", "") or "")
