@@ -16,9 +16,13 @@ DEV := $(VENV)/.installed-dev
 FRAMEWORKS := .venv-frameworks
 FRAMEWORKS_INSTALLED := $(FRAMEWORKS)/.installed
 
+# One environment for each set of packages that do not stand each other.
+SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installed,\
+	$(wildcard tests/senders/requirements/*.txt))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test test-main test-frameworks check bench bench-peers clean
+.PHONY: help setup demo serve test test-main test-frameworks check bench bench-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,8 +56,10 @@ bench: $(DEV) ## measure the bars; prints a table and writes bench.json
 
 bench-peers: .venv-peers/.installed ## install what bench compares with, in an environment of its own
 
+senders: $(SENDERS) ## install other people's telemetry, to capture it again: python -m tests.senders.capture
+
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) .venv-peers build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -77,6 +83,11 @@ $(FRAMEWORKS_INSTALLED): pyproject.toml constraints-frameworks.txt | $(DEV)
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(BIN)/uv pip install -q --python $(FRAMEWORKS)/bin/python --constraint constraints-frameworks.txt \
 	  --group frameworks --editable '.[collector,openai]'
+	@touch $@
+
+.venv-senders/%/.installed: tests/senders/requirements/%.txt
+	$(PYTHON) -m venv .venv-senders/$*
+	.venv-senders/$*/bin/python $(PIP_INSTALL) --requirement $<
 	@touch $@
 
 .venv-peers/.installed: Makefile

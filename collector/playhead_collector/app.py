@@ -18,7 +18,7 @@ from importlib import metadata
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
-from playhead.lift import lift, lift_log, scope_name
+from playhead.lift import lift, lift_logs, scope_name
 from playhead.model.names import COLLECTOR_PATH
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
@@ -262,7 +262,7 @@ class IngestPipeline:
 
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
     """What to store, and the scopes whose content no dialect understood."""
-    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], [lift_log(log, inline) for log in logs]
+    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], lift_logs(logs, inline)
     lifted = [*lifted_spans, *lifted_logs]
     not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
     not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)

@@ -161,14 +161,11 @@ def test_metrics_are_taken_and_counted(collector: CollectorProcess):
     ("scope", "attributes"),
     [
         (
-            "openinference.instrumentation.crewai",
+            "genkit-tracer",
             {
-                "openinference.span.kind": "LLM",
-                "llm.model_name": "gpt-4o",
-                "input.mime_type": "application/json",
-                "input.value": '{{"messages": [{{"role": "user", "content": "{marker}"}}]}}',
-                "llm.input_messages.0.message.role": "user",
-                "llm.input_messages.0.message.content": "{marker} where is the parcel of Jane Doe, 5 Elm Street?",
+                "genkit:type": "action",
+                "genkit:input": '{{"messages": [{{"role": "user", "content": "{marker}"}}]}}',
+                "genkit:output": "{marker} where is the parcel of Jane Doe, 5 Elm Street, who called this morning?",
             },
         ),
         (
@@ -176,7 +173,7 @@ def test_metrics_are_taken_and_counted(collector: CollectorProcess):
             {"acme.model": "gpt-4o", "acme.said": '[{{"role": "user", "content": "{marker}"}}]'},
         ),
     ],
-    ids=["OpenInference", "made up"],
+    ids=["Genkit", "made up"],
 )
 def test_a_sender_whose_dialect_is_not_understood_is_told_so_and_its_content_leaves_the_spans(
     collector: CollectorProcess, scope: str, attributes: dict[str, str]

@@ -309,7 +309,7 @@ def test_log_events_get_refs_and_log_lines_stay(recording: Recording):
     assert recording.read().messages(str(ref)) == QUESTION
     assert details[names.INPUT_MESSAGES] is QUESTION
     assert older.body is None
-    assert ContentRef.parse(str((older.attributes or {})[names.LOG_BODY + "_ref"])).plain in recording.read().contents
+    assert ContentRef.parse(str((older.attributes or {})[names.MESSAGE_REF])).plain in recording.read().contents
     assert (line.body, line.attributes) == ("a line of the program", {"code.line.number": 3})
 
 

@@ -15,7 +15,7 @@ from playhead.api import runtime
 from playhead.api.guard import swallowed
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
-from playhead.lift import otel_genai
+from playhead.lift.dialects import otel_genai
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -53,7 +53,7 @@ class PlayheadCompletionHook:
             }
             attributes = {name: _plain(value) for name, value in given.items() if value}
             found = RecordedContent(to)
-            otel_genai.take(attributes, found)
+            otel_genai.take(attributes, None, found)
             found.keep()
             refs = without_unrecorded({name: str(value) for name, value in _refs(attributes).items()})
             if span is not None:

@@ -29,6 +29,10 @@ class RecordedContent(LiftedContent):
         self.is_empty = False
         return self._to.payload(value, self._frames) or _UNRECORDED
 
+    def message(self, message: Message) -> ContentRef:
+        kept = [message] if self._to.reasoning else _without_reasoning([message])
+        return self.content(kept[0]) if kept else _UNRECORDED
+
     def reasoning(self, value: Any) -> ContentRef:
         self.is_empty = False
         return self.content(value) if self._to.reasoning else _UNRECORDED

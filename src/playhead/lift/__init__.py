@@ -1,8 +1,12 @@
 """receive → [lift] → store.  Takes content out of spans and log events, whatever their dialect, and leaves refs.
 
     found            what was taken out: contents, threads, and what could not be read
-    otel_genai       content under OpenTelemetry's GenAI names; each dialect is one file, listed in DIALECTS
-    attribute_names  older attribute names → today's, and the span's kind
+    dialects         who writes content under which names; each dialect is one file
+    message_events   conversations that are told message by message, as events of spans or as log records
+    natives          messages, requests and answers as providers and frameworks write them
+    stamps           the refs that are left in place of content
+    indexed          attributes whose names spell a structure
+    attribute_names  other people's attribute names → ours, and the span's kind
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
     oversize         what no dialect knows and is too long for any span
 
@@ -12,13 +16,15 @@ instrumentation that writes its own and OpenTelemetry's), so each takes what it 
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, cast
 
-from playhead.lift import otel_genai
 from playhead.lift.attribute_names import normalise
+from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
+from playhead.lift.dialects.otel_genai import hoist
 from playhead.lift.found import UNPARSED, LiftedContent
+from playhead.lift.message_events import MessageEvents, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
@@ -26,31 +32,7 @@ from playhead.model.canonical import Content
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
 
-__all__ = ["DIALECTS", "UNPARSED", "Lifted", "LiftedLog", "SpanDialect", "lift", "lift_log", "scope_name"]
-
-
-class SpanDialect(Protocol):
-    """What every module in DIALECTS has."""
-
-    @property
-    def NAME(self) -> str:  # noqa: N802 - a constant of the module
-        """What the dialect is called."""
-        ...
-
-    def take(self, attributes: Attributes, found: LiftedContent, /) -> None:
-        """Moves the content it knows out of the attributes, which are changed in place; leaves refs."""
-        ...
-
-    def knows(self, attributes: Attributes, /) -> bool:
-        """Whether these attributes, taken already, name content of its own: then it understood what they are about."""
-        ...
-
-    def hoist(self, event: SpanEvent, onto: Attributes, /) -> None:
-        """Copies to the span what one of its events, taken already, says about the span."""
-        ...
-
-
-DIALECTS: Final[tuple[SpanDialect, ...]] = (otel_genai,)
+__all__ = ["DIALECTS", "UNPARSED", "Lifted", "LiftedLog", "SpanDialect", "lift", "lift_log", "lift_logs", "scope_name"]
 
 _STATUS_MESSAGE = "playhead.status_message"
 _BODY = "body"  # of a log record, when it is a map
@@ -89,16 +71,25 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     if own and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, [], [])
     found = found or LiftedContent()
-    taken = [_taken(each, found) for each in (span.attributes, *(event.attributes for event in span.events))]
+    kind = _kind(span.attributes)
+    said = MessageEvents()
+    of_events = [said.take(event, found) for event in span.events]
+    known = said.any
+    taken: list[Attributes] = []
+    for each in (span.attributes, *of_events):
+        attributes, spoken = _taken(each, kind, found)
+        taken.append(attributes)
+        known = known or spoken
     is_understood = True
-    if span.scope != names.SCOPE and not any(map(_is_known, taken)):
+    if span.scope != names.SCOPE and not known:
         moved = [move_content_like(each, found, inline_characters) for each in taken]
         is_understood = all(map(operator.is_, moved, taken))
         taken = moved
     attributes, *of_events = [move_oversize(each, found) for each in taken]
     events = _events(span.events, of_events, attributes)
+    said.stamp(attributes, found)
     found.mark(attributes)
-    normalise(attributes)
+    normalise(attributes, kind)
     message = span.status_message
     if is_oversize(message):
         message = shorten(message)
@@ -114,6 +105,30 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     return Lifted(lifted, found.contents, found.threads, is_understood)
 
 
+def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTERS) -> list[LiftedLog]:
+    """Each log event payload-free, its names normalised.  The events given stay as they are.  Never raises.
+
+    Of messages that are told one by one, those of one span are put together, and the last of them names the thread;
+    `lift_log` puts nothing together.
+    """
+    conversations: dict[tuple[str | None, str], MessageEvents] = {}
+    last: dict[tuple[str | None, str], tuple[LiftedLog, LiftedContent]] = {}
+    lifted: list[LiftedLog] = []
+    for log in logs:
+        if log.span_id is None or not is_message(log.name):
+            lifted.append(lift_log(log, inline_characters))
+            continue
+        said = conversations.setdefault((log.trace_id, log.span_id), MessageEvents())
+        found = LiftedContent()
+        lifted.append(_lift_log(log, inline_characters, said, found))
+        last[log.trace_id, log.span_id] = lifted[-1], found
+    for of_span, said in conversations.items():
+        one, found = last[of_span]
+        said.stamp(one.log.attributes, found)
+        one.contents[:], one.threads[:] = found.contents, found.threads
+    return lifted
+
+
 def lift_log(
     log: LogEvent, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None
 ) -> LiftedLog:
@@ -121,19 +136,25 @@ def lift_log(
 
     Arguments as of `lift`.
     """
+    return _lift_log(log, inline_characters, MessageEvents(), found or LiftedContent())
+
+
+def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found: LiftedContent) -> LiftedLog:
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if own and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, [], [])
-    found = found or LiftedContent()
-    taken = moved = _taken(log.attributes, found)
-    if log.scope != names.SCOPE and not _is_known(taken):
+    kind = _kind(log.attributes)
+    attributes = said.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
+    taken, known = _taken(attributes, kind, found)
+    moved = taken
+    if log.scope != names.SCOPE and not known and not said.any:
         # What a log record says is content, whatever its length.
         moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
         taken = moved
         moved = move_content_like(taken, found, inline_characters)
     attributes = dict(move_oversize(moved, found))
     found.mark(attributes)
-    normalise(attributes)
+    normalise(attributes, kind)
     lifted = dataclasses.replace(log, attributes=attributes, resource=move_oversize(log.resource, found))
     return LiftedLog(lifted, found.contents, found.threads, moved is taken)
 
@@ -146,23 +167,35 @@ def _is_oversize(span: Span) -> bool:
     )
 
 
-def _taken(attributes: Attributes, found: LiftedContent) -> Attributes:
+def _kind(attributes: Attributes) -> str | None:
+    for dialect in BY_KIND:
+        kind = dialect.kind(attributes)
+        if kind is not None:
+            return kind
+    return None
+
+
+def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tuple[Attributes, bool]:
+    """The attributes without the content that dialects know, and whether any speaks in them."""
     attributes = dict(attributes)
+    begin = {key.partition(".")[0] for key in attributes}
+    spoken = False
     for dialect in DIALECTS:
-        dialect.take(attributes, found)
-    return attributes
-
-
-def _is_known(taken: Attributes) -> bool:
-    return any(dialect.knows(taken) for dialect in DIALECTS)
+        if not dialect.PREFIXES.isdisjoint(begin) and dialect.speaks(attributes):
+            before = dict(attributes)
+            try:
+                dialect.take(attributes, kind, found)
+                spoken = True
+            except Exception:  # noqa: BLE001 - a mistake of ours in one dialect must not cost anybody a span
+                attributes = before
+    return attributes, spoken
 
 
 def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Attributes) -> list[SpanEvent]:
     """The events with their attributes lifted; what they say about their span is copied onto it."""
     found = [SpanEvent(event.name, event.time_ns, each) for event, each in zip(events, lifted, strict=True)]
     for event in found:
-        for dialect in DIALECTS:
-            dialect.hoist(event, onto)
+        hoist(event, onto)
     return found
 
 

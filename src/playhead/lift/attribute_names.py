@@ -1,5 +1,10 @@
-"""One name per idea on a lifted span: older attribute names become today's, and a GenAI span gets its kind."""
+"""One name per idea on a lifted span: older attribute names become today's, and what a dialect says of sessions,
+models and tokens is said under ours, too."""
 
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from playhead.lift.dialects import DIALECTS
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -22,15 +27,58 @@ _RENAMED = {
 }
 
 
-def normalise(attributes: Attributes) -> None:
-    """Changes the attributes in place.  What stands under today's name wins; an older name that differs stays too."""
+# Their name → ours, and its place among the names for the same: what stands first in a dialect's table says it best.
+_ALIASES: Final = {
+    theirs: (place, ours)
+    for place, (theirs, ours) in enumerate(
+        (theirs, ours) for dialect in DIALECTS for theirs, ours in dialect.ALIASES.items()
+    )
+}
+# What these say is shown and filtered by, and is no content.
+ADDED: Final = frozenset(ours for _, ours in _ALIASES.values())
+_MOST_CHARACTERS: Final = 256  # of an id or a name
+_LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
+_UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
+
+
+def normalise(attributes: Attributes, kind: str | None) -> None:
+    """Changes the attributes in place.  What stands under today's name wins; an older name that differs stays too.
+
+    `kind`: what a dialect says it is, None if none does."""
     for old, new in _RENAMED.items():
         if old in attributes and attributes.setdefault(new, attributes[old]) == attributes[old]:
             del attributes[old]
     if names.SYSTEM in attributes:
         _normalise_provider(attributes)
-    if names.KIND not in attributes and (kind := _kind(attributes)) is not None:
+    _add_aliases(attributes)
+    if names.KIND not in attributes and (kind := kind or _kind(attributes)) is not None:
         attributes[names.KIND] = kind
+
+
+def _add_aliases(attributes: Attributes) -> None:
+    said: dict[str, tuple[int, Any]] = {}
+    for key, value in attributes.items():
+        alias = _ALIASES.get(key)
+        if alias is not None and _is_simple(value):
+            place, ours = alias
+            if ours not in attributes and (ours not in said or place < said[ours][0]):
+                said[ours] = place, value
+    for ours, (_, value) in said.items():
+        attributes[ours] = _as_list(value) if ours in _LISTED else value
+
+
+def _is_simple(value: Any) -> bool:
+    """Whether this can be an id, a name, a number, or some of them."""
+    if isinstance(value, list | tuple):
+        several = cast(Sequence[Any], value)
+        return 0 < len(several) <= 32 and all(isinstance(one, str) and _is_simple(one) for one in several)
+    if isinstance(value, str):
+        return 0 < len(value) <= _MOST_CHARACTERS
+    return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63)
+
+
+def _as_list(value: Any) -> Sequence[Any]:
+    return cast(Sequence[Any], value) if isinstance(value, list | tuple) else [value]
 
 
 def _normalise_provider(attributes: Attributes) -> None:
@@ -44,7 +92,10 @@ def _normalise_provider(attributes: Attributes) -> None:
 
 
 def _kind(attributes: Attributes) -> str | None:
-    operation = attributes.get(names.OPERATION)
-    if isinstance(operation, str) and operation in names.KIND_OF_OPERATION:
-        return names.KIND_OF_OPERATION[operation]
-    return "tool" if names.TOOL_NAME in attributes and operation is None else None
+    """Of a span that no dialect gives a kind: a tool by its name, a model call by what it says of a model."""
+    if names.OPERATION in attributes:
+        return None
+    if names.TOOL_NAME in attributes:
+        return "tool"
+    has_model = names.REQUEST_MODEL in attributes or names.RESPONSE_MODEL in attributes
+    return "llm" if has_model and any(name in attributes for name in _UNNAMED_MODEL_CALL) else None

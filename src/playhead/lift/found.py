@@ -19,7 +19,7 @@ EXTERNAL = ".external"
 class LiftedContent:
     """Grows while dialects read one span.
 
-    A subclass may keep contents elsewhere: it overrides `content`, `reasoning` and `thread`.
+    A subclass may keep contents elsewhere: it overrides `content`, `message`, `reasoning` and `thread`.
     """
 
     def __init__(self) -> None:
@@ -47,17 +47,18 @@ class LiftedContent:
 
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
         """The ref of a list of messages; None for an empty one."""
-        refs: list[ContentRef] = []
-        for message in messages:
-            own, *apart = message_contents(message)
-            refs.append(self._keep(own))
-            for content in apart:
-                self._keep(content)
-        thread = ThreadExtension(None, tuple(refs))
+        thread = ThreadExtension(None, tuple(map(self.message, messages)))
         ref = thread.ref
         if ref is not None:
             self._threads[ref] = thread
         return ref
+
+    def message(self, message: Message) -> ContentRef:
+        """The ref of one message."""
+        own, *apart = message_contents(message)
+        for content in apart:
+            self._keep(content)
+        return self._keep(own)
 
     def unparsed(self, key: str, raw: Any) -> ContentRef:
         """The ref of what should have been JSON, as it came."""

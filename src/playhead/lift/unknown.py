@@ -7,8 +7,9 @@ or when its name is one that content commonly has (OpenInference's `input.value`
 import re
 from typing import Any, Final
 
+from playhead.lift.attribute_names import ADDED
 from playhead.lift.found import EXTERNAL, LiftedContent
-from playhead.lift.oversize import move
+from playhead.lift.oversize import is_oversize, move
 from playhead.model.canonical import canonical_json
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes
@@ -44,7 +45,7 @@ def scope_name(scope: str) -> str:
 
 
 def _is_content_like(key: str, value: Any, limit: int) -> bool:
-    if key.startswith(_DEFINED):
+    if key.startswith(_DEFINED) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
         return False
     if isinstance(value, (list, dict)):
         text = canonical_json(value).decode("utf-8", "replace")

@@ -61,6 +61,7 @@ OUTPUT_REF: Final = "playhead.output_ref"
 REQUEST_REF: Final = "playhead.request_ref"
 EXACT_REF: Final = "playhead.exact_ref"  # JSON: what the request said otherwise than its messages in canonical form do
 RESPONSE_REF: Final = "playhead.response_ref"
+MESSAGE_REF: Final = "playhead.message_ref"  # of an event or log record that tells one message of a conversation
 REASONING_REF: Final = "playhead.reasoning_ref"
 STATE_REF: Final = "playhead.state_ref"
 RESTORE_REF: Final = "playhead.restore_ref"  # what a result's own content does not say of it: types, order of keys

@@ -1,12 +1,16 @@
-"""store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, what is not known."""
+"""store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, what is not known.
 
-from collections.abc import Iterable
-from typing import Any
+OpenTelemetry's instrumentations may keep their spans free of content and say it in log records: that is the spans'.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
-from playhead.model.span import LogEvent
+from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import attempt_of, order_of, ref, text, whole
 
 _KINDS = {
@@ -24,6 +28,12 @@ _OURS = "playhead."
 _BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
 # Said by the event itself, or by what it is about.
 _NOT_DATA = (names.RUN_ID, names.RUN_ATTEMPT, names.CALL_ORDER, names.CALL_KEY)
+
+_OF_SPANS: Final = "gen_ai."
+_ABOUT_THE_SPAN: Final = (
+    names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.SYSTEM_INSTRUCTIONS_REF, names.TOOL_DEFINITIONS_REF,
+    names.TOOL_ARGUMENTS_REF, names.TOOL_RESULT_REF, names.REASONING_REF, names.FINISH_REASONS,
+)  # fmt: skip
 
 
 def log_kind(log: LogEvent) -> str:
@@ -88,3 +98,19 @@ def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
     original |= {"kind": log.name, "priority": ev.NORMAL}
     original |= {"data": {name: value for name, value in said.items() if name not in refs}, "refs": refs}
     return ev.UnknownEvent(**head, original_kind=log.name, original=original)
+
+
+def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
+    """The spans with what log records say of them; what a span says itself stays.  None of those given is changed."""
+    said: dict[str, dict[str, Any]] = {}
+    theirs = (log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS))
+    for log in sorted(theirs, key=lambda log: (log.time_ns, log.name)):
+        for name in _ABOUT_THE_SPAN:
+            if name in log.attributes:
+                said.setdefault(log.span_id or "", {}).setdefault(name, log.attributes[name])
+    if not said:
+        return spans
+    return [
+        replace(span, attributes={**said[span.span_id], **span.attributes}) if span.span_id in said else span
+        for span in spans
+    ]

@@ -13,6 +13,7 @@ from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
+from playhead.project.log_events import with_log_content
 from playhead.project.model_calls import merge_duplicate_calls
 from playhead.project.order import logs_once, moments, spans_missing
 from playhead.project.progress import ProjectedRun, keep
@@ -34,7 +35,7 @@ class ProjectSettings:
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
     """Everything that is known about a run, from all its spans and log events."""
-    tree, logs = SpanTree(work.spans), logs_once(work.logs)
+    tree, logs = SpanTree(with_log_content(work.spans, work.logs)), logs_once(work.logs)
     merge_duplicate_calls(tree.nodes)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, whole
+from playhead.project.attributes import agent_name, attempt_of, kind_of, order_of, text, whole
 
 # OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
 _INTERNAL, _ENTRY = (0, 1), (2, 5)
@@ -90,6 +90,15 @@ class SpanTree:
     def agent(self) -> str | None:
         """The agent that the run begins with."""
         return self._agent
+
+    def said_inside(self, name: str) -> str | None:
+        """What the earliest span of a trace of others says under the name: their sessions and users stand where their
+        instrumentations begin, which is not always the span around everything."""
+        if any(names.RUN_ID in node.span.attributes for node in self.roots):
+            return None
+        return next(
+            filter(None, (text(node.span.attributes, name) for node in sorted(self.nodes, key=_earliest))), None
+        )
 
     def _find_roots(self) -> list[SpanNode]:
         """One per attempt for our own runs; for others' traces the one span that encloses the rest, if it can be told.

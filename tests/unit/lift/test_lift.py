@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from playhead.dialect import openai
 from playhead.lift import DIALECTS, UNPARSED, lift, lift_log
+from playhead.lift.found import LiftedContent
 from playhead.lift.oversize import LIMIT_BYTES
 from playhead.model import names
 from playhead.model.canonical import BYTES, TEXT, canonical_json, content_of
@@ -255,10 +256,17 @@ def test_our_own_spans_and_log_events_pass_through_as_they_are():
 content_keys = [
     names.INPUT_MESSAGES, names.OUTPUT_MESSAGES, names.SYSTEM_INSTRUCTIONS, names.TOOL_DEFINITIONS,
     names.TOOL_ARGUMENTS, names.TOOL_RESULT, "gen_ai.retrieval.documents", "gen_ai.prompt.variable.x",
+    "input.value", "output.value", "llm.input_messages.0.message.role", "llm.input_messages.0.message.content",
+    "llm.input_messages.7.message.tool_calls.0.tool_call.function.arguments", "llm.output_messages.0.message",
+    "gen_ai.prompt.0.content", "gen_ai.prompt.3.tool_calls.0.name", "gen_ai.completion.0.content",
+    "traceloop.entity.input", "traceloop.entity.output", "tool_arguments", "tool_response",
+    "pydantic_ai.all_messages", "all_messages_events",
 ]  # fmt: skip
 some_keys = st.sampled_from([
     *content_keys, names.OPERATION, names.SYSTEM, names.PROVIDER, names.KIND, names.TOOL_NAME, names.REASONING_REF,
     names.CACHE_CREATION_TOKENS, names.CACHE_WRITE_TOKENS, names.INPUT_MESSAGES_REF, UNPARSED, "a", "a_ref", "",
+    "openinference.span.kind", "traceloop.span.kind", "logfire.json_schema", "session.id", "llm.finish_reason",
+    "events", "metadata", "retrieval.documents.0.document.content", "llm.tools.0.tool.json_schema",
 ])  # fmt: skip
 part_like = st.dictionaries(
     st.sampled_from(["type", "content", "id", "name", "arguments", "response", "result", "extra", "text", "ref"]),
@@ -278,15 +286,37 @@ values = st.one_of(
     st.lists(message_like, max_size=3).map(json.dumps),
     st.lists(message_like, max_size=3).map(lambda several: json.dumps(json.dumps(several))),
     st.lists(message_like, max_size=3).map(lambda several: json.dumps(several)[:-3]),
-    st.sampled_from([LONG, "[" * 100_000, "1e999", "NaN", "chat", "openai", "9" * 30, '"' * 5, "\ud800"]),
+    st.sampled_from(
+        [
+            LONG,
+            "[" * 100_000,
+            "1e999",
+            "NaN",
+            "chat",
+            "openai",
+            "9" * 30,
+            '"' * 5,
+            "\ud800",
+            "LLM",
+            "TOOL",
+            "tool",
+            10**400,
+            "\0",
+            '{"messages": [{"role": "user"}, 5]}',
+            '{"choices": [{}]}',
+            '{"type": "object", "properties": {"a": {"type": "object"}}}',
+            '{"messages": [[{"lc": 1}]]}',
+        ]
+    ),
     st.floats(),
 )
+event_names = st.sampled_from([DETAILS, "x", "gen_ai.user.message", "gen_ai.choice", "gen_ai.content.prompt"])
 attribute_sets = st.dictionaries(some_keys, values, max_size=6)
 spans = st.builds(
     a_span,
     attribute_sets,
     scope=st.sampled_from(["theirs", names.SCOPE]),
-    events=st.lists(st.builds(SpanEvent, st.sampled_from([DETAILS, "x"]), st.just(1), attribute_sets), max_size=2),
+    events=st.lists(st.builds(SpanEvent, event_names, st.just(1), attribute_sets), max_size=2),
     links=st.lists(st.dictionaries(st.sampled_from(["attributes", "x"]), attribute_sets | anything), max_size=1),
     status_message=st.sampled_from(["", LONG]),
     resource=attribute_sets,
@@ -318,6 +348,15 @@ def test_any_span_is_lifted_and_what_it_says_is_in_its_refs(span: Span):
 
 
 @checked
+@given(attribute_sets, st.sampled_from([None, "llm", "tool", "agent", "retriever"]))
+def test_no_dialect_raises_whatever_it_is_given(attributes: Attributes, kind: str | None):
+    for dialect in DIALECTS:
+        dialect.kind(attributes)
+        if dialect.speaks(attributes):
+            dialect.take(dict(attributes), kind, LiftedContent())
+
+
+@checked
 @given(st.builds(a_log, attribute_sets, name=st.sampled_from(["x", names.STARTED]), scope=st.just("theirs")))
 def test_any_log_event_is_lifted(log: LogEvent):
     lifted = lift_log(log)
@@ -328,5 +367,5 @@ def test_any_log_event_is_lifted(log: LogEvent):
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.NAME)
 def test_every_span_dialect_has_the_shape(dialect: Any):
-    assert set(vars(dialect)) >= {"NAME", "take", "knows", "hoist"}
+    assert set(vars(dialect)) >= {"NAME", "PREFIXES", "ALIASES", "speaks", "kind", "take"}
     assert dialect.__name__.endswith("." + dialect.NAME)

@@ -16,12 +16,11 @@ MESSAGES = as_json([{"role": "user", "content": "hi"}])
 @pytest.mark.parametrize(
     ("key", "content"),
     [
-        ("input.value", SECRET),
-        ("llm.input_messages.0.message.content", SECRET),
-        ("gen_ai.prompt.0.content", SECRET),
-        ("traceloop.entity.output", SECRET),
-        ("langfuse.observation.input", SECRET),
-        ("ai.prompt.messages", MESSAGES),
+        ("input.text", SECRET),
+        ("acme.prompt", SECRET),
+        ("acme.completion.0.content", SECRET),
+        ("genkit:output", SECRET),
+        ("acme.messages", MESSAGES),
         ("x", MESSAGES),
         ("x", " " + as_json({"messages": []})),
         ("x", [{"role": "user", "content": "hi"}]),

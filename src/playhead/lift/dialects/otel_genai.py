@@ -9,19 +9,43 @@ from typing import Any, Final, cast
 
 from playhead.dialect import openai, otel_genai
 from playhead.lift.found import LiftedContent, put_ref
+from playhead.lift.natives.canonical import canonical_messages
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, SpanEvent
 
 NAME = "otel_genai"
+PREFIXES = frozenset({"gen_ai"})
+ALIASES: Mapping[str, str] = {
+    "gen_ai.usage.reasoning_tokens": names.REASONING_TOKENS,
+    "gen_ai.usage.details.reasoning_tokens": names.REASONING_TOKENS,
+    "gen_ai.usage.cache_read_input_tokens": names.CACHE_READ_TOKENS,
+    "gen_ai.usage.cache_creation_input_tokens": names.CACHE_WRITE_TOKENS,
+    "gen_ai.is_streaming": names.REQUEST_STREAM,
+    "gen_ai.thread.id": names.CONVERSATION,
+}
 
 DETAILS: Final = "gen_ai.client.inference.operation.details"
 _VARIABLE = "gen_ai.prompt.variable."
 _PREFIX = "gen_ai."
 
 
-def take(attributes: Attributes, found: LiftedContent) -> None:
+def speaks(attributes: Attributes) -> bool:
+    """Whether content under these names is here, or is named by refs."""
+    return any(
+        key.startswith(_PREFIX) and (key in _READERS or key in _REF_KEYS or _is_variable(key) or _is_variable_ref(key))
+        for key in attributes
+    )
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `gen_ai.operation.name`."""
+    operation = attributes.get(names.OPERATION)
+    return names.KIND_OF_OPERATION.get(operation) if isinstance(operation, str) else None
+
+
+def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
     """Moves content out of the attributes, in place."""
     for key in [key for key in attributes if key.startswith(_PREFIX)]:
         reader = _READERS.get(key) or (_value if _is_variable(key) else None)
@@ -36,11 +60,6 @@ def take(attributes: Attributes, found: LiftedContent) -> None:
             ref = found.unparsed(key, raw)
         if ref is not None:
             put_ref(attributes, key, ref)
-
-
-def knows(attributes: Attributes) -> bool:
-    """Whether content under these names was here, or is named by refs; asked after `take`."""
-    return any(key.startswith(_PREFIX) and (key in _REF_KEYS or _is_variable_ref(key)) for key in attributes)
 
 
 def hoist(event: SpanEvent, onto: Attributes) -> None:
@@ -74,7 +93,7 @@ def _dialect(native: Mapping[str, Any]) -> Any:
 
 def _input(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
-    return found.thread(messages)
+    return found.thread(canonical_messages(messages))
 
 
 def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRef | None:
@@ -93,7 +112,7 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
         attributes.setdefault(names.FINISH_REASONS, reasons)
     if reasonings and names.REASONING_REF not in attributes:
         attributes[names.REASONING_REF] = found.reasoning(reasonings[0] if len(reasonings) == 1 else reasonings)
-    return found.thread(messages)
+    return found.thread(canonical_messages(messages))
 
 
 def _system(raw: Any, _: Attributes, found: LiftedContent) -> ContentRef | None:
@@ -131,6 +150,8 @@ _READERS: Final[dict[str, Callable[[Any, Attributes, LiftedContent], ContentRef 
     "gen_ai.retrieval.documents": _value,
     "gen_ai.memory.query.text": _value,
     "gen_ai.memory.records": _value,
+    "gen_ai.tool.description": _value,
+    "gen_ai.agent.description": _value,
 }
 _REF_KEYS: Final = frozenset(key + names.REF_SUFFIX for key in _READERS)
 _ABOUT_THE_SPAN: Final = (

@@ -1,0 +1,49 @@
+"""One file per dialect, all of one shape (`SpanDialect`).  A new one is a file and a line in DIALECTS.
+
+Several may speak on one span, and what was taken first stays: messages by OpenTelemetry's names, since those may stand
+beside refs that somebody else has stamped, but OpenLLMetry's tools before those, which it wraps.  Of what kind a span
+is, the first of BY_KIND that says so decides: the order is Langfuse's (own types, OpenInference's, OpenTelemetry's,
+vendors').
+"""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from playhead.lift.dialects import logfire, openinference, openllmetry, otel_genai, pydantic_ai
+from playhead.lift.found import LiftedContent
+from playhead.model.span import Attributes
+
+
+class SpanDialect(Protocol):
+    """What every module in DIALECTS has."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a constant of the module
+        """What the dialect is called."""
+        ...
+
+    @property
+    def PREFIXES(self) -> frozenset[str]:  # noqa: N802
+        """What attributes that concern it begin with, up to the first dot; spans without any are not shown to it."""
+        ...
+
+    @property
+    def ALIASES(self) -> Mapping[str, str]:  # noqa: N802
+        """Attributes that say what one of ours says (a session, a model, tokens), which is added."""
+        ...
+
+    def speaks(self, attributes: Attributes, /) -> bool:
+        """Whether these attributes are the dialect's: then it knows which of them are content."""
+        ...
+
+    def kind(self, attributes: Attributes, /) -> str | None:
+        """The span's kind, one of `names.KINDS`; None when it does not say.  Asked before `take`."""
+        ...
+
+    def take(self, attributes: Attributes, kind: str | None, found: LiftedContent, /) -> None:
+        """Moves all content it knows out of the attributes of a span of this kind, in place, and leaves refs."""
+        ...
+
+
+DIALECTS: Final[tuple[SpanDialect, ...]] = (openllmetry, otel_genai, openinference, pydantic_ai, logfire)
+BY_KIND: Final[tuple[SpanDialect, ...]] = (openinference, otel_genai, openllmetry, logfire)

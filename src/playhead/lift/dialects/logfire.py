@@ -1,0 +1,74 @@
+"""Logfire: what its own instrumentations and `logfire.span(..., name=value)` write.
+
+`logfire.json_schema` says which attributes are objects or lists: these are content.  So are the rendered message and
+what its clients' instrumentations call requests and responses.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.stamps import parsed, stamp_input, stamp_output, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "logfire"
+PREFIXES = frozenset({"logfire"})
+ALIASES: Mapping[str, str] = {}
+_SCHEMA: Final = "logfire.json_schema"
+_REQUEST, _RESPONSE = "request_data", "response_data"
+_CONTENTS: Final = ("logfire.msg", "prompt", "raw_input", "response", "request")
+_STRUCTURED: Final = frozenset({"object", "array"})
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("logfire.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """Its clients' spans ask a model."""
+    return "llm" if _REQUEST in attributes and _SCHEMA in attributes else None
+
+
+def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
+    """Requests and responses are read as their client's; all else that is structured is content under its own name."""
+    if _REQUEST in attributes:
+        stamp_input(attributes, attributes.pop(_REQUEST), _REQUEST, found, model=True)
+    if _RESPONSE in attributes:
+        stamp_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, found, model=True)
+    for key in (*_CONTENTS, *_structured(attributes.get(_SCHEMA))):
+        if key in attributes and not key.startswith("gen_ai.") and isinstance(attributes[key], str | list | dict):
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+
+
+def _structured(schema: Any) -> list[str]:
+    """The attributes that hold JSON."""
+    try:
+        value = parsed(schema)
+    except ValueError:
+        return []
+    properties: Any = cast(dict[str, Any], value).get("properties") if isinstance(value, dict) else None
+    if not isinstance(properties, dict):
+        return []
+    return [
+        key
+        for key, said in cast(dict[str, Any], properties).items()
+        if isinstance(said, dict) and cast(dict[str, Any], said).get("type") in _STRUCTURED
+    ]
+
+
+def _answer(raw: Any) -> Any:
+    """A message stands under `message`, and what a stream gave under `combined_chunk_content`."""
+    try:
+        value = parsed(raw)
+    except ValueError:
+        return raw
+    if not isinstance(value, dict):
+        return value
+    fields = cast(dict[str, Any], value)
+    if isinstance(fields.get("message"), dict):
+        return {"choices": [{"message": fields["message"]}], **{k: v for k, v in fields.items() if k != "message"}}
+    if isinstance(fields.get("combined_chunk_content"), str):
+        return {"role": "assistant", "content": fields["combined_chunk_content"]}
+    return fields

@@ -1,0 +1,193 @@
+"""OpenInference (Arize): Phoenix's instrumentations, and whatever writes `openinference.span.kind`.
+
+A model call says what it was asked twice: as the client's own JSON (`input.value`) and flattened
+(`llm.input_messages.N...`).  The JSON says more, so it is read where its form is known, and the flattened ones go.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.dialect import openai
+from playhead.lift.found import LiftedContent
+from playhead.lift.indexed import take_indexed
+from playhead.lift.kinds import kind_from
+from playhead.lift.natives.bodies import AnswerBody, RequestBody
+from playhead.lift.natives.canonical import canonical_messages
+from playhead.lift.natives.tool_results import tool_result
+from playhead.lift.stamps import (
+    parsed,
+    stamp_answer,
+    stamp_input,
+    stamp_output,
+    stamp_request,
+    stamp_tools,
+    stamp_value,
+)
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.span import Attributes
+
+NAME = "openinference"
+PREFIXES = frozenset({"openinference", "input", "output", "llm"})
+ALIASES: Mapping[str, str] = {
+    "session.id": names.CONVERSATION,
+    "tag.tags": names.RUN_TAGS,
+    "agent.name": names.AGENT_NAME,
+    "tool.name": names.TOOL_NAME,
+    "tool.id": names.TOOL_CALL_ID,
+    "llm.request.model_name": names.REQUEST_MODEL,
+    "llm.model_name": names.REQUEST_MODEL,
+    "embedding.model_name": names.REQUEST_MODEL,
+    "reranker.model_name": names.REQUEST_MODEL,
+    "llm.response.model_name": names.RESPONSE_MODEL,
+    "llm.provider": names.PROVIDER,
+    "llm.system": names.PROVIDER,
+    "llm.finish_reason": names.FINISH_REASONS,
+    "llm.token_count.prompt": names.INPUT_TOKENS,
+    "llm.token_count.completion": names.OUTPUT_TOKENS,
+    "llm.token_count.prompt_details.cache_read": names.CACHE_READ_TOKENS,
+    "llm.token_count.prompt_details.cache_write": names.CACHE_WRITE_TOKENS,
+    "llm.token_count.completion_details.reasoning": names.REASONING_TOKENS,
+}
+_KIND: Final = "openinference.span.kind"
+_KINDS: Final = {
+    "llm": "llm", "tool": "tool", "agent": "agent", "chain": "step", "retriever": "retriever",
+    "embedding": "embedding", "reranker": "retriever", "guardrail": "guardrail", "evaluator": "step",
+    "prompt": "step", "decision": "step",
+}  # fmt: skip
+_INPUT, _OUTPUT = "llm.input_messages", "llm.output_messages"
+_MESSAGES: Final = (_INPUT + ".", _OUTPUT + ".")
+_VALUES: Final = ("input.value", "output.value")
+# Lists of objects and single values that are content under their own names.
+_LISTS: Final = (
+    "retrieval.documents", "reranker.input_documents", "reranker.output_documents", "embedding.embeddings",
+    "input.images", "output.images", "input.documents", "output.documents", "llm.prompts", "llm.choices",
+)  # fmt: skip
+_CONTENTS: Final = (
+    "llm.invocation_parameters", "llm.function_call", "llm.prompt_template.template",
+    "llm.prompt_template.variables", "reranker.query", "tool.parameters", "tool.description", "tool.json_schema",
+    "embedding.invocation_parameters", "embedding.text", "annotations", "evaluations",
+)  # fmt: skip
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By its span kind, or by content under its names."""
+    return (
+        _KIND in attributes
+        or any(key in attributes for key in _VALUES)
+        or any(key.startswith(_MESSAGES) for key in attributes)
+    )
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `openinference.span.kind`."""
+    return kind_from(attributes, _KIND, _KINDS)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Messages become threads; all else that is content is so under its own name, or as what went in and came out."""
+    _take_values(attributes, kind, found)
+    _take_messages(attributes, found)
+    tools = take_indexed(attributes, "llm.tools")
+    if tools is not None:
+        natives = [_tool(native) for native in tools]
+        if names.TOOL_DEFINITIONS_REF not in attributes:
+            stamp_tools(attributes, natives, "llm.tools", found)
+    for name in _LISTS:
+        listed = take_indexed(attributes, name)
+        if listed is None and name in attributes:
+            listed = attributes.pop(name)  # whole, as JSON
+        if listed is not None:
+            _stamp_list(attributes, name, listed, kind, found)
+    for name in _CONTENTS:
+        if name in attributes:
+            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, found)
+    if "metadata" in attributes:
+        stamp_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", found)
+
+
+def _take_values(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    asked, gave = (attributes.pop(key, None) for key in _VALUES)
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _VALUES[0], found)
+        if gave is not None:
+            call_id, result = tool_result(gave)
+            if call_id is not None:
+                attributes.setdefault(names.TOOL_CALL_ID, call_id)
+            stamp_value(attributes, names.TOOL_RESULT_REF, result, _VALUES[1], found)
+        return
+    stamp_input(attributes, asked, _VALUES[0], found, model=kind == "llm")
+    stamp_output(attributes, gave, _VALUES[1], found, model=kind == "llm")
+
+
+def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
+    """Flattened messages, unless the JSON of the request or answer was read."""
+    asked, gave = take_indexed(attributes, _INPUT), take_indexed(attributes, _OUTPUT)
+    if asked is not None and names.INPUT_MESSAGES_REF not in attributes:
+        stamp_request(attributes, RequestBody([_message(each) for each in asked]), _INPUT, found)
+    if gave is not None and names.OUTPUT_MESSAGES_REF not in attributes:
+        answers = [_message(each) for each in gave]
+        stamp_answer(attributes, AnswerBody(answers), _OUTPUT, found)
+
+
+def _message(native: Any) -> Message:
+    fields = _below(native, "message")
+    chat: dict[str, Any] = {"role": fields.get("role")}
+    content = fields.get("content")
+    if content is None and isinstance(fields.get("contents"), list):
+        content = _contents(cast(list[Any], fields["contents"]))
+    if content is not None:
+        chat["content"] = content
+    for key in ("tool_call_id", "name"):
+        if key in fields and not (key == "name" and fields.get("role") == "tool"):
+            chat[key] = fields[key]
+    calls = fields.get("tool_calls")
+    if isinstance(calls, list):
+        chat["tool_calls"] = [_call(_below(call, "tool_call")) for call in cast(list[Any], calls)]
+    if "function_call_name" in fields:
+        arguments = fields.get("function_call_arguments_json")
+        chat["function_call"] = {"name": fields["function_call_name"], "arguments": arguments}
+    return canonical_messages([openai.to_message(chat)])[0]
+
+
+def _contents(natives: list[Any]) -> Any:
+    """One text is the content; of several, and of images, it is a list."""
+    parts = [_content(_below(native, "message_content")) for native in natives]
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"} and parts[0]["type"] == "text":
+        return parts[0]["text"]
+    return parts
+
+
+def _content(fields: Mapping[str, Any]) -> dict[str, Any]:
+    image = fields.get("image")
+    url = _below(_below(image, "image"), "").get("url") if isinstance(image, dict) else None
+    return {"type": "image_url", "image_url": {"url": url}} if isinstance(url, str) else dict(fields)
+
+
+def _call(fields: Mapping[str, Any]) -> dict[str, Any]:
+    function = fields.get("function")
+    return {"id": fields.get("id"), "type": "function", "function": function if isinstance(function, dict) else {}}
+
+
+def _tool(native: Any) -> Any:
+    schema = _below(native, "tool").get("json_schema")
+    try:
+        return parsed(schema) if schema is not None else native
+    except ValueError:
+        return schema
+
+
+def _stamp_list(attributes: Attributes, name: str, listed: Any, kind: str | None, found: LiftedContent) -> None:
+    own = name + names.REF_SUFFIX
+    stamp_value(attributes, own, listed, name, found)
+    ref = attributes[own]
+    if name == "retrieval.documents" and kind == "retriever":
+        attributes.setdefault(names.OUTPUT_REF, ref)
+
+
+def _below(native: Any, key: str) -> Mapping[str, Any]:
+    """What stands under the key that each element of a list has; the element itself when it has no such key."""
+    if not isinstance(native, dict):
+        return {}
+    inner: Any = cast(dict[str, Any], native).get(key, native)
+    return cast(dict[str, Any], inner) if isinstance(inner, dict) else {}

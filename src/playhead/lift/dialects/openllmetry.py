@@ -1,0 +1,173 @@
+"""OpenLLMetry (Traceloop): its SDK's workflows, tasks, agents and tools, and the indexed form of its older packages.
+
+Model calls of its newer packages are OpenTelemetry's; those of the others stand in `gen_ai.prompt.N...` and
+`gen_ai.completion.N...`, which AgentOps writes, too.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.dialect import openai
+from playhead.lift.found import LiftedContent
+from playhead.lift.indexed import take_indexed
+from playhead.lift.kinds import kind_from
+from playhead.lift.natives.bodies import AnswerBody, RequestBody
+from playhead.lift.natives.canonical import canonical_messages
+from playhead.lift.natives.tool_results import tool_result
+from playhead.lift.stamps import parsed, stamp, stamp_answer, stamp_request, stamp_tools, stamp_value
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.span import Attributes
+
+NAME = "openllmetry"
+PREFIXES = frozenset({"traceloop", "gen_ai", "llm", "mcp"})
+_PROPERTIES: Final = "traceloop.association.properties."
+ALIASES: Mapping[str, str] = {
+    _PROPERTIES + "session_id": names.CONVERSATION,
+    _PROPERTIES + "conversation_id": names.CONVERSATION,
+    _PROPERTIES + "chat_id": names.CONVERSATION,
+    _PROPERTIES + "thread_id": names.CONVERSATION,
+    _PROPERTIES + "user_id": names.USER,
+    "gen_ai.user": names.USER,
+    "llm.user": names.USER,
+    "llm.is_streaming": names.REQUEST_STREAM,
+    "llm.usage.reasoning_tokens": names.REASONING_TOKENS,
+    "gen_ai.response.finish_reason": names.FINISH_REASONS,
+    "gen_ai.response.stop_reason": names.FINISH_REASONS,
+    "llm.response.finish_reason": names.FINISH_REASONS,
+    "llm.response.stop_reason": names.FINISH_REASONS,
+}
+_KIND, _TYPE = "traceloop.span.kind", "llm.request.type"
+_KINDS: Final = {"workflow": "step", "task": "step", "agent": "agent", "tool": "tool"}
+_TYPES: Final = {"chat": "llm", "completion": "llm", "embedding": "embedding", "rerank": "retriever"}
+_PROMPT, _COMPLETION, _FUNCTIONS = "gen_ai.prompt", "gen_ai.completion", "llm.request.functions"
+_OWN: Final = ("traceloop.", _PROMPT + ".", _COMPLETION + ".", _FUNCTIONS + ".")
+_NOT_INDEXED: Final = "gen_ai.prompt.v"  # OpenTelemetry's variables and version of a prompt
+_INPUT, _OUTPUT = "traceloop.entity.input", "traceloop.entity.output"
+# The same once more, under names that look like OpenTelemetry's.
+_AGAIN: Final = {
+    _INPUT: ("gen_ai.task.input", names.TOOL_ARGUMENTS),
+    _OUTPUT: ("gen_ai.task.output", names.TOOL_RESULT),
+}
+# What callbacks were given besides the value.
+_AROUND: Final = frozenset({"tags", "metadata", "kwargs"})
+_VALUES: Final = ("inputs", "input_str", "outputs", "output")
+_CONTENTS: Final = (
+    "traceloop.prompt.template", "traceloop.prompt.template_variables", "mcp.request.argument", "mcp.response.value",
+    "gen_ai.request.structured_output_schema", "llm.headers", "gen_ai.headers",
+)  # fmt: skip
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By its own names, or by indexed prompts and completions."""
+    return any((key.startswith(_OWN) and not key.startswith(_NOT_INDEXED)) or key in _CONTENTS for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `traceloop.span.kind`, or by the type of the request to a model."""
+    return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Indexed messages become threads; what entities were given and gave becomes content."""
+    for key, ours in ((_INPUT, names.INPUT_REF), (_OUTPUT, names.OUTPUT_REF)):
+        if key in attributes:
+            _take_entity(attributes, key, ours, kind, found)
+    prompts, completions = take_indexed(attributes, _PROMPT), take_indexed(attributes, _COMPLETION)
+    if prompts is not None:
+        stamp_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, found)
+    if completions is not None:
+        stamp_answer(attributes, _answer(completions), _COMPLETION, found)
+    functions = take_indexed(attributes, _FUNCTIONS)
+    if functions is not None:
+        stamp_tools(attributes, functions, _FUNCTIONS, found)
+    for name in _CONTENTS:
+        if name in attributes:
+            stamp_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, found)
+    _name(attributes, kind)
+
+
+def _take_entity(attributes: Attributes, key: str, ours: str, kind: str | None, found: LiftedContent) -> None:
+    raw = attributes.pop(key)
+    for other in _AGAIN[key]:
+        if raw is not None and attributes.get(other) == raw:
+            del attributes[other]
+    try:
+        value = parsed(raw)
+    except ValueError:
+        stamp(attributes, ours, found.unparsed(key, raw), key)
+        return
+    if isinstance(value, dict):
+        value = _unwrapped(cast(dict[str, Any], value), attributes, found)
+    if kind == "tool" and key == _OUTPUT:
+        call_id, value = tool_result(value)
+        if call_id is not None:
+            attributes.setdefault(names.TOOL_CALL_ID, call_id)
+    if kind == "tool":
+        ours = names.TOOL_ARGUMENTS_REF if key == _INPUT else names.TOOL_RESULT_REF
+    stamp(attributes, ours, found.content(value), key)
+
+
+def _unwrapped(value: dict[str, Any], attributes: Attributes, found: LiftedContent) -> Any:
+    """The value that a callback was given, without what came with it: that is stored as the span's metadata."""
+    inner = next((name for name in _VALUES if value.get(name) is not None), None)
+    if inner is None or not value.keys() <= {*_AROUND, *_VALUES}:
+        return value
+    around = {name: said for name, said in value.items() if name in _AROUND and said}
+    if around:
+        stamp(attributes, names.RUN_METADATA_REF, found.content(around), "traceloop.entity.metadata")
+    return value[inner]
+
+
+def _message(native: Any) -> Message:
+    return openai.to_message(_chat(native))
+
+
+def _answer(natives: list[Any]) -> AnswerBody:
+    chats = [_chat(native) for native in natives]
+    read = [openai.output_message(chat) for chat in chats]
+    reasons = [cast(dict[str, Any], native).get("finish_reason") for native in natives if isinstance(native, dict)]
+    return AnswerBody(
+        canonical_messages(message for message, _ in read),
+        [reasoning for _, reasoning in read if reasoning is not None],
+        [reason for reason in reasons if isinstance(reason, str)],
+    )
+
+
+def _chat(native: Any) -> dict[str, Any]:
+    """A Chat Completions message of what indexed attributes spell."""
+    if not isinstance(native, dict):
+        return {"role": None, "content": native}
+    fields = cast(dict[str, Any], native)
+    chat = {key: fields[key] for key in ("role", "tool_call_id", "name") if key in fields}
+    if "content" in fields:
+        chat["content"] = _content(fields["content"])
+    calls = fields.get("tool_calls")
+    if isinstance(calls, list):
+        chat["tool_calls"] = [_call(call) for call in cast(list[Any], calls)]
+    return chat
+
+
+def _content(content: Any) -> Any:
+    """A list of parts travels as JSON text."""
+    if not isinstance(content, str) or not content.startswith("[{"):
+        return content
+    try:
+        value = parsed(content)
+    except ValueError:
+        return content
+    return cast(list[Any], value) if isinstance(value, list) else content
+
+
+def _call(call: Any) -> Any:
+    if not isinstance(call, dict) or "function" in call:
+        return cast(Any, call)
+    said = cast(dict[str, Any], call)
+    function = {"name": said.get("name"), "arguments": said.get("arguments")}
+    return {"id": said.get("id"), "type": "function", "function": function}
+
+
+def _name(attributes: Attributes, kind: str | None) -> None:
+    name = attributes.get("traceloop.entity.name")
+    if isinstance(name, str) and kind in ("tool", "agent"):
+        attributes.setdefault(names.TOOL_NAME if kind == "tool" else names.AGENT_NAME, name)

@@ -1,0 +1,153 @@
+"""Conversations that are told message by message: OpenTelemetry's older events, of a span or as log records.
+
+Each event is one message, of what the model was asked or of what it answered.  The message becomes content, and its
+event keeps a ref to it; of a span's events the conversation is put together and stamped on the span.  Values come
+structured, as JSON text, or as Bedrock's content blocks (Strands).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.dialect import openai
+from playhead.lift.found import LiftedContent
+from playhead.lift.natives.bedrock import to_chat
+from playhead.lift.natives.bodies import AnswerBody, RequestBody
+from playhead.lift.natives.canonical import canonical_messages
+from playhead.lift.natives.message import to_answer, to_message
+from playhead.lift.stamps import parsed, stamp_answer, stamp_request
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead.model.span import Attributes, SpanEvent
+
+_ROLES: Final = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_CHOICE: Final = "gen_ai.choice"
+# Older still: all of the prompt, or of the answer, in one attribute.
+_WHOLE: Final = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.completion": "gen_ai.completion"}
+_BODY: Final = "body"  # of a log record, when it is a map
+_FIELDS: Final = ("content", "role", "tool_calls", "id", "name", "message", "tool.result", "finish_reason", "index")
+_CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY, *_WHOLE.values())
+# What of them is no content, and stays.
+_KEPT: Final = ("role", "id", "name", "index", "finish_reason")
+
+
+def is_message(name: str) -> bool:
+    """Whether an event of this name is a message of a conversation."""
+    return name in _ROLES or name == _CHOICE or name in _WHOLE
+
+
+def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any]:
+    """What an event says, as messages, and the reasoning of an answer; Bedrock's blocks may be several messages."""
+    if name == _CHOICE:
+        given = _read(fields.get("message", fields.get("content")))
+        if isinstance(given, dict) and "finish_reason" in given:
+            given = {key: value for key, value in cast(dict[str, Any], given).items() if key != "finish_reason"}
+        chat = to_chat("assistant", given)
+        if chat is not None:
+            return [openai.to_message(each) for each in chat], None
+        native = cast(dict[str, Any], given) if isinstance(given, dict) else {"role": "assistant", "content": given}
+        calls = _read(fields.get("tool_calls"))
+        message, reasoning = to_answer({**native, "tool_calls": calls} if calls else native)
+        return canonical_messages([message]) if message is not None else [], reasoning
+    return _input(_ROLES[name], fields), None
+
+
+def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
+    content = _read(fields.get("content"))
+    chat = to_chat(role, content)
+    if chat is not None:
+        return [openai.to_message(each) for each in chat]
+    native: dict[str, Any] = {"role": fields.get("role") or role}
+    if native["role"] in ("human", "ai"):
+        native["role"] = role
+    if content is not None:
+        native["content"] = content
+    calls = _read(fields.get("tool_calls"))
+    if calls:
+        native["tool_calls"] = calls
+    if role == "tool":
+        native["tool_call_id"] = fields.get("id")
+    elif isinstance(fields.get("name"), str):
+        native["name"] = fields["name"]
+    message = to_message(native)
+    return canonical_messages([message]) if message is not None else []
+
+
+class MessageEvents:
+    """The messages that one span's events tell, in their order."""
+
+    def __init__(self) -> None:
+        self.any = False
+        self._asked: list[Message] = []
+        self._answered = AnswerBody([])
+
+    def take(self, event: SpanEvent, found: LiftedContent) -> Attributes:
+        """The event's attributes without the content of a message; the same object when it is none."""
+        if not is_message(event.name):
+            return event.attributes
+        self.any = True
+        if not any(key in event.attributes for key in _CONTENTS):
+            return event.attributes  # its sender keeps content out of telemetry, or it was taken already
+        attributes = dict(event.attributes)
+        text = attributes.pop(names.LOG_BODY, None)
+        body = attributes.pop(_BODY, text)
+        fields = {key: attributes.pop(key) for key in _FIELDS if key in attributes}
+        if isinstance(body, dict):
+            fields |= cast(dict[str, Any], body)
+        elif body is not None:
+            fields.setdefault("content", body)
+        if event.name in _WHOLE:
+            fields["content"] = attributes.pop(_WHOLE[event.name], fields.get("content"))
+        attributes |= {key: fields[key] for key in _KEPT if isinstance(fields.get(key), str | int)}
+        messages = self._read(event.name, fields)
+        if len(messages) == 1:
+            attributes[names.MESSAGE_REF] = found.message(messages[0])
+        elif fields:
+            attributes[names.MESSAGE_REF] = found.content(fields)
+        return attributes
+
+    def _read(self, name: str, fields: Mapping[str, Any]) -> list[Message]:
+        if name in _WHOLE:
+            return self._whole(name, fields.get("content"))
+        messages, reasoning = message_of(name, fields)
+        if name != _CHOICE:
+            self._asked += messages
+            return messages
+        self._answered.messages += messages
+        if reasoning is not None:
+            self._answered.reasoning.append(reasoning)
+        if isinstance(reason := fields.get("finish_reason"), str):
+            self._answered.finish_reasons.append(reason)
+        return messages
+
+    def _whole(self, name: str, content: Any) -> list[Message]:
+        role = "user" if name == "gen_ai.content.prompt" else "assistant"
+        value = _read(content)
+        listed = cast(list[Any], value) if isinstance(value, list) else [value]
+        read = [to_message(each) or openai.to_message({"role": role, "content": each}) for each in listed]
+        messages = canonical_messages(read) if value is not None else []
+        (self._asked if role == "user" else self._answered.messages).extend(messages)
+        return messages
+
+    def all(self, found: LiftedContent) -> ContentRef | None:
+        """The whole conversation, where events tell it once for several calls."""
+        return found.thread([*self._asked, *self._answered.messages])
+
+    def stamp(self, attributes: Attributes, found: LiftedContent) -> None:
+        """Puts the conversation on the span, unless the span says it itself."""
+        if self._asked and names.INPUT_MESSAGES_REF not in attributes:
+            stamp_request(attributes, RequestBody(self._asked), "gen_ai.input", found)
+        if self._answered.messages and names.OUTPUT_MESSAGES_REF not in attributes:
+            stamp_answer(attributes, self._answered, "gen_ai.output", found)
+
+
+def _read(value: Any) -> Any:
+    try:
+        return parsed(value)
+    except ValueError:
+        return value

@@ -1,0 +1,56 @@
+"""Bedrock's content blocks (`{"text": ...}`, `{"toolUse": ...}`, `{"toolResult": ...}`) → Chat Completions messages.
+
+Strands writes them whatever the model.  They are recognised by their only keys."""
+
+from typing import Any, cast
+
+from playhead.model.canonical import canonical_json
+
+_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
+
+
+def to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
+    """The messages that a list of blocks is; None for anything else.  Each answer of a tool is a message."""
+    if not isinstance(blocks, list) or not blocks:
+        return None
+    given = cast(list[Any], blocks)
+    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in given):
+        return None
+    listed = cast(list[dict[str, Any]], given)
+    if not all(_BLOCKS.issuperset(block) for block in listed):
+        return None
+    results = [_result(block["toolResult"]) for block in listed if "toolResult" in block]
+    native: dict[str, Any] = {"role": "assistant" if role == "assistant" else "user" if role == "tool" else role}
+    content = [_content(block) for block in listed if "toolUse" not in block and "toolResult" not in block]
+    calls = [_call(block["toolUse"]) for block in listed if "toolUse" in block]
+    if len(content) == 1 and content[0].get("type") == "text" and len(content[0]) == 2:
+        native["content"] = content[0]["text"]
+    elif content:
+        native["content"] = content
+    if calls:
+        native["tool_calls"] = calls
+    return [*results, native] if content or calls else results
+
+
+def _content(block: dict[str, Any]) -> dict[str, Any]:
+    return (
+        {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else {"type": "bedrock", **block}
+    )
+
+
+def _call(use: Any) -> dict[str, Any]:
+    said = cast(dict[str, Any], use) if isinstance(use, dict) else {}
+    arguments = canonical_json(said.get("input")).decode("utf-8", "replace")
+    return {
+        "id": said.get("toolUseId"), "type": "function", "function": {"name": said.get("name"), "arguments": arguments},
+    }  # fmt: skip
+
+
+def _result(result: Any) -> dict[str, Any]:
+    said = cast(dict[str, Any], result) if isinstance(result, dict) else {}
+    content: Any = said.get("content")
+    if isinstance(content, list) and len(cast(list[Any], content)) == 1:
+        only: Any = cast(list[Any], content)[0]
+        if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:
+            content = cast(dict[str, Any], only)["text"]
+    return {"role": "tool", "tool_call_id": said.get("toolUseId"), "content": content}

@@ -1,0 +1,144 @@
+"""The JSON of a whole request or answer: its messages apart from what else it says.
+
+What is left when the messages are out is small and hardly ever changes from call to call: it is stored once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from playhead.dialect import openai
+from playhead.lift.natives.message import to_answer, to_message, to_messages
+from playhead.model.message import Message
+
+
+@dataclass(slots=True)
+class RequestBody:
+    """What a model was asked. `system` and `tools` as their provider writes them; `rest`: all else, None if nothing."""
+
+    messages: list[Message]
+    system: Any = None
+    tools: Any = None
+    rest: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class AnswerBody:
+    """What a model answered, its reasoning apart."""
+
+    messages: list[Message]
+    reasoning: list[Any] = field(default_factory=list[Any])
+    finish_reasons: list[str] = field(default_factory=list[str])
+    rest: dict[str, Any] | None = None
+
+
+_SYSTEM: Final = ("system", "instructions", "system_prompt")
+_TOOLS: Final = ("tools", "functions")
+
+
+def read_request(value: Any) -> RequestBody | None:
+    """A request's body, or a list of messages; None for what is neither."""
+    if isinstance(value, list):
+        listed = cast(list[Any], value)
+        if len(listed) == 1 and isinstance(listed[0], list):  # LangChain's batches, of one
+            listed = cast(list[Any], listed[0])
+        messages = to_messages(listed) if listed else None
+        return None if messages is None else RequestBody(messages)
+    if not isinstance(value, dict):
+        return None
+    body = cast(dict[str, Any], value)
+    for key in ("messages", "input", "contents"):
+        natives = body.get(key)
+        if isinstance(natives, str) and key == "input" and ("model" in body or "instructions" in body):
+            natives = [{"role": "user", "content": natives}]
+        inner = read_request(natives) if isinstance(natives, list) else None
+        if inner is not None:
+            return _with_rest(inner, body, key)
+    return None
+
+
+def read_answer(value: Any) -> AnswerBody | None:
+    """An answer's body, a message, or a list of messages; None for what is none of these."""
+    if isinstance(value, list):
+        return _joined([_one(native) for native in cast(list[Any], value)])
+    if not isinstance(value, dict):
+        return None
+    body = cast(dict[str, Any], value)
+    for key, read in (("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _one)):
+        natives = body.get(key)
+        if isinstance(natives, list) and natives:
+            found = _joined([read(native) for native in cast(list[Any], natives)])
+            if found is not None:
+                rest = {name: said for name, said in body.items() if name != key and said is not None}
+                found.rest = rest or None
+                return found
+    return _one(body)
+
+
+def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> RequestBody:
+    rest: dict[str, Any] = {}
+    for name, said in body.items():
+        if name == key or said is None:
+            continue
+        if name in _SYSTEM:
+            request.system = said
+        elif name in _TOOLS:
+            request.tools = said
+        else:
+            rest[name] = said
+    request.rest = rest or None
+    return request
+
+
+def _one(native: Any) -> AnswerBody | None:
+    if not isinstance(native, dict):
+        return None
+    native = cast(dict[str, Any], native)
+    reason = native.get("finish_reason") or native.get("stop_reason")
+    given = {key: value for key, value in native.items() if key != "finish_reason"}
+    message, reasoning = to_answer(given)
+    if message is None:
+        return None
+    return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
+
+
+def _choice(native: Any) -> AnswerBody | None:
+    if not isinstance(native, dict):
+        return None
+    choice = cast(dict[str, Any], native)
+    if isinstance(choice.get("text"), str):
+        choice = {**choice, "message": {"role": "assistant", "content": choice["text"]}}
+    answered = choice.get("message")
+    if not isinstance(answered, dict):
+        return None
+    message, reasoning = openai.output_message(cast(dict[str, Any], answered))
+    reason = choice.get("finish_reason")
+    return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
+
+
+def _generation(native: Any) -> AnswerBody | None:
+    """LangChain's: a list of answers for each question."""
+    if isinstance(native, list):
+        return _joined([_generation(one) for one in cast(list[Any], native)])
+    if not isinstance(native, dict):
+        return None
+    generation = cast(dict[str, Any], native)
+    message = to_message(generation.get("message"))
+    if message is None:
+        if not isinstance(generation.get("text"), str):
+            return None
+        message = openai.to_message({"role": "assistant", "content": generation["text"]})
+    info = generation.get("generation_info")
+    reason = cast(dict[str, Any], info).get("finish_reason") if isinstance(info, dict) else None
+    return AnswerBody([message], [], [reason] if isinstance(reason, str) else [])
+
+
+def _joined(answers: list[AnswerBody | None]) -> AnswerBody | None:
+    known = [answer for answer in answers if answer is not None]
+    if not known or len(known) != len(answers):
+        return None
+    return AnswerBody(
+        [message for answer in known for message in answer.messages],
+        [thought for answer in known for thought in answer.reasoning],
+        [reason for answer in known for reason in answer.finish_reasons],
+    )

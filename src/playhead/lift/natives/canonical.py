@@ -1,0 +1,49 @@
+"""What telemetry adds to messages and the conversation did not have, taken away: one conversation, one thread.
+
+Whether a tool's arguments were text or structured, what a tool's answer was called and that it repeats the tool's name
+is the sender's spelling.  Several answers of tools in one message are one message each, of role `tool`, as the
+provider was sent them.
+"""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from playhead.dialect._shape import extra_of
+from playhead.model.message import Message, Part
+
+_SPELLINGS = ("encoded", "key")
+_RESULT = "tool_call_response"
+
+
+def canonical_messages(messages: Iterable[Message]) -> list[Message]:
+    """The messages as their provider was sent them, as far as that can be told."""
+    found: list[Message] = []
+    for message in messages:
+        parts = message["parts"]
+        if any(part.get("type") == _RESULT or "extra" in part for part in parts):
+            found += _split(message, [_plain(part) for part in parts])
+        else:
+            found.append(message)
+    return found
+
+
+def _plain(part: Part) -> Part:
+    extra = extra_of(part)
+    spelled = any(key in extra for key in _SPELLINGS)
+    named = part.get("type") == _RESULT and "name" in part
+    if not spelled and not named:
+        return part
+    plain = {key: value for key, value in part.items() if key != "extra" and not (named and key == "name")}
+    left = {key: value for key, value in extra.items() if key not in _SPELLINGS}
+    return {**plain, "extra": left} if left else plain
+
+
+def _split(message: Message, parts: list[Part]) -> list[Message]:
+    """One message for each answer of a tool; what else there is stays together."""
+    others = [part for part in parts if part.get("type") != _RESULT]
+    results = [part for part in parts if part.get("type") == _RESULT]
+    if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):
+        return [cast(Message, {**message, "parts": parts})]
+    beyond: dict[str, Any] = {key: value for key, value in message.items() if key not in ("role", "parts")}
+    split: list[Message] = [cast(Message, {**beyond, "role": "tool", "parts": [part]}) for part in results]
+    return [*split, cast(Message, {**message, "parts": others})] if others else split

@@ -1,0 +1,26 @@
+"""What a tool gave, out of the message in which a framework wraps it."""
+
+from typing import Any, cast
+
+from playhead.lift.natives import langchain
+from playhead.model.canonical import parse_json
+
+
+def tool_result(value: Any) -> tuple[str | None, Any]:
+    """The id of the call that a tool's message answers, and the result; (None, value) for what is no such message."""
+    read = value
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            read = parse_json(value)
+        except ValueError:
+            return None, value
+    if not isinstance(read, dict):
+        return None, value
+    body = cast(dict[str, Any], read)
+    # OpenLLMetry puts what a callback was given around it.
+    inner = body.get("output") if body.keys() <= {"output", "kwargs"} else body
+    fields = langchain.fields_of(cast(dict[str, Any], inner)) if isinstance(inner, dict) else None
+    if fields is None or fields[0] != "tool":
+        return None, value
+    call_id = fields[1].get("tool_call_id")
+    return call_id if isinstance(call_id, str) else None, fields[1].get("content")

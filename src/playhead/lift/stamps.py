@@ -1,0 +1,121 @@
+"""What dialects leave on a span in place of content: refs under the names that the projector reads.
+
+Several dialects may say the same of one span, and so may several attributes of one dialect: what was stamped first
+stays, equal content is stored once, and what differs is kept under its own name.
+"""
+
+from typing import Any, Final, cast
+
+from playhead.dialect import otel_genai
+from playhead.lift.found import LiftedContent
+from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
+from playhead.model import names
+from playhead.model.canonical import parse_json
+from playhead.model.ref import ContentRef
+from playhead.model.span import Attributes
+
+_JSON_STARTS: Final = ("{", "[", '"')
+_TIMES_ENCODED: Final = 3
+
+
+def parsed(raw: Any) -> Any:
+    """What JSON text says, also when it was encoded twice; all else as it is, so that a text stays a text.
+
+    Raises ValueError for a text that looks like JSON and is none: it was cut off, most often.
+    """
+    value = raw
+    for _ in range(_TIMES_ENCODED):
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        if not isinstance(value, str) or not value.startswith(_JSON_STARTS):
+            return value
+        try:
+            inner = parse_json(value)
+        except ValueError:
+            if value is not raw or value.startswith('"'):
+                return value
+            raise
+        value = inner
+    return value
+
+
+def stamp(attributes: Attributes, name: str, ref: ContentRef | None, own: str) -> None:
+    """Stamps `name`; when that says something else already, `<own>_ref` instead.  None is nothing to stamp."""
+    if ref is None:
+        return
+    if attributes.setdefault(name, ref) != ref:
+        attributes[own + names.REF_SUFFIX] = ref
+
+
+def stamp_value(attributes: Attributes, name: str, raw: Any, own: str, found: LiftedContent) -> None:
+    """Stamps content that is no messages: JSON as what it says, all else as it is."""
+    if raw is None:
+        return
+    try:
+        ref = found.content(parsed(raw))
+    except ValueError:
+        ref = found.unparsed(own, raw)
+    stamp(attributes, name, ref, own)
+
+
+def stamp_request(attributes: Attributes, request: RequestBody, own: str, found: LiftedContent) -> None:
+    """Stamps what a model was asked."""
+    stamp(attributes, names.INPUT_MESSAGES_REF, found.thread(request.messages), own)
+    if request.system is not None:
+        stamp(attributes, names.SYSTEM_INSTRUCTIONS_REF, found.content(request.system), own + ".system")
+    if request.tools is not None:
+        stamp_tools(attributes, request.tools, own + ".tools", found)
+    if request.rest is not None:
+        stamp(attributes, names.REQUEST_REF, found.content(request.rest), own + ".rest")
+
+
+def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: LiftedContent) -> None:
+    """Stamps what a model answered."""
+    stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread(answer.messages), own)
+    if answer.reasoning:
+        thoughts = answer.reasoning
+        attributes.setdefault(names.REASONING_REF, found.reasoning(thoughts[0] if len(thoughts) == 1 else thoughts))
+    if answer.finish_reasons:
+        attributes.setdefault(names.FINISH_REASONS, answer.finish_reasons)
+    if answer.rest is not None:
+        stamp(attributes, names.RESPONSE_REF, found.content(answer.rest), own + ".rest")
+
+
+def stamp_tools(attributes: Attributes, natives: Any, own: str, found: LiftedContent) -> None:
+    """Stamps definitions of tools: a list, or JSON, or a list of JSON texts."""
+    listed = cast(list[Any], natives) if isinstance(natives, list) else [natives]
+    tools = otel_genai.tool_definitions(otel_genai.tool_value(native) for native in listed)
+    stamp(attributes, names.TOOL_DEFINITIONS_REF, found.content(tools), own)
+
+
+def stamp_input(attributes: Attributes, raw: Any, own: str, found: LiftedContent, *, model: bool) -> bool:
+    """Stamps what a span was given.  `model`: it asks a model, so that messages are looked for; whether there were."""
+    return _stamp_body(attributes, raw, own, found, model=model, answers=False)
+
+
+def stamp_output(attributes: Attributes, raw: Any, own: str, found: LiftedContent, *, model: bool) -> bool:
+    """Stamps what a span gave, as `stamp_input` what it was given."""
+    return _stamp_body(attributes, raw, own, found, model=model, answers=True)
+
+
+def _stamp_body(
+    attributes: Attributes, raw: Any, own: str, found: LiftedContent, *, model: bool, answers: bool
+) -> bool:
+    if raw is None:
+        return False
+    try:
+        value = parsed(raw)
+    except ValueError:
+        stamp(attributes, _REF[answers], found.unparsed(own, raw), own)
+        return False
+    if model and answers and (answer := read_answer(value)) is not None:
+        stamp_answer(attributes, answer, own, found)
+        return True
+    if model and not answers and (request := read_request(value)) is not None:
+        stamp_request(attributes, request, own, found)
+        return True
+    stamp(attributes, _REF[answers], found.content(value), own)
+    return False
+
+
+_REF: Final = {False: names.INPUT_REF, True: names.OUTPUT_REF}
