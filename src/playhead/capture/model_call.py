@@ -223,7 +223,7 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Run
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
         _set_ref(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
-    if request.settings:
+    if request.settings or request.shape is not None:  # of another API than Chat Completions, there may be none
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
 
 

@@ -9,6 +9,7 @@ from playhead.model.objects.interrupts import let_through
 
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
+    "botocore": "playhead.capture.botocore",
     "mcp": "playhead.capture.mcp",
     "anthropic": "playhead.capture.anthropic",
     "agents": "playhead.capture.openai_agents",

@@ -1,4 +1,4 @@
-"""Dialects: how others write messages, one file each, all of one shape (`Dialect`).  Pure.
+"""Dialects: how others write messages, one file or folder each, all of one shape (`Dialect`).  Pure.
 
 Normalising loses nothing: `from_message(to_message(native)) == native` up to null-valued keys, the order of keys, and
 white space and the spelling of numbers inside JSON arguments.  What the parts shape has no word for stands under

@@ -6,14 +6,14 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            and a link to the patches of messages before it
     {"dialect", "input", "before", "messages": ref | null} for an API other than Chat Completions: where the messages
                                                            stand, how many of the first are not in the request, and
-                                                           the patches.  Anthropic's are cut, the system prompt among
-                                                           them: see `playhead.dialect.anthropic`
+                                                           the patches.  Anthropic's and Bedrock's are cut, the
+                                                           system prompt among them: see `playhead.dialect.anthropic`
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect import anthropic, openai, openai_responses
+from playhead.dialect import anthropic, bedrock, openai, openai_responses
 from playhead.model.event import LlmCalled
 from playhead.model.json_patch import patched
 from playhead.model.message import Message
@@ -22,10 +22,17 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 
+_BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock that is asked one text
 _DIALECTS = {
     openai.NAME: openai.from_message,
     openai_responses.NAME: openai_responses.from_message,
     anthropic.NAME: anthropic.from_message,
+    bedrock.NAME: bedrock.from_message,
+    _BEDROCK_TEXT: openai.from_message,
+}
+_JOINED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
+    anthropic.NAME: anthropic.join_turns,
+    bedrock.NAME: bedrock.join_turns,
 }
 _CHAT: Mapping[str, Any] = {"dialect": openai.NAME}
 _TEXT, _ABSENT = "text", "absent"
@@ -45,21 +52,32 @@ async def exact_request(
     body: dict[str, Any] = _messages_in(shape, messages)
     if begin.system is not None:
         body["instructions"] = _stored(cache.parsed(begin.system), begin)
-    if begin.tools is not None:
-        body["tools"] = _stored(cache.parsed(begin.tools), begin)
     settings = _stored(cache.parsed(begin.request), begin)
     if not isinstance(settings, dict):
         raise _unknown(begin, "has a request that was not recorded whole")
-    return body | cast("dict[str, Any]", settings)
+    body |= cast("dict[str, Any]", settings)
+    if begin.tools is not None:
+        tools = _stored(cache.parsed(begin.tools), begin)
+        _add_tools(body, tools, shape)
+    return body
+
+
+def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> None:
+    if shape.get("dialect") == bedrock.NAME:
+        body["toolConfig"] = {**(body.get("toolConfig") or {}), "tools": tools}
+    else:
+        body["tools"] = tools
 
 
 def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
     if shape.get("dialect") == openai.NAME:
         return {"messages": messages}
     sent = messages[int(shape.get("before") or 0) :]
-    if shape.get("dialect") == anthropic.NAME:
-        system, joined = anthropic.join_turns(sent)
+    if join_turns := _JOINED.get(str(shape.get("dialect"))):
+        system, joined = join_turns(sent)
         return {"messages": joined} if system is None else {"messages": joined, "system": system}
+    if shape.get("dialect") == _BEDROCK_TEXT:
+        return {str(shape.get("input")): sent[0].get("content") if sent else ""}
     match shape.get("input"):
         case "absent":
             return {}

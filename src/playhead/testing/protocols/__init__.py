@@ -63,10 +63,21 @@ class KeepsResponses(ModelProtocol, Protocol):
 def made() -> tuple[ModelProtocol, ...]:
     """An instance of each protocol, for one server."""
     from playhead.testing.protocols.anthropic_messages import AnthropicMessages  # noqa: PLC0415 - they import this file
+    from playhead.testing.protocols.bedrock import BedrockConverse  # noqa: PLC0415
+    from playhead.testing.protocols.bedrock.invoke import BedrockInvoke  # noqa: PLC0415
     from playhead.testing.protocols.google_embeddings import GoogleEmbeddings  # noqa: PLC0415
     from playhead.testing.protocols.google_genai import Gemini  # noqa: PLC0415
     from playhead.testing.protocols.openai_chat import OpenAIChat  # noqa: PLC0415
     from playhead.testing.protocols.openai_embeddings import OpenAIEmbeddings  # noqa: PLC0415
     from playhead.testing.protocols.openai_responses import OpenAIResponses  # noqa: PLC0415
 
-    return OpenAIChat(), OpenAIResponses(), OpenAIEmbeddings(), AnthropicMessages(), Gemini(), GoogleEmbeddings()
+    return (
+        OpenAIChat(),
+        OpenAIResponses(),
+        OpenAIEmbeddings(),
+        AnthropicMessages(),
+        Gemini(),
+        GoogleEmbeddings(),
+        BedrockConverse(),
+        BedrockInvoke(),
+    )

@@ -1,0 +1,62 @@
+"""The client's Python values as they go over the wire, and back: bytes are base64 in JSON."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, cast
+
+# Blocks that cannot hold bytes, which nearly all are.
+_PLAIN_BLOCKS = frozenset({"text", "toolUse", "cachePoint"})
+# Where the API has bytes: in a `source`, and thoughts that the model encrypted.
+_SOURCE, _BYTES, _REDACTED = "source", "bytes", "redactedContent"
+
+
+def sent_message(message: Any) -> Any:
+    """One of a request's messages as it is sent."""
+    if type(message) is dict:
+        given = cast("dict[str, Any]", message)
+        content: Any = given.get("content")
+        if type(content) is list and all(map(_is_plain, cast("list[Any]", content))):
+            return given
+    return sent(message)
+
+
+def _is_plain(block: Any) -> bool:
+    return type(block) is dict and cast("dict[str, Any]", block).keys() <= _PLAIN_BLOCKS
+
+
+def sent(value: Any) -> Any:
+    """Any value as it is sent."""
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {key: sent(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [sent(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def given_message(message: Any) -> Any:
+    """A message as the client takes it: what `sent` made of bytes is bytes again, and a text is a block."""
+    if isinstance(message, Mapping) and isinstance(text := cast("Mapping[str, Any]", message).get("content"), str):
+        return {**cast("Mapping[str, Any]", message), "content": [{"text": text}]}
+    return _given(message)
+
+
+def _given(value: Any, key: str = "") -> Any:
+    if isinstance(value, Mapping):
+        inner = cast("Mapping[str, Any]", value)
+        return {
+            name: _given_bytes(item) if name == _REDACTED or (key == _SOURCE and name == _BYTES) else _given(item, name)
+            for name, item in inner.items()
+        }
+    if isinstance(value, list):
+        return [_given(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _given_bytes(value: Any) -> Any:
+    try:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+    except binascii.Error:
+        return value
