@@ -10,6 +10,7 @@ import pytest
 import playhead
 from playhead.api.calls.lifecycle import current_span
 from playhead.capture import langchain, langgraph, openai_agents, pydantic_ai
+from playhead.capture.langchain import chat_models, embeddings, retrievers, tools
 from tests.support.journal_reader import Recording, start_recording
 
 
@@ -41,7 +42,10 @@ async def answer_later(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     return args, kwargs
 
 
-TOOLS = [langchain._run, langchain._arun, pydantic_ai._call_tool]
+TOOLS = [tools._run, tools._arun, pydantic_ai._call_tool]
+[CHAT], [VECTORS] = (
+    [patch.wrappers for patch in patches] for patches in (chat_models.CHAT_MODELS, embeddings.EMBEDDINGS)
+)
 AGENTS = [langgraph._invoke, langgraph._stream, openai_agents._run, openai_agents._run_streamed, pydantic_ai._iter]
 named = pytest.mark.parametrize("wrapper", TOOLS, ids=["langchain run", "langchain arun", "pydantic-ai"])
 begun = pytest.mark.parametrize("wrapper", AGENTS, ids=["invoke", "stream", "run", "run_streamed", "iter"])
@@ -51,6 +55,17 @@ begun = pytest.mark.parametrize("wrapper", AGENTS, ids=["invoke", "stream", "run
 def test_a_tool_of_another_version_runs_unobserved(wrapper: Any, caplog: pytest.LogCaptureFixture) -> None:
     with playhead.run("outside"):
         assert wrapper(answer, Strange(), (Strange(),), {"x": 1})[1] == {"x": 1}
+    assert "your program is unaffected" in caplog.text
+
+
+MODELS = [CHAT["_generate"], CHAT["_stream"], VECTORS["embed_query"], retrievers._invoke]
+
+
+@pytest.mark.parametrize("wrapper", MODELS, ids=["generate", "stream", "embed_query", "retriever"])
+def test_a_model_of_another_version_runs_unobserved(wrapper: Any, caplog: pytest.LogCaptureFixture) -> None:
+    strange = Strange()
+    result = wrapper(answer, strange, (strange,), {})
+    assert (tuple(result) if wrapper is CHAT["_stream"] else result) == ((strange,), {})
     assert "your program is unaffected" in caplog.text
 
 

@@ -25,6 +25,7 @@ T = TypeVar("T")
 Begin = Callable[[], ObservedSpan | None]
 
 _TOOL = Observation(None, "tool", True, True, None, {}, None)
+_RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
 _AGENT = Observation(None, "agent", True, True, None, {}, None)
 
 
@@ -64,6 +65,11 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
     if is_agent:
         more[names.IDEMPOTENT] = True
     return lambda: _TOOL.begin(name, arguments, more)
+
+
+def retriever(name: str, query: dict[str, Any]) -> Begin:
+    """Begins the span of a retrieval. `query`: what is searched for, as arguments by name."""
+    return lambda: _RETRIEVER.begin(name, query, {})
 
 
 def agent(name: str, agent_input: Any) -> Begin:

@@ -102,8 +102,15 @@ class FrameworkModelCall:
         self._decide()
         if self.observed is not None:
             self.observed.first_chunk()
-            if len(self._chunks) < _MAX_CHUNKS:
-                self._chunks.append(chunk)
+            if len(self._chunks) < _MAX_CHUNKS and self.observed.span.run.recorded:
+                self._keep(chunk)
+
+    def _keep(self, chunk: Any) -> None:
+        try:  # now, since frameworks change a chunk that they were given
+            self._chunks.append(self._api.dump(chunk))
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("record a chunk of a model's answer", error)
 
     def end_stream(self, *, aborted: bool = False) -> None:
         """Ends the call with the chunks so far; `aborted`: the reader stopped before the end of the stream."""
@@ -156,7 +163,7 @@ class FrameworkModelCall:
     def _read_chunks(self) -> ModelResponse | None:
         if not self._chunks:
             return None
-        return self._api.read_recorded({"stream": [self._api.dump(chunk) for chunk in self._chunks]})
+        return self._api.read_recorded({"stream": self._chunks})
 
     def _note_inner_calls(self, observed: ObservedModelCall) -> None:
         if observed.span.inner_model_calls:

@@ -1,4 +1,4 @@
-"""LangChain's tools, wherever they run: in LangGraph, in LangChain's agents, or called directly."""
+"""LangChain's tools."""
 
 from functools import partial
 from typing import Any, cast
@@ -13,10 +13,8 @@ from playhead.capture.frameworks import (
     recorded_result,
     tool,
 )
-from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.patching import Wrap
 from playhead.model import names
-
-SUPPORTS = "langchain-core >= 1.0"
 
 
 @none_on_error
@@ -40,5 +38,4 @@ def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 _arun = recorded_result(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
 
 _MODULE = "langchain_core.tools.base"
-_langchain = Instrumentation([Wrap(_MODULE, "BaseTool.run", _run), Wrap(_MODULE, "BaseTool.arun", _arun)])
-patch, unpatch = _langchain.patch, _langchain.unpatch
+TOOLS = (Wrap(_MODULE, "BaseTool.run", _run), Wrap(_MODULE, "BaseTool.arun", _arun))

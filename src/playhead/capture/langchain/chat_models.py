@@ -1,0 +1,238 @@
+"""LangChain's chat models: what they are asked and answer, and recorded answers as LangChain's own objects.
+
+Wrapped is what a class of model implements (`_generate`, `_stream`), so that LangChain's own part of a call, which
+tells callbacks and joins chunks, runs for recorded answers, too.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.frameworks.chat import chat_request, chat_response
+from playhead.capture.frameworks.model_api import FrameworkModelApi
+from playhead.capture.frameworks.model_methods import (
+    observing_model,
+    observing_model_async,
+    observing_model_stream,
+    observing_model_stream_async,
+)
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.patching import WrapSubclasses
+from playhead.model import names
+
+_NOT_SETTINGS = frozenset({"messages", "run_manager", "tools", "stop", "functions"})
+_REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    given = _given(asked)
+    about = cast("dict[str, Any]", asked.client._get_ls_params(stop=given.get("stop"), **_options(given)))
+    settings = {"temperature": about.get("ls_temperature"), "max_tokens": about.get("ls_max_tokens")}
+    streams = asked.method in ("_stream", "_astream")
+    return chat_request(
+        asked.client,
+        provider=str(about.get("ls_provider") or "langchain"),
+        model_name=str(about.get("ls_model_name") or type(asked.client).__name__),
+        messages=chat_messages(given["messages"]),
+        tools=given.get("tools") or given.get("functions"),
+        settings=settings | _options(given) | {"stop": given.get("stop"), "stream": True if streams else None},
+    )
+
+
+def _given(asked: MethodCall) -> dict[str, Any]:
+    return {**dict(zip(("messages", "stop", "run_manager"), asked.args, strict=False)), **asked.kwargs}
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
+
+
+def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
+    changed = _langchain_messages(messages)
+    if asked.args:
+        return MethodCall(asked.client, asked.method, (changed, *asked.args[1:]), asked.kwargs, asked.is_async)
+    return asked.with_kwargs({**asked.kwargs, "messages": changed})
+
+
+def _langchain_messages(natives: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """LangChain's own messages again."""
+    from langchain_core.messages import convert_to_messages  # noqa: PLC0415 - imported by the program
+
+    return convert_to_messages([{"content": "", **native} for native in natives])
+
+
+def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
+    """LangChain's messages as Chat Completions writes them, without ids, which are made anew in each run."""
+    from langchain_core.messages.utils import convert_to_openai_messages  # noqa: PLC0415 - as above
+
+    return [_plain(native) for native in convert_to_openai_messages(list(messages))]
+
+
+def _plain(native: dict[str, Any]) -> dict[str, Any]:
+    """As LangChain's own OpenAI client sends it, with reasoning as providers that speak Chat Completions have it."""
+    if native.get("role") == "tool":
+        native.pop("name", None)
+    content = native.get("content")
+    if content in ("", []) and native.get("tool_calls"):
+        del native["content"]
+    if not isinstance(content, list):
+        return native
+    blocks = cast("list[Any]", content)
+    thoughts = [cast("dict[str, Any]", block) for block in blocks if _kind(block) in _REASONING]
+    if not thoughts:
+        return native
+    said = [block for block in blocks if block not in thoughts]
+    native["content"] = said[0]["text"] if len(said) == 1 and _kind(said[0]) == "text" else said
+    native["reasoning_content"] = "".join(
+        str(thought.get("thinking") or thought.get("reasoning") or "") for thought in thoughts
+    )
+    return native
+
+
+def _kind(block: Any) -> Any:
+    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def _dump(answer: Any) -> Any:
+    """A ChatResult as JSON values."""
+    generations = [_dump_generation(generation) for generation in answer.generations]
+    return {"generations": generations, "llm_output": answer.llm_output}
+
+
+def _dump_generation(generation: Any) -> dict[str, Any]:
+    message = generation.message
+    data = message.model_dump(mode="json", warnings=False)
+    return {"message": {"type": message.type, "data": data}, "generation_info": generation.generation_info}
+
+
+def _load(raw: Any) -> Any:
+    from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
+
+    return ChatResult(
+        generations=[_loaded_generation(each, ChatGeneration) for each in raw["generations"]],
+        llm_output=raw.get("llm_output"),
+    )
+
+
+def _load_chunk(raw: Any) -> Any:
+    from langchain_core.outputs import ChatGenerationChunk  # noqa: PLC0415 - as above
+
+    return _loaded_generation(raw, ChatGenerationChunk)
+
+
+def _loaded_generation(raw: Any, kind: Any) -> Any:
+    from langchain_core.messages import messages_from_dict  # noqa: PLC0415 - as above
+
+    [message] = messages_from_dict([raw["message"]])
+    return kind(message=message, generation_info=raw.get("generation_info"))
+
+
+def _read(raw: Any) -> ModelResponse | None:
+    generations = cast("list[dict[str, Any]]", raw["generations"])
+    if not generations:
+        return None
+    result = _load(raw)
+    first, *others = chat_messages(generation.message for generation in result.generations)
+    said = _metadata(generations[0], raw.get("llm_output"))
+    response = chat_response(
+        raw,
+        first,
+        usage=_usage(generations[0]["message"]["data"].get("usage_metadata") or {}),
+        finish_reason=said.get("finish_reason") or said.get("stop_reason"),
+        model_name=said.get("model_name") or said.get("model"),
+        response_id=said.get("id"),
+    )
+    messages = [*response.messages, *(chat_response(raw, other).messages[0] for other in others)]
+    return ModelResponse(messages, raw, response.reasoning, response.attributes)
+
+
+def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
+    """What the answer says of itself: LangChain's models put that into one of three dictionaries."""
+    kept = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
+    said: dict[str, Any] = {}
+    for each in kept:
+        if isinstance(each, dict):
+            said |= {key: value for key, value in cast("dict[str, Any]", each).items() if isinstance(value, str)}
+    return said
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
+    into: Mapping[str, Any] = usage.get("input_token_details") or {}
+    out: Mapping[str, Any] = usage.get("output_token_details") or {}
+    return {
+        names.INPUT_TOKENS: usage.get("input_tokens"),
+        names.OUTPUT_TOKENS: usage.get("output_tokens"),
+        names.CACHE_READ_TOKENS: into.get("cache_read"),
+        names.CACHE_WRITE_TOKENS: into.get("cache_creation"),
+        names.REASONING_TOKENS: out.get("reasoning"),
+    }
+
+
+def _from_message(message: Mapping[str, Any], _asked: MethodCall) -> Any:
+    from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
+
+    [said] = _langchain_messages([message])
+    return _dump(ChatResult(generations=[ChatGeneration(message=said)]))
+
+
+def _join(chunks: list[Any]) -> Any:
+    from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
+
+    first, *others = map(_load_chunk, chunks)
+    whole = first + others if others else first  # a chunk adds a list of chunks
+    generation = ChatGeneration(message=whole.message, generation_info=whole.generation_info)
+    return _dump(ChatResult(generations=[generation]))
+
+
+def _split(raw: Any) -> list[Any]:
+    """One chunk: the whole message."""
+    from langchain_core.messages import AIMessageChunk  # noqa: PLC0415 - as above
+    from langchain_core.outputs import ChatGenerationChunk  # noqa: PLC0415 - as above
+
+    message = _load(raw).generations[0].message
+    pieces = [
+        {"name": call["name"], "args": native["function"]["arguments"], "id": call["id"], "index": at}
+        for at, (call, native) in enumerate(
+            zip(message.tool_calls, chat_messages([message])[0].get("tool_calls", ()), strict=True)
+        )
+    ]
+    chunk = AIMessageChunk(content=message.content, tool_call_chunks=cast("list[Any]", pieces))
+    return [_dump_generation(ChatGenerationChunk(message=chunk))]
+
+
+_WHOLE = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=_dump,
+    load=_load,
+    read=_read,
+    from_message=_from_message,
+)
+_STREAMED = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=_dump_generation,
+    load=_load_chunk,
+    read=_read,
+    from_message=_from_message,
+    join=_join,
+    split=_split,
+)
+CHAT_MODELS = (
+    WrapSubclasses(
+        "langchain_core.language_models.chat_models",
+        "BaseChatModel",
+        {
+            "_generate": observing_model(_WHOLE),
+            "_agenerate": observing_model_async(_WHOLE),
+            "_stream": observing_model_stream(_STREAMED),
+            "_astream": observing_model_stream_async(_STREAMED),
+        },
+    ),
+)

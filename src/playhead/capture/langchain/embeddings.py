@@ -1,0 +1,65 @@
+"""LangChain's embeddings: of documents, or of one query."""
+
+from functools import partial
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.frameworks.model_api import FrameworkModelApi
+from playhead.capture.frameworks.model_methods import observing_model, observing_model_async
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.patching import WrapSubclasses
+from playhead.capture.vectors import pack_vector, unpack_vector
+from playhead.errors import CannotRestore
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    given = asked.args[0] if asked.args else asked.kwargs.get("texts", asked.kwargs.get("text"))
+    kind = str(type(asked.client).__name__)
+    name = next((said for key in ("model", "model_name") if (said := getattr(asked.client, key, None))), kind)
+    provider = kind.removesuffix("Embeddings").lower() or "langchain"
+    request = ModelRequest.of_embeddings(provider, str(name), given, settings={})
+    request.name = kind
+    return request
+
+
+def _change(raw: Any, each: Any, *, is_query: bool) -> Any:
+    """The vectors of an answer, each changed."""
+    return each(raw) if is_query else [each(vector) for vector in cast("list[Any]", raw)]
+
+
+def _dump(answer: Any, *, is_query: bool) -> Any:
+    return {"vector" if is_query else "vectors": _change(answer, pack_vector, is_query=is_query)}
+
+
+def _load(raw: Any, *, is_query: bool) -> Any:
+    return _change(raw["vector" if is_query else "vectors"], unpack_vector, is_query=is_query)
+
+
+def _no_message(_message: Any, _asked: MethodCall) -> Any:
+    raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
+
+
+def _api(*, is_query: bool) -> FrameworkModelApi:
+    return FrameworkModelApi(
+        read_request=_read_request,
+        with_messages=lambda asked, messages: None,
+        dump=partial(_dump, is_query=is_query),
+        load=partial(_load, is_query=is_query),
+        read=lambda raw: ModelResponse([], raw),
+        from_message=_no_message,
+    )
+
+
+_DOCUMENTS, _QUERY = _api(is_query=False), _api(is_query=True)
+EMBEDDINGS = (
+    WrapSubclasses(
+        "langchain_core.embeddings.embeddings",
+        "Embeddings",
+        {
+            "embed_documents": observing_model(_DOCUMENTS),
+            "embed_query": observing_model(_QUERY),
+            "aembed_documents": observing_model_async(_DOCUMENTS),
+            "aembed_query": observing_model_async(_QUERY),
+        },
+    ),
+)

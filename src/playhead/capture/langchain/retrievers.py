@@ -1,0 +1,26 @@
+"""LangChain's retrievers: the query, and the documents that were found."""
+
+from functools import partial
+from typing import Any
+
+from playhead.capture.frameworks import Begin, call, call_async, none_on_error, recorded_result, retriever
+from playhead.capture.patching import Wrap
+from playhead.model import names
+
+
+@none_on_error
+def _begin(instance: Any, args: Any, kwargs: Any) -> Begin:
+    query = {"query": args[0] if args else kwargs.get("input")}
+    options = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
+    return retriever(str(instance.get_name()), query | options)
+
+
+def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _begin(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+
+
+_ainvoke = recorded_result(_begin, partial(call_async, output=names.OUTPUT_REF))
+
+_MODULE = "langchain_core.retrievers"
+RETRIEVERS = (Wrap(_MODULE, "BaseRetriever.invoke", _invoke), Wrap(_MODULE, "BaseRetriever.ainvoke", _ainvoke))
