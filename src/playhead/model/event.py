@@ -300,6 +300,26 @@ class ApprovalReceived(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InputRequested(Event):
+    """The agent waits for an answer of a person, or of another system; `prompt` is what it asks."""
+
+    kind: ClassVar[str] = "input_requested"
+    priority: ClassVar[str] = CRITICAL
+    wait: str
+    prompt: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputReceived(Event):
+    """The agent goes on with an answer. `wait` is that of the request, if the framework says."""
+
+    kind: ClassVar[str] = "input_received"
+    priority: ClassVar[str] = CRITICAL
+    wait: str | None = None
+    value: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ContextCompressed(Event):
     """The context lost messages.  `origin` is `declared`, or `inferred` from a cut between calls of one agent."""
 
@@ -374,6 +394,7 @@ RunEvent = (
     RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunDiverged | MessageAdded
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
     | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalReceived
+    | InputRequested | InputReceived
     | ContextCompressed | StateChanged | CheckpointCreated | ValueRead | EventLogged | UnknownEvent
 )  # fmt: skip
 

@@ -95,6 +95,7 @@ ASKED_SYSTEM_REF: Final = "playhead.asked.system_instructions_ref"
 EDIT_REF: Final = "playhead.edit_ref"  # JSON: a list of edits, each with what a call begins like for which it holds
 UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not
+GRAPH_NODE: Final = "playhead.graph.node"  # the node of a graph whose execution a step is
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
 # aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
 OUTCOME: Final = "playhead.outcome"
@@ -116,6 +117,10 @@ LOG_BODY: Final = "playhead.log.body"  # of a log record of any name: its text, 
 LOG_SEVERITY: Final = "playhead.log.severity"  # its severity number, 1 to 24 (17 and above: an error)
 CHECKPOINT_NAME: Final = "playhead.checkpoint.name"
 HANDOFF: Final = "playhead.handoff"
+APPROVAL_REQUESTED: Final = "playhead.approval_requested"
+APPROVAL_RECEIVED: Final = "playhead.approval_received"
+INPUT_REQUESTED: Final = "playhead.input_requested"
+INPUT_RECEIVED: Final = "playhead.input_received"
 ANNOTATION: Final = "playhead.annotation"
 PLAN: Final = "playhead.plan"
 COMPRESSED: Final = "playhead.compressed"
@@ -128,6 +133,11 @@ VALUE: Final = "playhead.value"
 STATE_KEY: Final = "playhead.state.key"
 VALUE_REF: Final = "playhead.value_ref"
 HANDOFF_TO: Final = "playhead.handoff.to"
+# With the four events of what waits for a person: which it is, in the framework's own terms; what is asked (JSON, with
+# INPUT_REQUESTED); whether it was approved. The answer to an input is VALUE_REF.
+WAIT_ID: Final = "playhead.wait.id"
+PROMPT_REF: Final = "playhead.prompt_ref"
+APPROVED: Final = "playhead.approval.approved"
 REASON_REF: Final = "playhead.reason_ref"
 ANNOTATION_REF: Final = "playhead.annotation_ref"
 PLAN_REF: Final = "playhead.plan_ref"  # JSON: a list of steps, as texts or objects

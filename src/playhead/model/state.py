@@ -153,10 +153,9 @@ class _Folding:
             case ev.ApprovalReceived():
                 self.approvals = [approval for approval in self.approvals if approval != event.approval]
             case (
-                ev.OrchestrationDecision() | ev.UserInterrupted() | ev.RunDiverged() | ev.ValueRead() | ev.EventLogged()
-            ):
-                pass
-            case ev.UnknownEvent():
+                ev.OrchestrationDecision() | ev.UserInterrupted() | ev.InputRequested() | ev.InputReceived()
+                | ev.RunDiverged() | ev.ValueRead() | ev.EventLogged() | ev.UnknownEvent()
+            ):  # fmt: skip
                 pass
             case _:
                 assert_never(event)

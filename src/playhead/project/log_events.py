@@ -23,6 +23,10 @@ _KINDS = {
     names.RESUMED: "run_resumed",
     names.DIVERGED: "run_diverged",
     names.VALUE_READ: "value_read",
+    names.APPROVAL_REQUESTED: "approval_requested",
+    names.APPROVAL_RECEIVED: "approval_received",
+    names.INPUT_REQUESTED: "input_requested",
+    names.INPUT_RECEIVED: "input_received",
 }
 _OURS = "playhead."
 _BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
@@ -69,10 +73,32 @@ def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = N
             return ev.RunDiverged(**head, how=how, call=call, report=ref(attributes, names.DIVERGENCE_REF))
         case names.VALUE_READ:
             return ev.ValueRead(**head, of=text(attributes, names.VALUE_OF), value=_value(attributes.get(names.VALUE)))
+        case _ if log.name in _WAITS:
+            return _waits(log, head)
         case name if name.startswith(_OURS):
             return _unknown(log, head)
         case _:
             return _logged(log, head)
+
+
+_WAITS = (names.APPROVAL_REQUESTED, names.APPROVAL_RECEIVED, names.INPUT_REQUESTED, names.INPUT_RECEIVED)
+
+
+def _waits(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
+    """What waits for a person, or goes on with the answer."""
+    attributes = log.attributes
+    wait = text(attributes, names.WAIT_ID)
+    match log.name:
+        case names.APPROVAL_REQUESTED:
+            tool, arguments = text(attributes, names.TOOL_NAME), ref(attributes, names.TOOL_ARGUMENTS_REF)
+            return ev.ApprovalRequested(**head, approval=wait or "", tool=tool, arguments=arguments)
+        case names.APPROVAL_RECEIVED:
+            approved = attributes.get(names.APPROVED) is True
+            return ev.ApprovalReceived(**head, approval=wait or "", approved=approved)
+        case names.INPUT_REQUESTED:
+            return ev.InputRequested(**head, wait=wait or "", prompt=ref(attributes, names.PROMPT_REF))
+        case _:
+            return ev.InputReceived(**head, wait=wait, value=ref(attributes, names.VALUE_REF))
 
 
 def _value(read: Any) -> float | int | str | None:

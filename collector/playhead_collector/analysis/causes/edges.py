@@ -196,7 +196,7 @@ def _other_edges(transcript: Transcript) -> Iterator[Edge]:
                 yield Edge(last, event.seq, "ended", rules.LAST_CALL)
             case (
                 ev.StateChanged() | ev.PlanCreated() | ev.AgentHandoff() | ev.OrchestrationDecision()
-                | ev.CheckpointCreated() | ev.ApprovalRequested()
+                | ev.CheckpointCreated() | ev.ApprovalRequested() | ev.InputRequested() | ev.InputReceived()
             ) if last is not None:  # fmt: skip
                 yield Edge(last, event.seq, "noted", rules.NOTED_AFTER)
             case _:

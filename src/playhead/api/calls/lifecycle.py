@@ -58,7 +58,9 @@ def enter(span: ObservedSpan) -> None:
 
 def is_announced(span: ObservedSpan) -> bool:
     """Whether the journal gets a record when the call starts; other kinds of calls are journaled only when they end."""
-    return span.kind in _ANNOUNCED or names.RUN_ROOT in span.attributes
+    if span.kind in _ANNOUNCED:
+        return True
+    return names.RUN_ROOT in span.attributes or names.GRAPH_NODE in span.attributes
 
 
 def _announce_if_new(span: ObservedSpan) -> None:

@@ -16,6 +16,7 @@ from playhead.api.functions import wrappers
 from playhead.api.functions.proxy import ObservedFunction
 from playhead.api.guard import swallowed
 from playhead.api.observe import Observation
+from playhead.api.run import root_attributes
 from playhead.capture.patching import Wrapper
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -72,11 +73,23 @@ def retriever(name: str, query: dict[str, Any]) -> Begin:
     return lambda: _RETRIEVER.begin(name, query, {})
 
 
-def agent(name: str, agent_input: Any) -> Begin:
+def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:
     """Begins the span of an agent: a run if there is none, else an agent of the current run. `agent_input`: its input,
-    or None.
+    or None. `session`: that of the run, if one begins here.
     """
-    return lambda: _AGENT.begin(name, None if agent_input is None else {"input": agent_input}, {})
+    observation = _AGENT
+    if session is not None:
+        observation = Observation(None, "agent", True, True, None, root_attributes(session, None, None), None)
+    return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
+
+
+def set_session(session: Any) -> None:
+    """Sets the session of the current run, if the program has set none. None: nothing is set."""
+    root = current_span() if session is not None else None
+    while root is not None and root.enclosing is not None:
+        root = root.enclosing
+    if root is not None and names.RUN_ROOT in root.attributes:
+        root.attributes.setdefault(names.CONVERSATION, str(session))
 
 
 def recorded_result(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:

@@ -1,6 +1,7 @@
 """LangGraph's graphs.  The outermost one is a run; a graph inside another is an agent of it, if it has a name.
 
-A graph that was compiled without a name goes by that of the node, or tool, that it runs as.  Its tools are LangChain's.
+A graph that was compiled without a name goes by that of the node, or tool, that it runs as.  Its tools and models are
+LangChain's.  Its thread id is the session of the run, if the program has not set one.
 """
 
 from collections.abc import Generator
@@ -13,7 +14,9 @@ from playhead.api.calls.lifecycle import current_span
 from playhead.api.functions import wrappers
 from playhead.api.guard import swallowed
 from playhead.api.scope import log_event
-from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, recorded_result
+from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
+from playhead.capture.langgraph.interrupts import answers_in, note_answers, noting_answers, noting_answers_async
+from playhead.capture.langgraph.nodes import NODES
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
@@ -28,8 +31,21 @@ _ENTERED = otel.create_key("playhead-langgraph-entered")
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if _is_entered(instance):
         return None
-    name = _name(instance, args[1] if len(args) > 1 else kwargs.get("config"))
-    return agent(name, args[0] if args else kwargs.get("input")) if name is not None else None
+    config = args[1] if len(args) > 1 else kwargs.get("config")
+    name = _name(instance, config)
+    thread = _thread_id(config)
+    set_session(thread)
+    return agent(name, _input(args, kwargs), session=thread) if name is not None else None
+
+
+def _input(args: Any, kwargs: Any) -> Any:
+    return args[0] if args else kwargs.get("input")
+
+
+def _thread_id(config: Any) -> Any:
+    """The id of the conversation that the program gave to the graph; None: it gave none."""
+    given = cast("dict[str, Any]", config or {}).get("configurable")
+    return cast("dict[str, Any]", given).get("thread_id") if isinstance(given, dict) else None
 
 
 def _name(instance: Any, config: Any) -> str | None:
@@ -63,8 +79,9 @@ def _is_entered(instance: Any) -> bool:
 class _GraphCall:
     """One observed call of a graph, and the exception by which the graph signals the graph around it."""
 
-    def __init__(self, instance: Any):
+    def __init__(self, instance: Any, graph_input: Any):
         self._instance = instance
+        self._answers = answers_in(graph_input)
         self._bubbled: BaseException | None = None
 
     @contextmanager
@@ -74,6 +91,8 @@ class _GraphCall:
 
         token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))
         try:
+            if self._answers:
+                note_answers(self._answers)
             yield
         except GraphBubbleUp as bubbled:
             self._bubbled = bubbled
@@ -110,7 +129,7 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
-    observed = _GraphCall(instance)
+    observed = _GraphCall(instance, _input(args, kwargs))
 
     def body(*args: Any, **kwargs: Any) -> Any:
         with observed.inside():
@@ -123,7 +142,7 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else _ainvoked(begin, _GraphCall(instance), made)
+    return made if begin is None else _ainvoked(begin, _GraphCall(instance, _input(args, kwargs)), made)
 
 
 async def _ainvoked(begin: Begin, observed: _GraphCall, made: Any) -> Any:
@@ -136,11 +155,23 @@ async def _ainvoked(begin: Begin, observed: _GraphCall, made: Any) -> Any:
     return result
 
 
-_stream = recorded_result(_begin, lambda begin, made: wrappers.iterate(begin, None, made))
-_astream = recorded_result(_begin, lambda begin, made: wrappers.iterate_async(begin, None, made))
+def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    if begin is None:
+        return made
+    answers = answers_in(_input(args, kwargs))
+    return wrappers.iterate(begin, None, noting_answers(made, answers) if answers else made)
+
+
+def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
+    if begin is None:
+        return made
+    answers = answers_in(_input(args, kwargs))
+    return wrappers.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
+
 
 _METHODS = {"invoke": _invoke, "ainvoke": _ainvoke, "stream": _stream, "astream": _astream}
-_langgraph = Instrumentation(
-    Wrap("langgraph.pregel.main", f"Pregel.{method}", wrapper) for method, wrapper in _METHODS.items()
-)
+_GRAPHS = (Wrap("langgraph.pregel.main", f"Pregel.{method}", wrapper) for method, wrapper in _METHODS.items())
+_langgraph = Instrumentation([*_GRAPHS, *NODES])
 patch, unpatch = _langgraph.patch, _langgraph.unpatch
