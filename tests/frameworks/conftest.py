@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("litellm") and find_spec("crewai") else ["*"]
+collect_ignore_glob = [] if find_spec("litellm") else ["*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -21,7 +21,7 @@ def run_example(path: Path, journal: Path, **env: str) -> subprocess.CompletedPr
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_", "PLAYHEAD_"))}
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(journal)}
     kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **env}
-    command = [sys.executable, "-W", "error", str(path)]
+    command = [sys.executable, "-W", env.get("PYTHONWARNINGS", "error"), str(path)]
     return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -12,6 +12,7 @@ LIBRARIES: dict[str, str] = {
     "botocore": "playhead.capture.botocore",
     "mcp": "playhead.capture.mcp",
     "anthropic": "playhead.capture.anthropic",
+    "litellm": "playhead.capture.litellm",
     "agents": "playhead.capture.openai_agents",
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",

@@ -1,0 +1,102 @@
+"""Reads what LiteLLM's functions and its router are called with, and who answered. Changes nothing."""
+
+from collections.abc import Mapping
+from functools import cache
+from inspect import signature
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.model.objects.interrupts import let_through
+
+# Keys and other secrets, and objects of the program that are no part of the request.
+_LEFT_OUT = frozenset(
+    {
+        "api_key", "azure_ad_token", "azure_ad_token_provider", "aws_access_key_id", "aws_secret_access_key",
+        "aws_session_token", "aws_web_identity_token", "client", "client_secret", "credentials", "default_headers",
+        "extra_headers", "headers", "http_client", "litellm_logging_obj", "logger_fn", "model_list", "organization",
+        "shared_session", "timeout", "vertex_credentials",
+    }
+)  # fmt: skip
+# LiteLLM's names of providers that the GenAI conventions call otherwise.
+_PROVIDERS = {
+    "azure": "azure.ai.openai",
+    "azure_ai": "azure.ai.inference",
+    "bedrock": "aws.bedrock",
+    "bedrock_converse": "aws.bedrock",
+    "cohere_chat": "cohere",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "vertex_ai": "gcp.vertex_ai",
+    "vertex_ai_beta": "gcp.vertex_ai",
+    "watsonx": "ibm.watsonx.ai",
+    "xai": "x_ai",
+}
+_PLAIN = (str, int, float, bool)
+
+
+def named_arguments(asked: MethodCall) -> dict[str, Any]:
+    """All arguments by name, whichever were given by position."""
+    if not asked.args:
+        return asked.kwargs
+    names = _parameters(cast(Any, type(asked.client)), asked.method)
+    return {**dict(zip(names, asked.args, strict=False)), **asked.kwargs}
+
+
+@cache
+def _parameters(owner: type, method: str) -> tuple[str, ...]:
+    """Names of the parameters of a function of the library, or of a method of the router."""
+    if owner is type(None):
+        import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
+
+        return tuple(signature(getattr(cast(Any, litellm), method)).parameters)
+    return tuple(signature(getattr(owner, method)).parameters)[1:]
+
+
+def settings_of(
+    arguments: Mapping[str, Any], elsewhere: frozenset[str], known: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The request's other arguments without secrets, and attributes for those that have a known name."""
+    settings: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if value is None or name in elsewhere or name in _LEFT_OUT:
+            continue
+        if name in known and isinstance(value, _PLAIN):
+            attributes[known[name]] = value
+        settings[name] = described_class(value) if isinstance(value, type) else _without_secrets(value)
+    return settings, attributes
+
+
+def _without_secrets(value: Any) -> Any:
+    """Fallbacks may be whole sets of arguments, with keys of their own."""
+    if isinstance(value, dict):
+        own = cast("dict[Any, Any]", value)
+        return {key: _without_secrets(each) for key, each in own.items() if key not in _LEFT_OUT}
+    if isinstance(value, list | tuple):
+        return [_without_secrets(each) for each in cast("list[Any]", value)]
+    return value
+
+
+def described_class(kind: type) -> Any:
+    """The schema of a class given as response format, as LiteLLM sends it."""
+    from playhead.capture.openai.chat_reading import response_format  # noqa: PLC0415 - only where a class is given
+
+    return response_format(kind)
+
+
+def asked_provider(arguments: Mapping[str, Any]) -> str:
+    """The provider that the model's name says; `litellm` for a group of a router."""
+    try:
+        import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
+
+        given = arguments.get("custom_llm_provider")
+        found = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=given)
+        return provider_name(found[1])
+    except BaseException as error:  # noqa: BLE001 - what it does not know it raises
+        let_through(error)
+        return "litellm"
+
+
+def provider_name(name: Any) -> str:
+    """LiteLLM's name of a provider in the words of the GenAI conventions."""
+    return _PROVIDERS.get(str(name), str(name))

@@ -1,0 +1,146 @@
+"""Completions of LiteLLM for the capture stage: messages and answers have the form of OpenAI's Chat Completions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from playhead.api.run import ActiveRun
+from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.litellm.arguments import asked_provider, named_arguments, settings_of
+from playhead.capture.litellm.hidden_params import KEY, answering_provider, hidden_params_of
+from playhead.capture.litellm.replay import restore
+from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.openai import chat_reading
+from playhead.capture.openai.chat_outcome import with_message
+from playhead.capture.stainless.reading import listed, usage_of
+from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
+from playhead.dialect import openai as dialect
+from playhead.model import names
+
+_ELSEWHERE = frozenset({"messages", "tools"})
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+    "max_completion_tokens": names.REQUEST_MAX_TOKENS,
+    "seed": names.REQUEST_SEED,
+    "stream": names.REQUEST_STREAM,
+    "n": names.REQUEST_CHOICES,
+}
+_USAGE = (
+    ("prompt_tokens_details", "cached_tokens", names.CACHE_READ_TOKENS),
+    ("completion_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
+    ("", "cache_read_input_tokens", names.CACHE_READ_TOKENS),
+    ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
+)
+_NOTHING: Mapping[str, Any] = {}
+# LiteLLM's own remarks on a provider's message; null keys go, too.
+_ADDED = frozenset({"provider_specific_fields", "annotations"})
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    arguments = named_arguments(asked)
+    settings, attributes = settings_of(arguments, _ELSEWHERE, _REQUEST_ATTRIBUTES)
+    if attributes.get(names.REQUEST_CHOICES) == 1:
+        del attributes[names.REQUEST_CHOICES]
+    return ModelRequest(
+        provider=asked_provider(arguments),
+        operation="chat",
+        model=str(arguments.get("model", "")),
+        messages=[_plain(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=listed(arguments.get("tools")),
+        settings=settings,
+        attributes=attributes,
+    )
+
+
+def _plain(message: Any) -> Any:
+    """A message as a dictionary; programs give back the objects that they got."""
+    if not hasattr(message, "model_dump"):
+        return message
+    return _cleaned(message.model_dump(mode="json", warnings=False))
+
+
+def _cleaned(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in message.items() if value is not None and key not in _ADDED}
+
+
+def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+    if not hasattr(answer, "choices"):
+        return None
+    return _read_recorded({**answer.model_dump(mode="json", warnings=False), KEY: hidden_params_of(answer)})
+
+
+def _assemble(chunks: list[Any], _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+    if not chunks:
+        return None
+    dumped = [chunk.model_dump(mode="json", warnings=False) for chunk in chunks]
+    return _read_recorded({"stream": dumped, KEY: hidden_params_of(chunks[-1])})
+
+
+def _read_recorded(raw: dict[str, Any], *_: object) -> ModelResponse:
+    read = chat_reading.read_recorded(_in_openai_form(raw))
+    attributes = {**read.attributes, **usage_of(_usage_in(raw), _USAGE)}
+    if provider := answering_provider(raw):
+        attributes[names.PROVIDER] = provider
+    return ModelResponse(read.messages, raw, read.reasoning, attributes)
+
+
+def _in_openai_form(raw: dict[str, Any]) -> dict[str, Any]:
+    """The answer, or the stream of chunks, without LiteLLM's additions."""
+    if "stream" in raw:
+        return {"stream": [_choices_cleaned(chunk, "delta") for chunk in raw["stream"]]}
+    return _choices_cleaned(raw, "message")
+
+
+def _choices_cleaned(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
+    choices = cast("list[dict[str, Any]]", answer.get("choices") or [])
+    return {**answer, "choices": [{**choice, key: _cleaned(choice.get(key) or {})} for choice in choices]}
+
+
+def _usage_in(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    answers = cast("list[Mapping[str, Any]]", raw.get("stream", [raw]))
+    found: Mapping[str, Any] = next((each["usage"] for each in reversed(answers) if each.get("usage")), _NOTHING)
+    return found
+
+
+def _is_streamed(asked: MethodCall) -> bool:
+    return named_arguments(asked).get("stream") is True
+
+
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
+    """Ends the call, unless the result is a stream: LiteLLM's can be read in both ways, and says not in which it is."""
+    run = observed.span.run
+    if hasattr(result, "choices") or not hasattr(cast(Any, type(result)), "__next__"):
+        observed.end(lambda: api.read_response(result, run, asked))
+        return result
+    recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked))
+    return (ObservedAsyncStream if asked.is_async else ObservedStream)(result, recording)
+
+
+def _with_message(raw: Any, message: Any, asked: MethodCall) -> Any:
+    model = str(named_arguments(asked).get("model", ""))
+    return with_message(raw, message, model=model, streamed=_is_streamed(asked))
+
+
+def _with_edit(asked: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+    if messages is None:
+        return asked
+    changed = {**named_arguments(asked), "messages": messages}
+    return MethodCall(asked.client, asked.method, (), changed, asked.is_async)
+
+
+COMPLETION = ClientApi(
+    read_request=_read_request,
+    is_streamed=_is_streamed,
+    read_response=_read_response,
+    assemble=_assemble,
+    read_recorded=_read_recorded,
+    restore=restore,
+    with_message=_with_message,
+    with_edit=_with_edit,
+    record_result=_record_result,
+    one_shot=("messages", "tools"),
+)

@@ -1,0 +1,24 @@
+"""Every file in examples/frameworks runs as it stands: with no key, no network, and no collector."""
+
+from pathlib import Path
+
+import pytest
+
+from playhead.model import names
+from tests.support.journal_reader import read_journal
+from tests.unit.test_examples import ROOT, run_example
+
+EXAMPLES = sorted((ROOT / "examples/frameworks").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_and_is_recorded(path: Path, tmp_path: Path) -> None:
+    done = run_example(path, tmp_path, PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Traceback" not in done.stderr
+    seen = read_journal(tmp_path)
+    kinds = {str(span.attributes[names.KIND]) for span in seen.spans}
+    assert {"agent", "llm", "tool"} <= kinds
+    assert len({span.attributes[names.RUN_ID] for span in seen.spans}) == 1
