@@ -22,7 +22,7 @@ SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installe
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test test-main test-frameworks check bench bench-peers senders clean
+.PHONY: help setup demo serve test test-main test-frameworks check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,10 @@ bench-peers: .venv-peers/.installed ## install what bench compares with, in an e
 
 senders: $(SENDERS) ## install other people's telemetry, to capture it again: python -m tests.senders.capture
 
+probe-peers: $(DEV) .venv-peers/.installed ## run the decorator probe under other tools; writes tests/peers/results.json
+	$(BIN)/python -m tests.peers
+	$(BIN)/python -m pytest -q tests/unit/api/test_decorator_probe.py --write-golden
+
 clean: ## remove environments, caches and builds
 	rm -rf $(VENV) $(FRAMEWORKS) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -90,7 +94,8 @@ $(FRAMEWORKS_INSTALLED): pyproject.toml constraints-frameworks.txt | $(DEV)
 	.venv-senders/$*/bin/python $(PIP_INSTALL) --requirement $<
 	@touch $@
 
-.venv-peers/.installed: Makefile
+.venv-peers/.installed: Makefile | $(DEV)
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python $(PIP_INSTALL) langfuse openai arize-phoenix dbos langgraph langgraph-checkpoint-postgres
+	$(BIN)/uv pip install -q --python .venv-peers/bin/python langfuse openai arize-phoenix dbos langgraph langgraph-checkpoint-postgres \
+	  openinference-instrumentation traceloop-sdk langsmith logfire mlflow-tracing
 	@touch $@
