@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         context_exceeds,
         regex,
         sequence,
+        tool_offered,
         tool_requested,
         tool_result_received,
     )
@@ -62,6 +63,7 @@ __all__ = [
     "thinking",
     "tool_call",
     "tool_calls",
+    "tool_offered",
     "tool_requested",
     "tool_result_received",
 ]

@@ -40,12 +40,14 @@ class Completion:
     usage: EstimatedUsage
 
     @classmethod
-    def of(cls, answer: Said | Recorded, request: ChatRequest, *, created: int, cached_tokens: int) -> Completion:
-        """What the answer is for this request; thinking is left out where the request does not want it."""
+    def of(
+        cls, answer: Said | Recorded, request: ChatRequest, *, created: int, cached_tokens: int, thinks: bool
+    ) -> Completion:
+        """What the answer is for this request; without `thinks`, its thinking is left out."""
         # The number tells equal requests apart; the digest tells requests of different servers apart.
         number = f"{request.number:06d}{request.prefixes[-1][0].hex()[:20]}"
         messages = [message_of(answer, f"chatcmpl-{number}/{choice}") for choice in range(request.choices)]
-        if not request.wants_thinking:
+        if not thinks:
             messages = [_without_thinking(message) for message in messages]
         said = answer.finish_reason if isinstance(answer, Said) else None
         reasons = [said or finish_reason_of(message) for message in messages]

@@ -27,7 +27,8 @@ _NO_RETRY = {"x-should-retry": "false"}
 
 @dataclass(frozen=True, slots=True)
 class MockServerSettings:
-    """What a server is told once, when it is made.  `latency_seconds` passes before each answer."""
+    """What a server is told once, when it is made.  `latency_seconds` passes before each answer; with
+    `thinking_on_request` only requests that ask for thinking get it."""
 
     api_key: str | None = None
     clock: Callable[[], float] = time.time
@@ -35,6 +36,7 @@ class MockServerSettings:
     piece_characters: int = 16
     keep_requests: bool = True
     latency_seconds: float = 0
+    thinking_on_request: bool = False
 
 
 class MockEndpoint:
@@ -135,7 +137,8 @@ class MockEndpoint:
 
     def _said(self, protocol: ModelProtocol, answer: Said | Recorded, request: ChatRequest) -> Response:
         created, cached = int(self._settings.clock()), self._cached_tokens(request)
-        completion = Completion.of(answer, request, created=created, cached_tokens=cached)
+        thinks = request.asks_for_thinking if self._settings.thinking_on_request else request.wants_thinking
+        completion = Completion.of(answer, request, created=created, cached_tokens=cached, thinks=thinks)
         return protocol.render(completion, request, self._settings.piece_characters)
 
     def _cached_tokens(self, request: ChatRequest) -> int:

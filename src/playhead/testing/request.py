@@ -73,6 +73,16 @@ class ChatRequest:
         return True
 
     @property
+    def asks_for_thinking(self) -> bool:
+        """Whether the request itself asks for thinking: by an effort, or by a setting for thinking."""
+        asked: object = self.body.get("reasoning_effort")
+        for name, setting in (("reasoning", "effort"), ("thinking", "type")):
+            given: object = self.body.get(name)
+            if isinstance(given, dict):
+                asked = cast("JsonObject", given).get(setting) or asked or "default"
+        return asked not in (None, "none", "disabled") and self.wants_thinking
+
+    @property
     def is_embedding(self) -> bool:
         """Whether vectors are asked for: rules for them can only fail or delay, what is said does not apply."""
         return False

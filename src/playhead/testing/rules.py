@@ -65,6 +65,11 @@ def regex(pattern: str | re.Pattern[str], *, role: str | None = None, last: bool
     )
 
 
+def tool_offered(name: str) -> Rule:
+    """The request offers that tool to the model."""
+    return Rule(f"tool_offered({name!r})", lambda request: name in map(_name_of_tool, request.tools))
+
+
 def tool_requested(name: str) -> Rule:
     """An assistant message in the history asked for that tool."""
     return Rule(
@@ -94,8 +99,12 @@ def _described(rule: str, text: str, role: str | None, last: bool) -> str:
     return f"{rule}({text!r}{f', role={role!r}' if role else ''}{', last=True' if last else ''})"
 
 
+def _name_of_tool(tool: JsonObject) -> str | None:
+    return _name(tool) or tool.get("name")  # Responses has no object around it
+
+
 def _name(call: JsonObject) -> str | None:
-    # A custom tool's call has `custom` where a function's has `function`.
+    # A custom tool and its calls have `custom` where a function has `function`.
     called: JsonObject = call.get("function") or call.get("custom") or {}
     return called.get("name")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
+from types import ModuleType, TracebackType
+from typing import Any, Self
 
+from playhead.testing import transport
 from playhead.testing.answers import Answering
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.listener import Listener
@@ -24,7 +25,8 @@ class MockModelServer:
     `otherwise`. Listens on 127.0.0.1 only, on a port the system chooses unless `port` says one.
 
     With `keep_requests=False` it does not remember what came in: for long runs. `latency_seconds` passes before each
-    answer.
+    answer. With `thinking_on_request=True`, answers contain thinking only if the request asks for it (an effort, a
+    thinking setting); otherwise also where a request says nothing about it and the API can have it.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class MockModelServer:
         piece_characters: int = 16,
         keep_requests: bool = True,
         latency_seconds: float = 0,
+        thinking_on_request: bool = False,
         port: int = 0,
     ) -> None:
         if piece_characters < 1:
@@ -46,7 +49,9 @@ class MockModelServer:
         self._script = Script()
         if trajectories is not None:
             self._script.play(trajectories)
-        settings = MockServerSettings(api_key, clock, models, piece_characters, keep_requests, latency_seconds)
+        settings = MockServerSettings(
+            api_key, clock, models, piece_characters, keep_requests, latency_seconds, thinking_on_request
+        )
         self._endpoint = MockEndpoint(self._script, settings)
         self._port = port
         self._listener: Listener | None = None
@@ -62,6 +67,18 @@ class MockModelServer:
     def play(self, trajectories: Trajectories) -> None:
         """Answers requests that name a recorded run in the header `x-playhead-trajectory` as it was recorded."""
         self._script.play(trajectories)
+
+    def http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
+        """An `httpx2.Client` (`httpx.Client` if httpx2 is not installed, or the one of `library`) whose requests this
+        server answers without a socket, whatever their host: `openai.OpenAI(http_client=server.http_client())`.
+
+        The server need not be started. `options` are the client's own, such as `base_url` and `timeout`.
+        """
+        return transport.client(self._endpoint.respond, library, **options)
+
+    def async_http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
+        """As `http_client`, an `AsyncClient`."""
+        return transport.async_client(self._endpoint.respond, library, **options)
 
     @property
     def base_url(self) -> str:

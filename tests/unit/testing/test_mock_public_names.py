@@ -34,6 +34,7 @@ def test_the_public_names_are_these() -> None:
         "thinking",
         "tool_call",
         "tool_calls",
+        "tool_offered",
         "tool_requested",
         "tool_result_received",
     ]

@@ -31,7 +31,7 @@ REQUEST = ChatRequest(7, {"model": "m", "messages": [{"role": "user", "content":
 
 
 def completion_of(answer: Said, request: ChatRequest = REQUEST) -> Completion:
-    return Completion.of(answer, request, created=1000, cached_tokens=0)
+    return Completion.of(answer, request, created=1000, cached_tokens=0, thinks=True)
 
 
 def read_back(response: Response) -> Any:

@@ -48,6 +48,10 @@ class GeminiRequest(ChatRequest):
         return (thinking.get("includeThoughts") or thinking.get("include_thoughts")) is True
 
     @property
+    def asks_for_thinking(self) -> bool:
+        return self.wants_thinking
+
+    @property
     def messages(self) -> list[JsonObject]:
         return self._messages
 
