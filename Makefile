@@ -60,7 +60,7 @@ senders: $(SENDERS) ## install other people's telemetry, to capture it again: py
 
 probe-peers: $(DEV) .venv-peers/.installed ## run the decorator probe under other tools; writes tests/peers/results.json
 	$(BIN)/python -m tests.peers
-	$(BIN)/python -m pytest -q tests/unit/api/test_decorator_probe.py --write-golden
+	$(BIN)/python -m pytest -q tests/unit/api/functions/test_decorator_probe.py --write-golden
 
 clean: ## remove environments, caches and builds
 	rm -rf $(VENV) $(FRAMEWORKS) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json

@@ -9,10 +9,11 @@ import pytest
 
 from playhead.demo.support import load_example
 from playhead.model import names
+from playhead.testing import scenarios
 from tests.support.journal_reader import Journaled, kind, read_journal
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 # Nothing listens on the discard port.
 NOBODY = "http://127.0.0.1:9"
 
@@ -22,7 +23,10 @@ def run_example(path: Path, journal: Path, **env: str) -> subprocess.CompletedPr
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(journal)}
     kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **env}
     command = [sys.executable, "-W", env.get("PYTHONWARNINGS", "error"), str(path)]
-    return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=60, check=False)
+    # No terminal: an example that asks a person goes on without one.
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, env=kept, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -75,3 +79,40 @@ def test_the_support_agent_talks_to_the_endpoint_that_the_environment_names(tmp_
         done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, **env)
     assert done.returncode == 0, done.stderr
     assert len(server.requests) == 5
+
+
+def test_there_is_an_example_agent_for_every_scenario_of_the_mock_model_server() -> None:
+    assert sorted(path.stem for path in (ROOT / "examples" / "scenarios").glob("*.py")) == sorted(scenarios.NAMES)
+
+
+def recorded_scenario(name: str, journal: Path) -> Journaled:
+    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal)
+    assert done.returncode == 0, done.stderr
+    return read_journal(journal)
+
+
+def test_tools_that_are_methods_of_an_observed_class_are_the_calls_that_the_model_asked_for(tmp_path: Path) -> None:
+    seen = recorded_scenario("tool_calling", tmp_path)
+    asked: list[str] = []
+    for call in seen.calls("gpt-4o-mini"):
+        for message in seen.messages(call.attributes[names.OUTPUT_MESSAGES_REF])[-1:]:
+            asked += [part["id"] for part in message["parts"] if part["type"] == "tool_call"]
+    tools = [*seen.calls("Tools.get_weather"), *seen.calls("Tools.convert")]
+    assert [tool.attributes[names.TOOL_CALL_ID] for tool in tools] == asked
+    assert len(asked) == 3
+
+
+def test_the_code_assistant_edits_what_it_was_allowed_to_and_its_turns_are_one_run(tmp_path: Path) -> None:
+    seen = recorded_scenario("code_assistant", tmp_path)
+    tools = [span.name.rpartition(".")[2] for span in seen.spans if kind(span) == "tool"]
+    assert tools == ["search_files", "read_file", "edit_file", "run_tests"]
+    assert seen.output("FileTools.run_tests") == "1 test passed"
+    assert len(seen.calls("code_assistant")) == 4  # the run and its three turns
+    assert len({span.attributes[names.RUN_ID] for span in seen.spans}) == 1
+
+
+def test_reviewers_run_side_by_side_inside_the_review(tmp_path: Path) -> None:
+    seen = recorded_scenario("parallel_review", tmp_path)
+    reviewers, review = seen.calls("reviewer"), seen.call("review")
+    assert [reviewer.parent_id for reviewer in reviewers] == [review.span_id] * 3
+    assert max(one.start_ns for one in reviewers) < min(one.end_ns or 0 for one in reviewers)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from playhead.testing import scenarios
 from playhead.testing.answers import Said, text, tool_call
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import tool_requested
@@ -55,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m playhead.testing",
-        description="A mock model server on loopback. It speaks OpenAI Chat Completions and Responses.",
+        description="A mock model server on loopback. It speaks the APIs of several providers.",
+        epilog="scenarios: " + "; ".join(f"{name}: {scenarios.load(name).description}" for name in scenarios.NAMES),
     )
     parser.add_argument("--port", type=int, default=PORT, help=f"default {PORT}; 0 takes any free port")
     parser.add_argument("--answer", metavar="TEXT", help="what it answers; default: it repeats what it was asked last")
@@ -66,6 +68,14 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar=("NAME", "ARGUMENTS"),
         help="first ask for this tool, with these arguments as a JSON object; repeat it for more tools, in order",
+    )
+    parser.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        choices=scenarios.NAMES,
+        metavar="NAME",
+        help="play a scenario (see below); repeat it for more, in order",
     )
     parser.add_argument(
         "--trajectories", type=Path, metavar="FOLDER", help="also play the recorded runs in this folder"
@@ -79,6 +89,8 @@ def _server(asked: argparse.Namespace) -> MockModelServer:
     server = MockModelServer(port=asked.port, trajectories=recorded, keep_requests=False)
     for name, arguments in asked.tool:
         server.when(~tool_requested(name), tool_call(name, _json_object(name, arguments)))
+    for name in asked.scenario:
+        server.play_scenario(name)
     server.otherwise(text(asked.answer) if asked.answer is not None else _repeat)
     return server
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from playhead.testing import transport
+from playhead.testing import scenarios, transport
 from playhead.testing.answers import Answering
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.listener import Listener
@@ -32,6 +32,7 @@ class MockModelServer:
     def __init__(
         self,
         *,
+        scenario: str | None = None,
         trajectories: Trajectories | None = None,
         api_key: str | None = None,
         clock: Callable[[], float] = time.time,
@@ -47,6 +48,8 @@ class MockModelServer:
         if not 0 <= latency_seconds < float("inf"):
             raise ValueError(f"latency_seconds={latency_seconds}: a time that passes before each answer, 0 or more")
         self._script = Script()
+        if scenario is not None:
+            self.play_scenario(scenario)
         if trajectories is not None:
             self._script.play(trajectories)
         settings = MockServerSettings(
@@ -63,6 +66,12 @@ class MockModelServer:
     def otherwise(self, answer: Answering) -> None:
         """Answers so when nothing else does. Without it, such a request gets an error that lists the rules."""
         self._script.otherwise(answer)
+
+    def play_scenario(self, name: str) -> None:
+        """Adds the rules of a scenario that comes with the package, such as "routing" (see `scenarios.NAMES`). Rules
+        given before go first. Raises ValueError for another name."""
+        for line in scenarios.load(name).lines:
+            self.when(line.rule, line.answer, times=line.times)
 
     def play(self, trajectories: Trajectories) -> None:
         """Answers requests that name a recorded run in the header `x-playhead-trajectory` as it was recorded."""

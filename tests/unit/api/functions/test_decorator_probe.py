@@ -13,7 +13,7 @@ from tests.peers.cases import ALL
 from tests.peers.table import tables
 from tests.peers.tools import NAMES
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "decorators.md"
 RESULTS: dict[str, Any] = json.loads((ROOT / "tests" / "peers" / "results.json").read_text(encoding="utf-8"))
 MARK = "<!-- probe -->\n"
@@ -43,7 +43,7 @@ def test_the_table_in_the_docs_says_what_was_found(own: dict[str, str | None], p
     if pytestconfig.getoption("--write-golden"):
         PAGE.write_text(f"{head}{MARK}{table}", encoding="utf-8")
         found = table
-    assert found == table, "run pytest tests/unit/api/test_decorator_probe.py --write-golden"
+    assert found == table, "run pytest tests/unit/api/functions/test_decorator_probe.py --write-golden"
 
 
 def test_each_other_tool_was_run_through_every_case():
