@@ -60,7 +60,7 @@ class ObservedModelCall:
     """One observed model call. `start` returns None when it is not recorded. Raises only RunStopped, in resumed
     runs."""
 
-    __slots__ = ("answer", "began", "edited", "recorded", "span")
+    __slots__ = ("answer", "began", "edited", "noted_tools", "recorded", "span")
 
     def __init__(self, span: ObservedSpan):
         self.span = span
@@ -70,6 +70,8 @@ class ObservedModelCall:
         self.edited: Any = None
         """What `build_arguments` made for a call that asks what a person has edited; None: call as it was asked."""
         self.began = time.perf_counter()
+        self.noted_tools = False
+        """Whether the tool calls that the answer requests were noted while it came."""
 
     @classmethod
     def start(
@@ -135,11 +137,13 @@ class ObservedModelCall:
         elif answer.is_new:
             self.end(lambda: recorded.read(raw))
         else:
-            self._note_requested_tools(lambda: recorded.read(raw))
+            self.note_requested_tools(lambda: recorded.read(raw))
         return answer.unwrap()
 
-    def _note_requested_tools(self, read: Callable[[], ModelResponse | None]) -> None:
-        """Notes the tool calls that a recorded answer requests, so that tools which run now are linked to them."""
+    def note_requested_tools(self, read: Callable[[], ModelResponse | None]) -> None:
+        """Notes the tool calls that a recorded answer, or a piece of one that is being streamed, requests, so that
+        tools which run now are linked to them.  Of a streamed answer, all pieces that request any must be noted."""
+        self.noted_tools = True
         try:
             response = read()
             if response is not None:
@@ -172,6 +176,8 @@ class ObservedModelCall:
             response = read()
             if response is not None:
                 _record_response(self.span, response)
+                if not self.noted_tools:
+                    _request_tools(self.span, response)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("read a model's answer", error)
@@ -260,17 +266,23 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
         if to.reasoning:
             set_payload(span, names.REASONING_REF, response.reasoning)
         else:
-            messages = [message for message in messages if not _is_reasoning(message)]
+            messages = [_without_reasoning(message) for message in messages if not _is_reasoning(message)]
     _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
     _set_ref(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
     if redacts and not to.is_as_given(response.raw, span.attributes.get(names.RESPONSE_REF), span.redact):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
-    _request_tools(span, response)
+    if response.ordered:
+        _set_ref(span, names.RESTORE_REF, to.faithful(response.ordered, frames, whole=False, redact=span.redact)[0])
 
 
 def _is_reasoning(message: Message) -> bool:
     """Whether the message holds nothing but reasoning: some providers send that as separate messages."""
     return bool(message["parts"]) and all(part.get("type") == "reasoning" for part in message["parts"])
+
+
+def _without_reasoning(message: Message) -> Message:
+    parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
+    return message if len(parts) == len(message["parts"]) else {**message, "parts": parts}
 
 
 def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:

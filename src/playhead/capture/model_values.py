@@ -50,12 +50,14 @@ class ModelRequest:
 @dataclass(slots=True)
 class ModelResponse:
     """A model's response. `raw` is the response as received, as JSON values, for exact replay; of embeddings it is all
-    there is, with vectors as `capture.vectors` packs them."""
+    there is, with vectors as `capture.vectors` packs them. `ordered` are those values in `raw` of which the program
+    sees in which order their keys stand, such as arguments of calls that are no text."""
 
     messages: Sequence[Message]
     raw: Any
     reasoning: Any = None
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ordered: Sequence[Any] = ()
 
 
 def _no_messages(_: Any) -> Any:

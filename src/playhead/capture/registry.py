@@ -10,6 +10,7 @@ from playhead.model.objects.interrupts import let_through
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
     "botocore": "playhead.capture.botocore",
+    "google.genai": "playhead.capture.google_genai",
     "mcp": "playhead.capture.mcp",
     "anthropic": "playhead.capture.anthropic",
     "litellm": "playhead.capture.litellm",
@@ -65,12 +66,20 @@ def uninstrument(*libraries: str) -> None:
             swallowed(f"stop instrumenting {name}", error)
 
 
+def is_installed(name: str) -> bool:
+    """Whether a library can be imported; a package that it is in may be, too, or may not be there."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def _capture(name: str, *, is_explicit: bool) -> Capture | None:
     path = LIBRARIES.get(name)
     if path is None:
         log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
         return None
-    if importlib.util.find_spec(name) is None:
+    if not is_installed(name):
         if is_explicit:
             log.warning("cannot instrument %r: it is not installed in this environment", name)
         return None

@@ -1,7 +1,8 @@
 """Gemini's contents, as its REST API and Vertex AI's write them.
 
 A content whose parts are all function responses is a tool's message; such parts name the function, and often have no
-id.  A model's content without parts is not the same as one with an empty list of them.
+id.  A model's content without parts is not the same as one with an empty list of them.  Which contents are one message
+is in `thread_of` and `contents_of`.
 
 What the API takes for the same is the same here, since answers are spelled otherwise than the client sends them back:
 known keys of parts in camel case or in snake case, and base64 in its standard or its URL-safe alphabet.
@@ -13,18 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from playhead.dialect._google_parts import content_part, native_part
-from playhead.dialect._google_turns import Cuts, cut_turns, join_turns
+from playhead.dialect._google_turns import TurnShape, contents_of, joined_turn, thread_of
 from playhead.dialect._shape import extra_of, rest, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
     "NAME",
-    "Cuts",
-    "cut_turns",
+    "TurnShape",
+    "contents_of",
     "from_message",
     "from_messages",
-    "join_turns",
+    "joined_turn",
     "output_message",
+    "thread_of",
     "to_message",
     "to_messages",
 ]
@@ -65,13 +67,14 @@ def from_message(message: Message) -> dict[str, Any]:
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """A request's `contents`."""
-    return [to_message(native) for native in natives]
+    """A request's `contents`, each function response a message and each turn of the model one."""
+    return [to_message(content) for content in thread_of(list(natives))[0]]
 
 
 def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """A request's `contents` again."""
-    return [from_message(message) for message in messages]
+    """A request's `contents` again; what the system says is the first."""
+    contents, _ = contents_of([from_message(message) for message in messages], {"system": None})
+    return contents
 
 
 def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:

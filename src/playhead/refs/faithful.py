@@ -38,6 +38,7 @@ __all__ = [
     "is_plain",
     "restore_data",
     "restored_value",
+    "with_key_orders",
 ]
 
 _CONTAINERS = frozenset({list, dict, tuple, set, frozenset})
@@ -78,6 +79,13 @@ def restored_value(ordinary: Any, kept: Any) -> Any:
         except Exception as error:
             raise CannotRestore("the order of a recorded value's keys is damaged") from error
     return decode(kept)
+
+
+def with_key_orders(ordinary: Any, kept: Any) -> Any:
+    """The plain value with its keys in the orders that `restore_data` gave for values inside of it; as it is where that
+    gave more than orders.  Raises CannotRestore."""
+    is_orders = isinstance(kept, dict) and cast(dict[str, Any], kept).get(MARK) == "key order"
+    return restored_value(ordinary, kept) if is_orders else ordinary
 
 
 def encode(value: Any) -> Any:

@@ -7,7 +7,7 @@ from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
-from playhead.refs.faithful import decode, decode_error, restored_value
+from playhead.refs.faithful import decode, decode_error, restored_value, with_key_orders
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
 
@@ -19,6 +19,8 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
     ending = _ending(record, call)
     if restore is not None and (call.outcome is not Outcome.FAILED or call.ref(names.RESPONSE_REF) is not None):
         raw = _value(record, call, names.RESPONSE_REF)
+        if call.ref(names.RESTORE_REF) is not None:
+            raw = with_key_orders(raw, _value(record, call, names.RESTORE_REF))
         return ReplayAnswer(value=restore.response(raw, ending), raw=raw)
     if call.outcome is Outcome.FAILED:
         return ReplayAnswer(error=ending)

@@ -11,7 +11,7 @@ import pytest
 import playhead
 from playhead.capture import registry
 
-MODELS = {"openai", "anthropic"}
+MODELS = {"openai", "anthropic", "google.genai"}
 
 
 @pytest.mark.parametrize("library", registry.LIBRARIES)
@@ -37,7 +37,7 @@ def test_another_library_of_a_frameworks_name_is_left_alone(caplog: pytest.LogCa
 
 def test_a_library_that_we_do_not_know_is_a_warning(caplog: pytest.LogCaptureFixture):
     assert playhead.instrument("telepathy") == ()
-    assert "known are agents, anthropic, botocore, langchain_core, langgraph, mcp, openai, pydantic_ai" in caplog.text
+    assert f"known are {', '.join(sorted(registry.LIBRARIES))}" in caplog.text
 
 
 def test_a_library_that_is_not_installed_is_a_warning_when_it_was_asked_for(
@@ -46,6 +46,7 @@ def test_a_library_that_is_not_installed_is_a_warning_when_it_was_asked_for(
     for name in list(registry.LIBRARIES):
         monkeypatch.delitem(registry.LIBRARIES, name)
     monkeypatch.setitem(registry.LIBRARIES, "not_there", "playhead.capture.not_there")
+    monkeypatch.setitem(registry.LIBRARIES, "not_there.inside", "playhead.capture.not_there")
     assert playhead.instrument() == ()
     assert caplog.text == ""
     assert playhead.instrument("not_there") == ()

@@ -252,48 +252,65 @@ def test_a_content_without_parts_is_not_one_with_none():
     assert google_genai.from_message(google_genai.to_message({"role": "model", "parts": []}))["parts"] == []
 
 
-# --- turns that were streamed ----------------------------------------------------------------------------------------
+# --- contents and messages -------------------------------------------------------------------------------------------
 
-streamed_parts = st.one_of(
+turn_parts = st.one_of(
     st.fixed_dictionaries({"text": texts}),
     st.fixed_dictionaries({"text": texts, "thought": st.just(True)}),
     st.fixed_dictionaries({"text": texts, "thoughtSignature": base64s}),
     st.fixed_dictionaries({"functionCall": st.just({"name": "look"})}),
+    st.fixed_dictionaries({"functionResponse": st.just({"name": "look"})}),
+    st.fixed_dictionaries({"functionResponse": st.just({"name": "look"})}),
 )
-turns = st.lists(
-    st.fixed_dictionaries(
-        {"role": st.sampled_from(["model", "model", "user"])}, optional={"parts": st.lists(streamed_parts, max_size=3)}
-    ),
+roles = st.sampled_from(["model", "model", "user", "user", "function", "system"])
+contents = st.lists(
+    st.fixed_dictionaries({"role": roles}, optional={"parts": st.lists(turn_parts, max_size=4), "labels": texts})
+    | anything,
     max_size=8,
+)
+instructions = st.none() | st.fixed_dictionaries(
+    {"parts": st.lists(turn_parts, max_size=2)}, optional={"role": st.sampled_from(["user", "system", 1])}
 )
 
 
 @checked
-@given(turns)
-def test_joined_turns_are_cut_again_where_they_were(contents: list[Any]):
-    joined, cuts = google_genai.join_turns(contents)
-    assert google_genai.cut_turns(parse_json(canonical_json(joined)), cuts) == contents
-    again, no_more = google_genai.join_turns(joined)
-    assert again == joined
-    assert not no_more
+@given(contents, instructions)
+def test_contents_are_made_again_of_a_thread(contents: list[Any], system: Any):
+    thread, shape = google_genai.thread_of(contents, system)
+    stored = parse_json(canonical_json({"thread": thread, "shape": shape}))
+    assert google_genai.contents_of(stored["thread"], stored["shape"]) == (contents, system)
 
 
 def test_a_streamed_turn_is_the_turn_that_it_would_have_been():
-    parts = [
+    spoken = (
         {"text": "Hm", "thought": True},
         {"text": "m.", "thought": True},
         {"text": "It "},
         {"text": "is"},
         {"text": ""},
-    ]
-    chunks = [{"role": "model", "parts": [part]} for part in parts]
+    )
+    chunks = [{"role": "model", "parts": [part]} for part in spoken]
     asked = {"role": "user", "parts": [{"text": "Is it?"}]}
-    joined, cuts = google_genai.join_turns([asked, *chunks, asked])
-    halves: list[Any] = [{"role": "model", "parts": [{"text": text}]} for text in ("\ud83d", "\ude00")]
-    apart, _ = google_genai.join_turns(halves)
-    assert len(apart[0]["parts"]) == 2
+    thread, shape = google_genai.thread_of([asked, *chunks, {"role": "model"}, asked])
     whole = {"role": "model", "parts": [{"text": "Hmm.", "thought": True}, {"text": "It is"}]}
-    assert joined == [asked, whole, asked]
-    assert cuts == {1: [[[2]], [[2]], [3], [2], [0]]}
+    assert thread == [asked, whole, asked]
+    assert shape == {"cuts": {"1": [[[2]], [[2]], [3], [2], [0], None]}}
+    assert google_genai.joined_turn(chunks) == whole
     with pytest.raises(ValueError, match="fewer parts"):
-        google_genai.cut_turns([asked, {"role": "model", "parts": []}], cuts)
+        google_genai.contents_of([asked, {"role": "model", "parts": []}, asked], shape)
+    halves: list[Any] = [{"role": "model", "parts": [{"text": text}]} for text in ("\ud83d", "\ude00")]
+    assert len(google_genai.joined_turn(halves)["parts"]) == 2
+
+
+def test_each_response_and_the_system_instruction_are_messages():
+    responses = [{"functionResponse": {"name": name, "response": {}}} for name in ("look", "find")]
+    asked = {"role": "user", "parts": [{"text": "What?"}]}
+    system = {"role": "user", "parts": [{"text": "Be brief."}]}
+    thread, shape = google_genai.thread_of([asked, {"role": "user", "parts": responses}], system)
+    messages = [google_genai.to_message(content) for content in thread]
+    assert [message["role"] for message in messages] == ["system", "user", "tool", "tool"]
+    assert messages[0] == openai.to_message({"role": "system", "content": "Be brief."})
+    assert not shape  # as usual
+    beside, shape = google_genai.thread_of([{"role": "user", "parts": [*responses, {"text": "so?"}]}])
+    assert [google_genai.to_message(content)["role"] for content in beside] == ["tool", "tool", "user"]
+    assert shape == {"pieces": [3]}

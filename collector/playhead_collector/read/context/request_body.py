@@ -8,12 +8,13 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            stand, how many of the first are not in the request, and
                                                            the patches.  Anthropic's and Bedrock's are cut, the
                                                            system prompt among them: see `playhead.dialect.anthropic`
+    {"dialect": "google_genai", "messages", ...}           and a `dialect.google_genai.TurnShape`
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect import anthropic, bedrock, openai, openai_responses
+from playhead.dialect import anthropic, bedrock, google_genai, openai, openai_responses
 from playhead.model.event import LlmCalled
 from playhead.model.json_patch import patched
 from playhead.model.message import Message
@@ -28,6 +29,7 @@ _DIALECTS = {
     openai_responses.NAME: openai_responses.from_message,
     anthropic.NAME: anthropic.from_message,
     bedrock.NAME: bedrock.from_message,
+    google_genai.NAME: google_genai.from_message,
     _BEDROCK_TEXT: openai.from_message,
 }
 _JOINED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
@@ -49,7 +51,10 @@ async def exact_request(
     if restore is None:
         raise _unknown(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")
     messages = [_message(cache, ref, restore, patches.get(place), begin) for place, ref in enumerate(thread)]
-    body: dict[str, Any] = _messages_in(shape, messages)
+    try:
+        body: dict[str, Any] = _messages_in(shape, messages)
+    except ValueError as error:
+        raise _unknown(begin, f"was recorded otherwise than it can be read ({error})") from None
     if begin.system is not None:
         body["instructions"] = _stored(cache.parsed(begin.system), begin)
     settings = _stored(cache.parsed(begin.request), begin)
@@ -72,6 +77,9 @@ def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> No
 def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
     if shape.get("dialect") == openai.NAME:
         return {"messages": messages}
+    if shape.get("dialect") == google_genai.NAME:
+        contents, system = google_genai.contents_of(messages, cast("google_genai.TurnShape", shape))
+        return {"contents": contents} if system is None else {"contents": contents, "systemInstruction": system}
     sent = messages[int(shape.get("before") or 0) :]
     if join_turns := _JOINED.get(str(shape.get("dialect"))):
         system, joined = join_turns(sent)

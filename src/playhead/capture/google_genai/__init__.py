@@ -1,0 +1,104 @@
+"""The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
+streamed, in chats, and with automatic function calling, where each request is a model's call and each function a tool.
+
+What is wrapped is where the client sends a request and gets its answer, so the request is recorded as it is sent, and
+the client's own retries are one call.  `count_tokens`, batches, files, images and videos are not recorded; the Live
+API and the Interactions API are left alone.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
+
+from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async, record_result
+from playhead.capture.google_genai import replay, responses
+from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
+from playhead.capture.google_genai.functions import invoke, invoke_async
+from playhead.capture.google_genai.requests import method_of, read_request, with_edit
+from playhead.capture.google_genai.responses import read_response
+from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.streams import StreamRecording, observed_stream
+
+__all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
+
+SUPPORTS = "google-genai >= 1.10"
+
+_CLIENT, _FUNCTIONS = "google.genai._api_client", "google.genai._extra_utils"
+_ARGUMENTS = ("http_method", "path", "request_dict", "http_options")
+
+
+class _AnswerInChunks(StreamRecording):
+    """A streamed answer; the client calls the functions that a chunk asks for before it reads the next one."""
+
+    def add_chunk(self, chunk: Any) -> None:
+        super().add_chunk(chunk)
+        if self.call is not None and responses.asks_for_functions(chunk):
+            self.call.note_requested_tools(lambda: read_response(chunk))
+
+
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
+    if not api.is_streamed(asked):
+        return record_result(api, observed, result, asked)
+    return observed_stream(result, _AnswerInChunks(observed, responses.assemble))
+
+
+_CONTENT = ClientApi(
+    read_request=read_request,
+    is_streamed=replay.is_streamed,
+    read_response=lambda answer, run, asked: read_response(answer),
+    assemble=lambda chunks, run, asked: responses.assemble(chunks),
+    read_recorded=lambda raw, run, asked: responses.read_recorded(raw),
+    restore=replay.restore,
+    with_message=replay.with_message,
+    with_edit=lambda asked, messages, system: with_edit(asked, messages),
+    record_result=_record_result,
+)
+_CONTENT_METHODS = frozenset({"generateContent", "streamGenerateContent"})
+
+
+class GoogleGenAIInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """What has to be installed."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+def _requesting(wrap: Any) -> Wrapper:
+    """The wrapper of a method by which the client asks anything: calls of models are recorded, all else passes."""
+    content, vectors = wrap(_CONTENT), wrap(EMBEDDINGS)
+
+    def request(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        asked = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+        method = method_of(asked)
+        if len(args) > len(_ARGUMENTS):
+            return wrapped(*args, **kwargs)
+        if method in _CONTENT_METHODS:
+            return content(wrapped, instance, (), asked)
+        if is_embedding(method, asked.get("request_dict")):
+            return vectors(wrapped, instance, (), asked)
+        return wrapped(*args, **kwargs)
+
+    return request
+
+
+_plain, _later = _requesting(observing), _requesting(observing_async)
+_google = Instrumentation(
+    [
+        Wrap(_CLIENT, "BaseApiClient.request", _plain),
+        Wrap(_CLIENT, "BaseApiClient.request_streamed", _plain),
+        Wrap(_CLIENT, "BaseApiClient.async_request", _later),
+        Wrap(_CLIENT, "BaseApiClient.async_request_streamed", _later),
+        Wrap(_FUNCTIONS, "invoke_function_from_dict_args", invoke),
+        Wrap(_FUNCTIONS, "invoke_function_from_dict_args_async", invoke_async, is_optional=True),
+    ]
+)
+patch, unpatch = _google.patch, _google.unpatch

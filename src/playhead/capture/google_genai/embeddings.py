@@ -1,0 +1,118 @@
+"""Requests for embeddings: of Gemini's API (`batchEmbedContents`), and of Vertex AI (`predict`, `embedContent`).
+
+Inputs and vectors are content; vectors are packed in the record.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from playhead.api.run import ActiveRun
+from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.google_genai import replay
+from playhead.capture.google_genai.requests import body_of, model_of, provider_of
+from playhead.capture.google_genai.responses import json_of, usage_of
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.vectors import pack_vector, unpack_vector
+from playhead.errors import CannotRestore
+from playhead.model import names
+
+_METHODS = frozenset({"embedContent", "batchEmbedContents"})
+_PREDICT = "predict"
+_DIMENSIONS = "outputDimensionality"
+
+
+def is_embedding(method: str, body: Any) -> bool:
+    """Whether a request is for embeddings; other models are asked to `predict` from prompts, not from content."""
+    if method != _PREDICT:
+        return method in _METHODS
+    instances = cast("dict[str, Any]", body).get("instances") if isinstance(body, dict) else None
+    given = cast("list[Any]", instances) if isinstance(instances, list) else []
+    return bool(given) and all(isinstance(each, dict) and "content" in each for each in given)
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    body = body_of(asked)
+    inputs, settings = _inputs(body)
+    attributes: dict[str, Any] = {}
+    if (dimensions := _found(body, _DIMENSIONS)) is not None:
+        attributes[names.EMBEDDING_DIMENSIONS] = dimensions
+    return ModelRequest.of_embeddings(
+        provider_of(asked.client), model_of(asked.kwargs), inputs, settings=settings, attributes=attributes
+    )
+
+
+def _inputs(body: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What is embedded, texts where it is nothing but text, and the rest of the body."""
+    for where, key in (("requests", "content"), ("instances", "content")):
+        if isinstance(body.get(where), list):
+            each = cast("list[dict[str, Any]]", body[where])
+            rest = [{name: value for name, value in one.items() if name != key} for one in each]
+            return [_text(one.get(key)) for one in each], {**body, where: rest}
+    return _text(body.get("content")), {name: value for name, value in body.items() if name != "content"}
+
+
+def _text(content: Any) -> Any:
+    parts = cast("dict[str, Any]", content).get("parts") if isinstance(content, dict) else None
+    match cast("list[Any]", parts) if isinstance(parts, list) else []:
+        case [{"text": str(text), **more}] if not more:
+            return text
+        case _:
+            return cast("object", content)
+
+
+def _found(body: Any, key: str) -> Any:
+    """The first value under that key, anywhere but in what is embedded."""
+    if isinstance(body, list):
+        found = (_found(each, key) for each in cast("list[Any]", body)[:1])
+        return next((each for each in found if each is not None), None)
+    if not isinstance(body, dict):
+        return None
+    own = cast("dict[str, Any]", body)
+    if key in own:
+        return own[key]
+    inner = (_found(value, key) for name, value in own.items() if name not in ("content", "parts"))
+    return next((each for each in inner if each is not None), None)
+
+
+def _read_response(answer: Any, _run: ActiveRun, _asked: MethodCall) -> ModelResponse | None:
+    raw = json_of(answer)
+    return None if raw is None else _read_recorded(_with_vectors(raw, pack_vector))
+
+
+def _read_recorded(raw: Any, *_: object) -> ModelResponse:
+    attributes = usage_of(raw.get("usageMetadata"))
+    predictions: list[dict[str, Any]] = raw.get("predictions") or []
+    counts = [_found(each, "token_count") for each in predictions]
+    if counts and all(isinstance(count, int) for count in counts):
+        attributes[names.INPUT_TOKENS] = sum(counts)
+    return ModelResponse([], raw, attributes=attributes)
+
+
+def _with_vectors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The answer with other vectors; they stand under `values`, wherever that is."""
+    if isinstance(value, list):
+        return [_with_vectors(each, change) for each in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    own = cast("Mapping[str, Any]", value)
+    return {key: change(each) if key == "values" else _with_vectors(each, change) for key, each in own.items()}
+
+
+def _restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
+    return replay.restore(_with_vectors(raw, unpack_vector), asked, ending)
+
+
+def _with_message(_raw: Any, _message: Any, _asked: MethodCall) -> Any:
+    raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
+
+
+EMBEDDINGS = ClientApi(
+    read_request=_read_request,
+    is_streamed=lambda asked: False,
+    read_response=_read_response,
+    assemble=lambda chunks, run, asked: None,
+    read_recorded=_read_recorded,
+    restore=_restore,
+    with_message=_with_message,
+    with_edit=lambda asked, messages, system: None,
+)

@@ -1,0 +1,83 @@
+"""Gives recorded answers to the client in the server's place.
+
+What is wrapped is where the client gets the answer to a request, so it makes its own objects of recorded answers, as
+of live ones: chunk by chunk, parsed as the schema that was asked for, in chats and in automatic function calling.
+Nothing leaves the process.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from sys import modules
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.google_genai.requests import model_of
+from playhead.errors import CannotRestore
+
+_HEADERS = {"content-type": "application/json"}
+# Says something about the recorded answer only.
+_RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedback", "stream"})
+
+
+def is_streamed(asked: MethodCall) -> bool:
+    """Whether the client reads the answer in chunks."""
+    return "streamed" in asked.method
+
+
+def restore(raw: Any, asked: MethodCall, ending: BaseException | None) -> Any:
+    """What the client's method returned when `raw` was recorded; see `ClientApi.restore`.  Raises CannotRestore."""
+    recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    make = _maker()
+    if is_streamed(asked):
+        if not isinstance(recorded.get("stream"), list):
+            raise CannotRestore("a stream is asked for, and none was recorded")
+        chunks = cast("list[Any]", recorded["stream"])
+        return _awaited(_chunks_later(chunks, make, ending)) if asked.is_async else _chunks(chunks, make, ending)
+    if "stream" in recorded or not isinstance(raw, dict):
+        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
+    answer = make(recorded)
+    return _awaited(answer) if asked.is_async else answer
+
+
+def with_message(recorded: Any, message: str | Mapping[str, Any], asked: MethodCall) -> dict[str, Any]:
+    """The recorded response with this answer: a text, or a content as the API writes it."""
+    content: dict[str, Any] = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
+    response = {"modelVersion": model_of(asked.kwargs), **_recorded_metadata(recorded)}
+    candidate = {"content": {"role": "model", **content}, "finishReason": "STOP", "index": 0}
+    whole = {**response, "candidates": [candidate]}
+    return {"stream": [whole]} if is_streamed(asked) else whole
+
+
+def _recorded_metadata(recorded: Any) -> dict[str, Any]:
+    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if known.get("stream"):
+        known = cast("dict[str, Any]", known["stream"][0])
+    return {key: value for key, value in known.items() if key not in _RECORDED_KEYS_REPLACED}
+
+
+def _maker() -> Callable[[Any], Any]:
+    """Makes of JSON what the client's methods return in this version: an HTTP response, or the JSON itself."""
+    kind = getattr(modules["google.genai._api_client"], "SdkHttpResponse", None)
+    if kind is None:
+        return lambda value: value
+    return lambda value: kind(headers=dict(_HEADERS), body=json.dumps(value))
+
+
+def _chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None) -> Iterator[Any]:
+    for chunk in chunks:
+        yield make(chunk)
+    if ending is not None:
+        raise ending
+
+
+async def _chunks_later(
+    chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None
+) -> AsyncIterator[Any]:
+    for chunk in _chunks(chunks, make, ending):
+        yield chunk
+
+
+async def _awaited(value: Any) -> Any:
+    return value

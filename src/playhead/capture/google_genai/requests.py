@@ -1,0 +1,104 @@
+"""Reads requests of Gemini's API as the client is about to send them. Changes nothing."""
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.model_values import ModelRequest
+from playhead.dialect import google_genai as dialect
+from playhead.model import names
+
+_MODEL = re.compile(r"(?:.*/)?models/([^/]+)")
+_ELSEWHERE = frozenset({"contents", "systemInstruction", "tools"})
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "topP": names.REQUEST_TOP_P,
+    "maxOutputTokens": names.REQUEST_MAX_TOKENS,
+    "seed": names.REQUEST_SEED,
+}
+_PLAIN = (int, float, str)
+
+
+def method_of(kwargs: Mapping[str, Any]) -> str:
+    """What the request asks of the model: `generateContent`, or another."""
+    return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
+
+
+def model_of(kwargs: Mapping[str, Any]) -> str:
+    """The model's name; of a tuned model or an endpoint its whole resource name."""
+    resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
+    found = _MODEL.fullmatch(resource)
+    return found[1] if found else resource
+
+
+def provider_of(client: Any) -> str:
+    """The provider's name in the GenAI conventions."""
+    return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
+
+
+def body_of(asked: MethodCall) -> dict[str, Any]:
+    """The request's body as it is sent."""
+    given = cast("dict[str, Any]", asked.kwargs["request_dict"])
+    options = asked.kwargs.get("http_options")
+    if _has_extra_body(options) or _has_extra_body(getattr(asked.client, "_http_options", None)):
+        # The client merges it in, in its own way, into what it was given.
+        request = asked.client._build_request("post", asked.kwargs["path"], copy.deepcopy(given), options)
+        return cast("dict[str, Any]", request.data)
+    return {key: value for key, value in given.items() if not key.startswith("_")}
+
+
+def read_request(asked: MethodCall) -> ModelRequest:
+    """Reads a request for content."""
+    body = body_of(asked)
+    system = body.get("systemInstruction")
+    if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
+        system = None
+    contents = body.get("contents")
+    thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
+    elsewhere = _ELSEWHERE if system is not None else _ELSEWHERE - {"systemInstruction"}
+    return ModelRequest(
+        provider=provider_of(asked.client),
+        operation="generate_content",
+        model=model_of(asked.kwargs),
+        messages=thread,
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=body.get("tools"),
+        settings={key: value for key, value in body.items() if key not in elsewhere},
+        attributes=_attributes(body, is_streamed="streamed" in asked.method),
+        shape={"dialect": dialect.NAME, **shape},
+    )
+
+
+def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall:
+    """The call with other messages; the system instruction is the first of them."""
+    if messages is None:
+        return asked
+    contents, system = dialect.contents_of(messages, {})
+    body = {**asked.kwargs["request_dict"], "contents": contents}
+    body.pop("systemInstruction", None)
+    if system is not None:
+        body["systemInstruction"] = system
+    return asked.with_kwargs({**asked.kwargs, "request_dict": body})
+
+
+def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
+    given = body.get("generationConfig")
+    config = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    attributes: dict[str, Any] = {
+        name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
+    }
+    if (choices := config.get("candidateCount", 1)) != 1:
+        attributes[names.REQUEST_CHOICES] = choices
+    if is_streamed:
+        attributes[names.REQUEST_STREAM] = True
+    return attributes
+
+
+def _has_extra_body(options: Any) -> bool:
+    """Whether options of the client, or of one request, add to the body; in older versions they are dictionaries."""
+    if isinstance(options, Mapping):
+        return bool(cast("Mapping[str, Any]", options).get("extra_body"))
+    return bool(getattr(options, "extra_body", None))
