@@ -35,6 +35,8 @@ class Program:
 
     folder: Path
     server: MockModelServer
+    client: str = "openai"
+    """Of the model: see the program."""
     kill_at_request: int = 0
     _process: subprocess.Popen[str] | None = None
 
@@ -43,7 +45,8 @@ class Program:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
-        kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none"}
+        kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none", "CLIENT": self.client}
+        kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
         command = [sys.executable, str(PROGRAM), *arguments]
         pipe = subprocess.PIPE
@@ -77,10 +80,10 @@ class Program:
 
 
 @contextmanager
-def agent_program(folder: Path) -> Generator[Program]:
+def agent_program(folder: Path, client: str = "openai") -> Generator[Program]:
     """The program, with a server of its own."""
     with MockModelServer() as server:
-        program = Program(folder, server)
+        program = Program(folder, server, client)
         server.otherwise(program.answer)
         yield program
 
@@ -114,7 +117,9 @@ def known(program: Program, run_id: str) -> Known:
 
 def _request_number(call: RecordedCall) -> int:
     """The mock server's answers say in their id which request they answer."""
-    return int(str(call.span.attributes[names.RESPONSE_ID]).removeprefix("chatcmpl-")[:6])
+    found = re.search(r"\d{6}", str(call.span.attributes[names.RESPONSE_ID]))
+    assert found is not None
+    return int(found[0])
 
 
 def _effect(record: LocalRecord, call: RecordedCall) -> str:

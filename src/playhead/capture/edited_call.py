@@ -26,16 +26,18 @@ def edited_arguments(
     """Returns what `build_arguments` makes of the edit, to call with instead; None when the edit does not concern this
     call. Raises RunStopped."""
     to, asked = span.recorder, span.attributes
+    native = request.as_native or _as_it_is
     unused = to.frames()
     unused.new = {}
 
     def ref_of(message: Any) -> ContentRef | None:
-        return to.native_message(message, request.to_message, unused, span.redact)
+        return to.native_message(native(message), request.to_message, unused, span.redact)
 
     found = edit.apply(request.messages, asked.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
     if found is None:
         return None
-    changed = found.messages if found.messages != list(request.messages) else None
+    messages: list[Any] = [native(message) for message in found.messages]
+    changed = messages if messages != list(request.messages) else None
     arguments = build_arguments(changed, found.system) if build_arguments is not None else None
     if arguments is None:
         raise ReplayDiverged(
@@ -47,7 +49,7 @@ def edited_arguments(
             asked[kept] = asked[name]
     asked.pop(names.EXACT_REF, None)
     thread, exact = to.exact_thread(
-        found.messages, request.to_message, request.from_message, span.run.threads, span.frames,
+        messages, request.to_message, request.from_message, span.run.threads, span.frames,
         shape=request.shape, redact=span.redact,
     )  # fmt: skip
     for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
@@ -57,6 +59,10 @@ def edited_arguments(
         set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, found.system)
     set_payload(span, names.EDIT_REF, found.description)
     return arguments
+
+
+def _as_it_is(message: Any) -> Any:
+    return message
 
 
 _SYSTEM = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)

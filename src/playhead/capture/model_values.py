@@ -13,6 +13,7 @@ class ModelRequest:
     `from_message` theirs again; `settings` is the rest of the request as it is sent; `attributes` are the GenAI
     conventions' `gen_ai.request.*`.  `shape` says where the messages stand in the request, if that is not a list under
     `messages` as Chat Completions has it (see `playhead_collector.read.context.request_body`).
+    `as_native` makes the provider's form of a message whose `content` an edit has set to a text (None: it is that).
     A request for embeddings has an `embedding_input` (texts, or what the client takes for them) and no messages."""
 
     provider: str
@@ -29,6 +30,7 @@ class ModelRequest:
     embedding_input: Any = None
     name: str | None = None
     """The call's name in the paths of the run; None: the operation."""
+    as_native: Callable[[Any], Any] | None = None
 
     @classmethod
     def of_embeddings(

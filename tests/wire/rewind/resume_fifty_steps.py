@@ -1,12 +1,14 @@
 """An agent of 50 steps, run as a process of its own by `test_resume_after_kill.py`: dies where DIE_AT says.
 
-Points are numbered as they come by: before a model is asked, inside a tool after its effect, and after each step.
-Each tool writes what it does to the file EFFECTS; prints the run's id, what was replayed, and the final answer.
+CLIENT names the client of the model: `fifty_steps_CLIENT.py` has what differs. Points are numbered as they come by:
+before a model is asked, inside a tool after its effect, and after each step. Each tool writes what it does to the file
+EFFECTS; prints the run's id, what was replayed, and the final answer.
 """
 
 # ruff: noqa: T201 - what it prints is what the test reads
 
 import asyncio
+import importlib
 import json
 import os
 import signal
@@ -14,8 +16,6 @@ import sys
 from itertools import count
 from pathlib import Path
 from typing import Any
-
-import openai
 
 import playhead
 from playhead import observe
@@ -57,50 +57,48 @@ def refuse(amount: float) -> None:
 
 def ask(messages: list[Any]) -> None:
     point("before a model")
-    answer = SYNC.chat.completions.create(model="m", messages=messages)
-    messages.append(answer.choices[0].message)
+    messages.append(MODEL.ask(messages))
     point("after a model")
 
 
 async def branch(number: int) -> str:
     point("before a model")
-    answer = await ASYNC.chat.completions.create(model="m", messages=[{"role": "user", "content": f"branch {number}"}])
+    said = await MODEL.ask_later([MODEL.user(f"branch {number}")])
     fetched = await fetch(number)
     point("after a branch")
-    return f"{answer.choices[0].message.content} {list(fetched)} {fetched['a']!r}"
+    return f"{said} {list(fetched)} {fetched['a']!r}"
 
 
 def read_stream(messages: list[Any]) -> str:
     point("before a model")
-    with SYNC.chat.completions.create(model="m", messages=messages, stream=True) as stream:
-        pieces = [chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices]
+    pieces = MODEL.pieces(messages)
     point("after a stream")
     return f"{len(pieces)} {''.join(pieces)}"
 
 
 @observe
 async def agent(task: str) -> str:
-    messages: list[Any] = [{"role": "user", "content": task}]
+    messages: list[Any] = [MODEL.user(task)]
     for number in range(ROUNDS):
         ask(messages)
-        messages.append({"role": "user", "content": repr(work(number))})
+        messages.append(MODEL.user(repr(work(number))))
         point("after work")
     try:
         refuse(1.5)
     except LookupError as error:
-        messages.append({"role": "user", "content": repr((error, error.args))})
+        messages.append(MODEL.user(repr((error, error.args))))
     point("after an error")
     found = await asyncio.gather(*(branch(number) for number in range(BRANCHES)))
-    messages.append({"role": "user", "content": json.dumps(found)})
-    messages.append({"role": "assistant", "content": read_stream(messages)})
+    messages.append(MODEL.user(json.dumps(found)))
+    messages.append(MODEL.assistant(read_stream(messages)))
     ask(messages)
     work(ROUNDS)
     return json.dumps([m if isinstance(m, dict) else m.model_dump(mode="json") for m in messages], sort_keys=True)
 
 
 if __name__ == "__main__":
-    playhead.instrument("openai")
-    SYNC, ASYNC = openai.OpenAI(), openai.AsyncOpenAI()
+    MODEL: Any = importlib.import_module(f"fifty_steps_{os.environ.get('CLIENT', 'openai')}")
+    MODEL.start()
     resumed = sys.argv[1] if len(sys.argv) > 1 else None
     if resumed is None:
         with playhead.run("fifty") as run:

@@ -69,6 +69,7 @@ def read_request(asked: MethodCall) -> ModelRequest:
         settings={key: value for key, value in body.items() if key not in elsewhere},
         attributes=_attributes(body, is_streamed="streamed" in asked.method),
         shape={"dialect": dialect.NAME, **shape},
+        as_native=_as_content,
     )
 
 
@@ -82,6 +83,20 @@ def with_edit(asked: MethodCall, messages: list[Any] | None) -> MethodCall:
     if system is not None:
         body["systemInstruction"] = system
     return asked.with_kwargs({**asked.kwargs, "request_dict": body})
+
+
+def _as_content(message: Any) -> Any:
+    """A content for a message that an edit has given a text; a tool's has it as its function's result."""
+    said = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    text = said.get("content")
+    if not isinstance(text, str):
+        return cast("object", message)
+    parts: list[Any] = [{"text": text}]
+    given: Any = said.get("parts")
+    if isinstance(given, list) and len(cast("list[Any]", given)) == 1 and "functionResponse" in given[0]:
+        parts = [{"functionResponse": {**given[0]["functionResponse"], "response": {"result": text}}}]
+    role = said.get("role")
+    return {"role": "model" if role == "assistant" else role, "parts": parts}
 
 
 def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:

@@ -14,6 +14,10 @@ _FILTERED = frozenset({
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_RECITATION",
     "IMAGE_PROHIBITED_CONTENT",
 })  # fmt: skip
+_AUDIO = {
+    names.AUDIO_INPUT_TOKENS: "promptTokensDetails",
+    names.AUDIO_OUTPUT_TOKENS: "candidatesTokensDetails",
+}
 _TOOL_CALLS = "tool_calls"
 _CONTENT_FILTER = "content_filter"
 
@@ -102,6 +106,10 @@ def usage_of(usage: Any) -> dict[str, Any]:
         given = [counts[key] for key in keys if isinstance(counts.get(key), int)]
         if given:  # absent is not zero
             found[name] = sum(given)
+    for name, key in _AUDIO.items():
+        for each in _objects(counts.get(key)):
+            if each.get("modality") == "AUDIO" and isinstance(each.get("tokenCount"), int):
+                found[name] = found.get(name, 0) + each["tokenCount"]
     return found
 
 
