@@ -1,4 +1,7 @@
-"""The entry of the `playhead` command and of `python -m playhead`: loads the command line, which is an extra."""
+"""The entry of the `playhead` command and of `python -m playhead`: loads the command line, which is an extra.
+
+`playhead run` starts other people's programs where they are deployed, and needs no extra.
+"""
 
 import sys
 
@@ -7,6 +10,10 @@ _MISUSED = 2  # as for every other command that cannot do its work with what is 
 
 def main() -> None:
     """Runs the command line; without its libraries, says in one sentence what to install, and exits with 2."""
+    if sys.argv[1:2] == ["run"]:
+        from playhead.launch.command import run  # noqa: PLC0415
+
+        sys.exit(run(sys.argv[2:]))
     try:
         from playhead import cli  # noqa: PLC0415 - it imports the libraries of the extra `cli`
     except ModuleNotFoundError as error:

@@ -20,8 +20,8 @@ when it is not current (`pytest tests/test_docs.py --write-golden` writes it ane
 _RESUME = """`PLAYHEAD_RESUME=RUN` makes the first run of a program go on from the record of that run, as
 `playhead resume` does (which tells the program so in `PLAYHEAD_REWIND`). `PLAYHEAD_RESUME_ON_DIVERGENCE`
 (raise, live), `PLAYHEAD_RESUME_COMPLETED` (raise, reuse, rerun) and `PLAYHEAD_RESUME_IN_DOUBT` (raise, rerun) are its
-options. `PLAYHEAD_TRAJECTORIES` names the folder of
-recorded runs that this project's own tests and benchmarks use.
+options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that it has started it. `PLAYHEAD_TRAJECTORIES` names the
+folder of recorded runs that this project's own tests and benchmarks use.
 """
 _OPTIONS = """The client reads `PLAYHEAD_API_KEY`, too. Every option of a command is also a variable: `PLAYHEAD_`, the
 command and the option in capitals, for example `PLAYHEAD_EVENTS_LIMIT=20`.

@@ -3,7 +3,7 @@
     look     runs (runs, show), tree, read (events, state, context, messages, content), tokens
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
-    operate  start (serve, demo, ship, migrate), doctor, deletion, keys
+    operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys
 
     connection  the collector, and which run is meant       options  what several commands take
     output      tables, texts and JSON
@@ -143,6 +143,7 @@ for _group, _commands in _GROUPS.items():
         app.command(rich_help_panel=_group)(_command)
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
+app.command("run", help=start.RUN, rich_help_panel="Operate", context_settings=start.AS_GIVEN)(start.run)
 for _command in (start.demo, doctor.doctor, start.ship, start.migrate, deletion.delete, deletion.gc):
     app.command(rich_help_panel="Operate")(_command)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")

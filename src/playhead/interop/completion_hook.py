@@ -15,9 +15,12 @@ from playhead.api import runtime
 from playhead.api.guard import swallowed
 from playhead.interop.recorded_content import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
-from playhead.lift.dialects import otel_genai
+from playhead.lift import lift
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
+from playhead.model.span import Span
+
+_SCOPE: Final = "opentelemetry.util.genai"
 
 
 class PlayheadCompletionHook:
@@ -53,9 +56,9 @@ class PlayheadCompletionHook:
             }
             attributes = {name: _plain(value) for name, value in given.items() if value}
             found = RecordedContent(to)
-            otel_genai.take(attributes, None, found)
+            lifted = lift(Span("0" * 32, "0" * 16, None, "", 0, None, attributes, scope=_SCOPE), found=found)
             found.keep()
-            refs = without_unrecorded({name: str(value) for name, value in _refs(attributes).items()})
+            refs = _refs(lifted.span.attributes)
             if span is not None:
                 span.set_attributes(refs)
             if log_record is not None:
@@ -68,9 +71,9 @@ class PlayheadCompletionHook:
         """Nothing waits here: what the hook was given is in the journal."""
 
 
-def _refs(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+def _refs(attributes: Mapping[str, Any]) -> dict[str, str]:
     return {
-        name: value
+        name: str(value)
         for name, value in without_unrecorded(attributes).items()
         if name.endswith(names.REF_SUFFIX) and isinstance(value, str)
     }

@@ -2,11 +2,13 @@
 `opentelemetry-instrument`.
 
     before_instrumentors   (`opentelemetry_pre_instrument`) their content goes to our hooks; their spans are recorded
+    after_instrumentors    (`opentelemetry_post_instrument`) ours are on, for every library that is installed
 
 Only what the environment leaves open is set.
 """
 
 import os
+from importlib.util import find_spec
 from typing import ClassVar
 from weakref import WeakSet
 
@@ -15,6 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from playhead.api.calls.mirror_span import program_provider
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
+from playhead.capture.registry import LIBRARIES, instrument
 from playhead.interop.ref_processor import RefSpanProcessor
 from playhead.model.objects.interrupts import let_through
 from playhead.settings.sdk import load
@@ -45,6 +48,20 @@ def before_instrumentors() -> None:
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("record other instrumentations", error)
+
+
+def after_instrumentors() -> None:
+    """Called by `opentelemetry-instrument` when it has switched on the instrumentors that have entry points: those of
+    frameworks have none.  `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` names ours `playhead-LIBRARY`.  Never raises."""
+    try:
+        off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
+        wanted = [] if "*" in off else [name for name in LIBRARIES if f"playhead-{name}" not in off]
+        installed = [name for name in wanted if find_spec(name.partition(".")[0]) and find_spec(name)]
+        if installed:
+            instrument(*installed)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("instrument what is installed", error)
 
 
 def record_spans_of_others() -> None:

@@ -4,18 +4,19 @@
 |---|---|
 | a model call that says nothing of a model, with others inside (`@observe(kind="llm")` around a client) | a step |
 | a model call that tells the same as those inside it (a framework's span around the client's) | a step |
-| the same, where the inner one is another instrumentation's and ours is around it | the inner one gives no events |
-| two at a time, from two instrumentations, with one response id | the other instrumentation's gives no events |
+| one request of which several instrumentations of clients tell | one of them is the call, the others give no events |
 
-A function of kind llm is told as a model call until one begins inside it: its event has the same seq as a step.
-The same: equal input or output messages, one response id, or tokens that are the inner call's, or the sum of several's.
-Pure.
+Of several instrumentations, ours is believed first, then the one that the program prefers, then in the order of
+`model.instrumentations.FAMILIES`.  A function of kind llm is told as a model call until one begins inside it: its event
+has the same seq as a step.  The same: equal input or output messages, one response id, or tokens that are the inner
+call's, or the sum of several's; of clients' instrumentations, the same model, too.  Pure.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from playhead.model import names
 from playhead.model.event import TokenUsage
+from playhead.model.instrumentations import FAMILIES, family_of, is_of_client
 from playhead.project.attributes import ref, text, usage_of
 from playhead.project.span_tree import SpanNode
 
@@ -24,54 +25,118 @@ _TELLS = (
     names.OUTPUT_TOKENS,
 )  # fmt: skip
 
+# Two spans of one call begin at nearly one time: in between, no more calls begin than a program makes at a time.
+_AT_A_TIME = 100
+
+
+class _Requests:
+    """Which model calls tell of one request: each instrumentation at most once.  The best of them is the call."""
+
+    def __init__(self, calls: Iterable[SpanNode]) -> None:
+        self._alike = {node.span.span_id: [node] for node in calls}
+
+    def join(self, one: SpanNode, other: SpanNode) -> None:
+        """These two tell of one request, unless an instrumentation tells of both."""
+        first, second = self._alike[one.span.span_id], self._alike[other.span.span_id]
+        if {family_of(node.span.scope) for node in first} & {family_of(node.span.scope) for node in second}:
+            return
+        together = [*first, *second]
+        kept = min((node for node in together if node.kind == "llm"), key=_rank, default=None)
+        for node in together:
+            self._alike[node.span.span_id] = together
+            if node is not kept and node.kind == "llm":
+                node.kind = None
+
 
 def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
     """Changes the kind of places that tell of a call which another one tells of.  Parents stand before children."""
-    _merge_nested(nodes)
-    _merge_beside([node for node in nodes if node.kind == "llm"])
+    calls = [node for node in nodes if node.kind == "llm"]
+    requests = _Requests(calls)
+    _merge_nested(calls, requests)
+    if any(not is_ours(node) for node in calls):
+        _merge_beside([node for node in calls if node.kind != "step"], requests)
     for node in nodes:
         above = node.parent
         if above is not None:
             node.enclosing_model_call = above if above.kind == "llm" else above.enclosing_model_call
 
 
-def _merge_nested(nodes: Iterable[SpanNode]) -> None:
+def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
     """Innermost first: what is around a step that was a model call is around the calls in that."""
     within: dict[str, list[SpanNode]] = {}
-    for node in reversed([node for node in nodes if node.kind == "llm"]):
+    for node in reversed(calls):
         inner = within.pop(node.span.span_id, [])
         node.around = bool(inner)
         if inner:
-            _merge(node, inner)
+            _merge(node, inner, requests)
         if node.enclosing_model_call is not None:
             told = [node] if node.kind == "llm" else [one for one in inner if one.kind == "llm"]
             within.setdefault(node.enclosing_model_call.span.span_id, []).extend(told)
 
 
-def _merge(outer: SpanNode, inner: Sequence[SpanNode]) -> None:
+def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
     if not says_something(outer):
         outer.kind = "step"
         return
-    if is_ours(outer) and all(map(is_ours, inner)):
-        return  # our own never tell of one call twice, and what they tell while it happens is not taken back
-    same = [node for node in inner if _is_same(outer, node)]
-    if len(same) == 1 and is_ours(outer) and not is_ours(same[0]):
-        same[0].kind = None
-    elif same or _is_sum(outer, inner):
+    # Our own never tell of one call twice, and what they tell while it happens is not taken back.
+    others = [node for node in inner if not (is_ours(outer) and is_ours(node))]
+    same = [node for node in others if _is_same(outer, node) or _is_same_request(outer, node)]
+    if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
+        for node in same:
+            requests.join(outer, node)
+    elif same or (others and _is_sum(outer, inner)):
         outer.kind = "step"
 
 
-def _merge_beside(calls: Iterable[SpanNode]) -> None:
+def _are_one_request(calls: Sequence[SpanNode]) -> bool:
+    """Whether these, all inside a call of which each tells, can be one call: no instrumentation tells of it twice."""
+    families = {family_of(node.span.scope) for node in calls}
+    return len(calls) == 1 or (len(families) == len(calls) and all(map(_is_client, calls)))
+
+
+def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
+    """As of streams, while whose answer comes no span is current, and of instrumentations that make none current."""
     by_id: dict[str, list[SpanNode]] = {}
+    by_parent: dict[str | None, list[SpanNode]] = {}
     for node in calls:
         response = text(node.span.attributes, names.RESPONSE_ID)
         if response is not None:
             by_id.setdefault(response, []).append(node)
+        if _is_client(node):
+            by_parent.setdefault(node.span.parent_id, []).append(node)
     for alike in by_id.values():
-        for kept in filter(is_ours, alike):
-            for other in alike:
-                if not is_ours(other) and other.kind == "llm" and _overlap(kept, other):
-                    other.kind = None
+        _pair(alike, _overlap, requests)
+    for siblings in by_parent.values():
+        _pair(siblings, lambda one, other: _overlap(one, other) and _is_same(one, other), requests)
+        _pair(siblings, lambda one, other: _is_within(one, other) and _is_same_request(one, other), requests)
+
+
+def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:
+    """Joins calls that are one and not inside each other."""
+    if len({family_of(node.span.scope) for node in alike}) == 1:
+        return
+    in_time = sorted(alike, key=lambda node: node.span.start_ns)
+    for at, one in enumerate(in_time):
+        for other in in_time[at + 1 : at + _AT_A_TIME]:
+            if are_one(one, other) and not _is_around(one, other):
+                requests.join(one, other)
+
+
+def _is_around(outer: SpanNode, inner: SpanNode) -> bool:
+    above = inner.parent
+    while above is not None and above is not outer:
+        above = above.parent
+    return above is not None
+
+
+def _rank(node: SpanNode) -> int:
+    """The lower, the sooner it is believed."""
+    if is_ours(node):
+        return 0
+    if node.span.attributes.get(names.PREFERRED) is True:
+        return 1
+    family = family_of(node.span.scope)
+    return FAMILIES.index(family) + 2 if family is not None and is_of_client(node.span.scope) else len(FAMILIES) + 2
 
 
 def says_something(node: SpanNode) -> bool:
@@ -95,6 +160,20 @@ def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
     return _tokens(usage_of(one)) is not None and _tokens(usage_of(one)) == _tokens(usage_of(other))
 
 
+def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
+    """Whether two instrumentations of clients name the same model: of calls of which one is in the other's time."""
+    if not (_is_client(one) and _is_client(other)) or family_of(one.span.scope) == family_of(other.span.scope):
+        return False
+    models = [text(node.span.attributes, names.REQUEST_MODEL) for node in (one, other)]
+    return None in models or models[0] == models[1]
+
+
+def _is_client(node: SpanNode) -> bool:
+    """Whether the span is a client's request; of ours, functions of kind llm name no model."""
+    ours = is_ours(node) and names.REQUEST_MODEL in node.span.attributes
+    return ours or is_of_client(node.span.scope)
+
+
 def _is_sum(outer: SpanNode, inner: Sequence[SpanNode]) -> bool:
     tokens = [_tokens(usage_of(node.span.attributes)) for node in inner]
     known = [each for each in tokens if each is not None]
@@ -112,3 +191,9 @@ def _overlap(one: SpanNode, other: SpanNode) -> bool:
     first, second = one.span, other.span
     ends = first.end_ns or first.start_ns, second.end_ns or second.start_ns
     return first.start_ns <= ends[1] and second.start_ns <= ends[0]
+
+
+def _is_within(one: SpanNode, other: SpanNode) -> bool:
+    """Whether the time of one of them is within the other's."""
+    inner, outer = sorted((one.span, other.span), key=lambda span: (span.end_ns or span.start_ns) - span.start_ns)
+    return outer.start_ns <= inner.start_ns and (inner.end_ns or inner.start_ns) <= (outer.end_ns or outer.start_ns)

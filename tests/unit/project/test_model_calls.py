@@ -1,5 +1,6 @@
 """A model call that several spans tell of is one call, with the tokens of one."""
 
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -121,3 +122,79 @@ def test_equal_response_ids_of_our_own_calls_are_calls():
         for _ in range(2):
             r.answer(r.ask(["user: hi"]), "assistant: yes", tokens=7, gen_ai__response__id="r1")
     assert counted(r) == (2, 14, 10)
+
+
+# --- instrumentations of others ---------------------------------------------------------------------------------------
+
+OFFICIAL = "opentelemetry.instrumentation.genai.openai"
+INFERENCE = "openinference.instrumentation.openai"
+LLMETRY = "opentelemetry.instrumentation.openai.v1"
+
+
+def by(scope: str, span: Span, **more: Any) -> Span:
+    """The span as another instrumentation's."""
+    foreign(span).scope = scope
+    span.attributes |= more
+    return span
+
+
+def scopes_of_calls(r: Recording) -> list[str]:
+    """The instrumentations whose spans are calls of a model."""
+    scopes = {span.span_id: span.scope for span in r.spans}
+    return [scopes[str(event.span)] for event in r.events() if isinstance(event, ev.LlmCalled)]
+
+
+@pytest.mark.parametrize("order", list(permutations((OFFICIAL, INFERENCE, LLMETRY))))
+def test_of_several_instrumentations_of_a_client_the_first_of_the_families_is_the_call(order: tuple[str, ...]):
+    """Inside each other, with nothing in common but the model: of a stream, say, whose usage nobody asked for."""
+    r = Recording()
+    with r.root():
+        outer = r.ask(["user: hi"])
+        middle = r.ask(["user: said otherwise"], outer)
+        inner = r.ask(["user: and otherwise again"], middle)
+        for at, span in enumerate((inner, middle, outer)):
+            r.answer(span, f"assistant: {at}")
+    for scope, span in zip(order, (outer, middle, inner), strict=True):
+        by(scope, span)
+    assert scopes_of_calls(r) == [OFFICIAL]
+    assert "step_started" not in called(r)
+
+
+def test_the_preferred_one_is_the_call():
+    r = Recording()
+    with r.root():
+        outer = r.ask(["user: hi"])
+        inner = r.ask(["user: hi"], outer)
+        r.answer(inner, "assistant: yes")
+        r.answer(outer, "assistant: yes")
+    by(OFFICIAL, outer)
+    by(LLMETRY, inner, **{names.PREFERRED: True})
+    assert scopes_of_calls(r) == [LLMETRY]
+
+
+def test_equal_calls_at_a_time_beside_each_other_stay_as_many_as_they_are():
+    r = Recording()
+    with r.root():
+        spans = [(r.ask(["user: hi"]), r.ask(["user: hi"])) for _ in range(3)]
+        for one, other in spans:
+            r.answer(one, "assistant: yes")
+            r.answer(other, "assistant: yes")
+    for one, other in spans:
+        by(OFFICIAL, one)
+        by(INFERENCE, other)
+    assert scopes_of_calls(r) == [OFFICIAL] * 3
+
+
+def test_retries_inside_a_frameworks_call_are_calls():
+    """Two requests of one client, both inside a call that says the same as each: it is a step around both."""
+    r = Recording()
+    with r.root():
+        outer = r.ask(["user: hi"])
+        for _ in range(2):
+            r.answer(by(OFFICIAL, r.ask(["user: hi"], outer)), "assistant: yes")
+        r.answer(outer, "assistant: yes")
+    by("openinference.instrumentation.langchain", outer)
+    for span in r.spans:
+        if span.parent_id == outer.span_id:
+            by(OFFICIAL, span)
+    assert scopes_of_calls(r) == [OFFICIAL] * 2

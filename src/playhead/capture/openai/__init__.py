@@ -5,6 +5,7 @@ over a WebSocket (`connect()`) have no requests and answers that could be given 
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,14 +116,14 @@ class OpenAIInstrumentor(BaseInstrumentor):
 
 
 def patch() -> None:
-    """Wraps the client's methods.  A second time changes nothing."""
-    # The client looks whether `httpx` is loaded, and breaks on one that is still being imported: see `recording`.
-    import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport]
+    """Wraps the client's methods.  A second time changes nothing.
 
-    # Now, since the client imports them within the program's first call.
-    for module in _openai.modules:
-        with suppress(ModuleNotFoundError):
-            importlib.import_module(module)
+    The library is not imported for that: a program that does not use it starts without it.
+    """
+    if "openai" in sys.modules:  # now, since the client imports them within the program's first call
+        for module in _openai.modules:
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(module)
     _openai.patch()
 
 

@@ -17,7 +17,7 @@ from playhead.settings import sdk as settings
 
 _OURS = "PLAYHEAD_"
 # Read by no table: how `playhead resume` tells the program that it starts what to do, and where tests find their data.
-_OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_TRAJECTORIES")
+_OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_RUN_PID", "PLAYHEAD_TRAJECTORIES")
 _TAKEN = "yes"
 Line = dict[str, str]
 

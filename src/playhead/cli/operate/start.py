@@ -11,6 +11,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.options import Json
 from playhead.errors import SettingInvalid
+from playhead.launch import command as launch
 
 
 def serve_command() -> Callable[..., None]:
@@ -32,6 +33,17 @@ def _option(line: Any) -> inspect.Parameter:
     return inspect.Parameter(
         line.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
     )
+
+
+RUN = "Start a program that is recorded without a change of its code: playhead run -- python app.py"
+AS_GIVEN = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+
+
+def run(
+    command: Annotated[list[str] | None, typer.Argument(help="The program, as it is always started.")] = None,
+) -> None:
+    """Start a program that is recorded without a change of its code; `playhead.__main__` does without this library."""
+    raise typer.Exit(launch.run(command or []))
 
 
 def migrate(

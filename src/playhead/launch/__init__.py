@@ -1,0 +1,8 @@
+"""`playhead run`: starts a program that is recorded without a change of its code.
+
+    command          finds the program, prepares its environment, and becomes the program (`exec`)
+    site             a folder that is put in PYTHONPATH: Python imports its `sitecustomize` at every start
+    instrumentation  what that module switches on in the started program
+
+It needs none of the extras.  Child processes of the program that are Python, too, are recorded in the same way.
+"""

@@ -1,0 +1,75 @@
+"""`playhead run -- python app.py`: becomes that program, with an environment in which Python switches recording on."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SITE = Path(__file__).with_name("site")
+STARTED = "PLAYHEAD_RUN_PID"
+"""The process that `playhead run` has become: it alone says so when it cannot be recorded."""
+
+USAGE = """Usage: playhead run [--] COMMAND [ARGUMENTS...]
+
+Start a program that is recorded without a change of its code: every installed library that Playhead knows is
+instrumented, in the program and in the Python processes that it starts.
+
+  playhead run -- python app.py
+  playhead run -- python -m package
+  playhead run -- gunicorn app:wsgi
+
+The program takes the place of this command: signals, standard input and the exit code are its own. Exit codes of this
+command: 2 it is used wrongly; 126 the program cannot be executed; 127 it is not found.
+"""
+_MISUSED, _CANNOT_EXECUTE, _NOT_FOUND = 2, 126, 127
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Becomes the program.  Returns an exit code where that is not possible, having said why on standard error."""
+    if arguments and arguments[0] in {"-h", "--help"}:
+        sys.stdout.write(USAGE)
+        return 0
+    if arguments and arguments[0] != "--" and arguments[0].startswith("-"):
+        return _refused(f"unknown option {arguments[0]}: the options of the program stand behind its name", _MISUSED)
+    command = list(arguments[1:] if arguments and arguments[0] == "--" else arguments)
+    if not command:
+        return _refused("name the program to start: playhead run -- python app.py", _MISUSED)
+    executable = shutil.which(command[0])
+    if executable is None:
+        return _not_executable(command)
+    return _become(executable, command, environment(os.environ))
+
+
+def environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the program: `SITE` is the first folder in which its Python looks for modules."""
+    folders = [each for each in environ.get("PYTHONPATH", "").split(os.pathsep) if each and each != str(SITE)]
+    return {**environ, "PYTHONPATH": os.pathsep.join([str(SITE), *folders])}
+
+
+def _become(executable: str, command: Sequence[str], environ: dict[str, str]) -> int:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        if os.name == "nt":  # `exec` there ends the process that the shell waits for
+            return subprocess.run([executable, *command[1:]], env=environ, check=False).returncode  # noqa: S603
+        os.execve(executable, list(command), {**environ, STARTED: str(os.getpid())})  # noqa: S606
+    except OSError as error:
+        return _refused(f"{executable} cannot be executed: {error.strerror}", _CANNOT_EXECUTE)
+
+
+def _not_executable(command: Sequence[str]) -> int:
+    path = Path(command[0])
+    if path.suffix == ".py" and path.is_file():
+        again = " ".join(["python", *command])
+        return _refused(f"{path} is not executable; start it with Python: playhead run -- {again}", _CANNOT_EXECUTE)
+    if path.exists():
+        return _refused(f"{path} is not executable; give it the right (chmod +x), or name a program", _CANNOT_EXECUTE)
+    where = "there is no such file" if path.name != command[0] else "it is in no folder of PATH"
+    return _refused(f"cannot find {command[0]}: {where}; check the name, or give the program's path", _NOT_FOUND)
+
+
+def _refused(why: str, code: int) -> int:
+    sys.stderr.write(f"playhead run: {why}\n")
+    return code

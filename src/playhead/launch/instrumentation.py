@@ -1,0 +1,11 @@
+"""What is switched on in a program that `playhead run` has started."""
+
+from playhead.capture.registry import instrument
+from playhead.interop.zero_code import before_instrumentors
+
+
+def switch_on() -> None:
+    """Records the calls of every installed library that is supported, and other GenAI instrumentations.  Never
+    raises."""
+    before_instrumentors()
+    instrument()
