@@ -13,6 +13,10 @@ from playhead.client import Client
 from playhead_collector.process import CollectorProcess
 
 T = TypeVar("T")
+# Tables through which everything passes.
+_PASSED = ("content", "thread_node")
+_MOST_WASTED = 200_000
+_BYTES, _ROWS = "select pg_total_relation_size('{0}')", "select count(*) from {0}"
 # Sealed runs are what a database is full of, so sizes are measured when all runs are.
 _ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
 _SEALED_WITHIN_SECONDS = 120.0
@@ -57,6 +61,21 @@ class BenchCollector:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"run {run} is not sealed after {_SEALED_WITHIN_SECONDS:.0f} s")
                 time.sleep(0.25)
+
+    def wait_packed(self) -> None:
+        """Until all that sealed runs name is packed, and what that has emptied is given back."""
+        deadline = time.monotonic() + _SEALED_WITHIN_SECONDS
+        while self.number("select count(*) from packing_due"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not all runs are packed after {_SEALED_WITHIN_SECONDS:.0f} s")
+            time.sleep(0.25)
+        while any(self._wasted(table) > _MOST_WASTED for table in _PASSED):
+            if time.monotonic() > deadline:
+                raise TimeoutError("the space of what was packed is not given back")
+            time.sleep(0.25)
+
+    def _wasted(self, table: str) -> int:
+        return self.number(_BYTES.format(table)) - 2_000 * self.number(_ROWS.format(table))
 
     def table_sizes(self) -> list[TableSize]:
         """After a vacuum, largest first."""

@@ -43,10 +43,11 @@ def _recorded(runs: Sequence[Trajectory]) -> Iterator[Row]:
         with recording(at.url):
             replayed = record_all(runs)
             playhead.flush(120)
+        at.wait_sealed(each.run for each in replayed)
+        at.wait_packed()
         began = time.perf_counter()
         checked = list(check(at.client, replayed))
         seconds = time.perf_counter() - began
-        at.wait_sealed(each.run for each in replayed)
         tables = at.table_sizes()
     total = sum(table.total for table in tables)
     differences = [sentence for each in checked for sentence in each.differences]
@@ -70,6 +71,7 @@ def _shared_prompt(at: BenchCollector, client: openai.OpenAI, answers: list[Chat
         inline += len(prompt) + len(messages[1]["content"])
     playhead.flush(120)
     at.wait_sealed(runs)
+    at.wait_packed()
     content, everything = at.number(_CONTENT) - before, at.database_bytes() - before_all
     against = f"{content:,} ÷ {inline:,} bytes, {_SHARED_RUNS:,} runs, each with a question of its own"
     yield at_most("S2", "content, one prompt in 1,000 runs", content / inline, 1 / 100, unit="x", against=against)
@@ -78,7 +80,10 @@ def _shared_prompt(at: BenchCollector, client: openai.OpenAI, answers: list[Chat
     )
 
 
-_CONTENT = "select coalesce(sum(octet_length(body)), 0) from content"
+_CONTENT = """
+    select (select coalesce(sum(octet_length(body)), 0) from content)
+        + (select coalesce(sum(octet_length(body)), 0) from content_pack)
+"""
 
 
 def _prompt() -> str:
@@ -101,6 +106,7 @@ def _stored_by(at: BenchCollector, work: Callable[[], list[str]]) -> int:
     runs = work()
     playhead.flush(120)
     at.wait_sealed(runs)
+    at.wait_packed()
     return at.database_bytes() - before
 
 

@@ -1,4 +1,4 @@
-"""A collector that is killed while it projects and seals leaves every run readable, and as a whole one would be."""
+"""A collector that is killed while it projects, seals and packs leaves every run readable, as if it had not been."""
 
 import asyncio
 import random
@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Sequence
 
+import asyncpg
 import httpx
 
 from playhead.client import Client
@@ -67,7 +68,19 @@ def test_every_run_is_as_it_would_be_without_the_kills(database_url: str):
         while not all(client.run(run.run)["completeness"]["sealed"] for run in everything):
             assert time.monotonic() < deadline
             time.sleep(0.1)
+        asyncio.run(wait_packed(database_url, deadline))
         asyncio.run(check(database_url, everything))
+
+
+async def wait_packed(database: str, deadline: float) -> None:
+    connection = await asyncpg.connect(database)
+    try:
+        while await connection.fetchval("select count(*) from packing_due"):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.1)
+        assert await connection.fetchval("select count(*) from content_pack") > 0
+    finally:
+        await connection.close()
 
 
 async def check(database: str, runs: Sequence[MadeUpRun]) -> None:
@@ -77,6 +90,7 @@ async def check(database: str, runs: Sequence[MadeUpRun]) -> None:
         for run in runs:
             spans, logs = await store.spans(1, run.run), await store.logs(1, run.run)
             assert {span.span_id for span in spans} == {span.span_id for span in run.spans}
+            assert await store.get_many(1, list(run.contents)) == run.contents
             async with store.works(1, [run.run]) as works:
                 given = RunInput(run.run, spans, logs, works[0].nodes, works[0].roles, None, 0)
             expected = project(given, 0, ProjectSettings()).events

@@ -15,6 +15,7 @@ from playhead.project.inputs import Projection
 from playhead.project.projector import ProjectSettings, project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.kept_runs import KeptRuns, Key
+from playhead_collector.project.packer import Packer
 from playhead_collector.store.ports import Dirty, EventStore, RunWork
 
 log = logging.getLogger(__name__)
@@ -84,7 +85,8 @@ class ProjectionRunner:
     ) -> None:
         """`clock` gives ns since 1970.  It looks for news every `poll_s` and after `wake`, `pause_s` apart at least.
         What it needs to go on with runs may take `kept_bytes` of memory."""
-        self.counts: Counter[str] = Counter()  # projected, started_over, sealed, failed, store_unavailable
+        # projected, started_over, sealed, packed, failed, store_unavailable
+        self.counts: Counter[str] = Counter()
         self._store = store
         self._clock = clock
         self._settings = ProjectSettings(seal_after_ns=int(seal_after_s * _NS), keep=kept_bytes > 0)
@@ -95,6 +97,7 @@ class ProjectionRunner:
         self._resting: dict[Key, _RetryState] = {}
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
+        self.packer = Packer(store, clock, poll_s, self.counts)
         self._woken = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
 
@@ -102,6 +105,7 @@ class ProjectionRunner:
         """Begins to project in the background."""
         if self._loop is None:
             self._loop = asyncio.create_task(self._work_on(), name="playhead projector")
+            self.packer.start()
 
     def wake(self) -> None:
         """Says that there may be news, so that live views need not wait for the next look."""
@@ -109,6 +113,7 @@ class ProjectionRunner:
 
     async def stop(self) -> None:
         """Returns when nothing is being projected any more; what is underway is finished."""
+        await self.packer.stop()
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.cancel()
@@ -155,6 +160,7 @@ class ProjectionRunner:
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
             await self._project_all(Dirty(*key, 0) for key in await self._store.sealable_runs(quiet_since, limit))
+            self.packer.held_up, self.packer.rest = len(dirty) > _RUNS_TOGETHER, _REST if dirty else 1
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0

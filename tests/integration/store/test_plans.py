@@ -78,7 +78,7 @@ async def test_what_a_run_waits_for_is_looked_up_in_a_table_without_statistics(c
     lost = b"nowhere".ljust(32)
     await statements.run(conn, "insert_pending", project=P, runs=[RUN] * (len(asked) + 1), refs=[*asked, lost])
     before = await conn.fetchval(READ)
-    waiting = await statements.rows(conn, "settle_pending", project=P, runs=[RUN])
+    waiting = await statements.rows(conn, "settle_pending", project=P, runs=[RUN], packed=[])
     assert [(row["run_id"].hex, row["pending"]) for row in waiting] == [(RUN, 1)]
     assert await conn.fetchval(READ) - before <= MOST_READ
 

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 
 import asyncpg
 import pytest
@@ -14,7 +15,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
 from playhead.project.inputs import Projection
 from playhead_collector.errors import ContentMissing, StoreUnavailable
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports import Batch, ToPack
 from playhead_collector.store.ports.retention import Swept
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
@@ -37,6 +38,12 @@ from tests.integration.store.making import (
 
 DAY_NS = 86_400 * 1_000_000_000
 OTHER = run_number(1)
+in_rows_and_packed = pytest.mark.parametrize("packed", [False, True], ids=["rows", "packed"])
+
+
+async def pack(store: PostgresStore, *runs: str) -> None:
+    if runs:
+        await store.pack([ToPack(P, run, 1) for run in runs])
 
 
 async def steps(store: PostgresStore, project: int = P) -> list[Swept]:
@@ -66,14 +73,16 @@ async def record(store: PostgresStore, run: str, contents: Iterable[Content], ma
     await store.ingest(P, Batch(spans=named, contents=list(contents), threads=threads))
 
 
+@in_rows_and_packed
 async def test_shared_content_stays_and_what_nothing_names_goes_after_the_grace_period(
-    store: PostgresStore, sql: asyncpg.Connection, clock: Clock
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock, packed: bool
 ):
     own, shared = content_of("of the deleted run"), content_of("of both")
     one, two = thread("hello", "hi", "only here"), thread("hello", "hi", "there")
     await record(store, RUN, [own, shared, *texts_of("hello", "hi", "only here")], one)
     await record(store, OTHER, [shared, *texts_of("hello", "hi", "there")], two)
     await store.put(2, [own])
+    await pack(store, *([RUN, OTHER] if packed else []))
     epoch = await store.epoch(P)
     await store.delete_run(P, RUN, forks=False)
     assert list(await store.sweeps_due(DAY_NS)) == []
@@ -94,7 +103,8 @@ async def test_shared_content_stays_and_what_nothing_names_goes_after_the_grace_
         assert await sql.fetchval(f"select count(*) from {table}") == 0
 
 
-async def test_what_content_names_in_content_stays(store: PostgresStore, clock: Clock):
+@in_rows_and_packed
+async def test_what_content_names_in_content_stays(store: PostgresStore, clock: Clock, packed: bool):
     """Parts of messages, the chain of a request's exact forms, what events of spans and log events name, states."""
     large = message_contents(text_message("user", "x" * (2 * LARGE_PART_BYTES)))
     first = json({"parent": None, "place": 0, "patch": []})
@@ -114,6 +124,7 @@ async def test_what_content_names_in_content_stays(store: PostgresStore, clock: 
     await store.ingest(
         P, Batch(spans=spans, logs=[log(5, names.CHECKPOINT, **{names.CHECKPOINT + names.REF_SUFFIX: logged.ref})])
     )
+    await pack(store, *([RUN] if packed else []))
     clock.days_pass(3)
     done = (await steps(store))[-1]
     assert done.contents == 1
@@ -144,14 +155,16 @@ async def test_events_and_explanations_keep_what_they_name(store: PostgresStore,
     assert await stored(store, [*(each.ref.plain for each in kept), explained.ref]) == set()
 
 
+@in_rows_and_packed
 async def test_what_is_named_or_stored_during_a_sweep_stays_with_all_that_it_names(
-    store: PostgresStore, other_store: PostgresStore, clock: Clock
+    store: PostgresStore, other_store: PostgresStore, clock: Clock, packed: bool
 ):
     """Before each step of a sweep another piece of what it is to delete is used again, through another collector."""
     base = [f"{n}" for n in range(12)]
     part, holder = content_of("part"), json({"part": content_of("part").ref})
     made = thread(*base)
     await record(store, RUN, [part, holder, *texts_of(*base)], made)
+    await pack(store, *([RUN] if packed else []))
     await store.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
     count = 0
@@ -182,14 +195,16 @@ async def test_what_is_named_or_stored_during_a_sweep_stays_with_all_that_it_nam
         nodes = await store.thread(P, ref_of(longer))
         assert [node.ref for node in nodes] == [node.ref for node in longer.nodes], count
         assert len(await stored(store, [node.message for node in nodes])) == len(base) + 1, count
+        await pack(store, *([run] if packed else []))
         await store.delete_run(P, run, forks=False)
         count += 1
     assert count > 8
 
 
+@in_rows_and_packed
 @pytest.mark.parametrize("seed", range(3))
 async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(  # noqa: C901 - three actors
-    store: PostgresStore, other_store: PostgresStore, clock: Clock, seed: int
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, seed: int, packed: bool
 ):
     """Senders of equal contents and threads, some with a belief in what the collector said, while runs are deleted and
     sweeps go on: at the end every run has all that it names."""
@@ -230,6 +245,9 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
         named = [span(1, run=run, INPUT_REF=outer.ref), span(2, run=run, INPUT_MESSAGES_REF=ref_of(made))]
         await through.ingest(P, Batch(spans=named))
         alive[run] = (outer, inner, made)
+        if packed:
+            with suppress(StoreUnavailable):  # a sweep is under way, or the other packs the same
+                await pack(through, random_.choice(list(alive)))
         if len(alive) > 3:
             victim = random_.choice([each for each in alive if each != run])
             del alive[victim]
@@ -238,7 +256,8 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
     async def sweep() -> None:
         while not over.is_set():
             try:
-                await store.sweep_step(P, DAY_NS)
+                if (await store.sweep_step(P, DAY_NS)).phase is None:
+                    await asyncio.sleep(0.05 if packed else 0)
             except StoreUnavailable:
                 await asyncio.sleep(0)
 
@@ -252,6 +271,7 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
     await steps(store)
     deleted = (await steps(store))[-1]
     assert deleted.phase is None
+    assert (await sql.fetchval("select count(*) from content_pack") > 0) is packed
     for run, (outer, inner, made) in alive.items():
         assert await stored(store, [outer.ref, inner.ref]) == {outer.ref, inner.ref}, run
         nodes = await store.thread(P, ref_of(made))
@@ -278,10 +298,12 @@ async def test_a_sweep_goes_on_in_another_collector_and_two_do_not_disturb_each_
     assert await stored(store, [content_of(f"{n}").ref for n in range(20)]) == set()
 
 
-async def test_what_is_stored_again_after_a_sweep_is_whole(store: PostgresStore, clock: Clock):
+@in_rows_and_packed
+async def test_what_is_stored_again_after_a_sweep_is_whole(store: PostgresStore, clock: Clock, packed: bool):
     made = thread(*(f"{n}" for n in range(30)))
     texts = texts_of(*(f"{n}" for n in range(30)))
     await record(store, RUN, texts, made)
+    await pack(store, *([RUN] if packed else []))
     await store.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
     await steps(store)

@@ -12,7 +12,7 @@ from playhead.project.inputs import Projection
 from playhead.project.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.runner import ProjectionRunner, batches
-from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork
+from playhead_collector.store.ports import Dirty, EventStore, Kept, RunWork, ToPack
 from tests.unit.project.recording import MS, Recording
 
 P = 1
@@ -48,6 +48,10 @@ class MemoryStore:
     collisions: int = 0
     size: int = 1_000
     unwritable: str = ""
+    to_pack: list[ToPack] = field(default_factory=list)
+    packed: list[str] = field(default_factory=list)
+    packing_takes_ns: int = 0
+    unpackable: dict[str, Exception] = field(default_factory=dict)
 
     def arrive(self, run: str, recording: Recording | None = None) -> None:
         recording = recording or self.runs[run].recording
@@ -76,6 +80,26 @@ class MemoryStore:
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         self._answer()
         return 0
+
+    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+        self._answer()
+        return self.to_pack[:limit]
+
+    async def pack(self, due: Sequence[ToPack]) -> int:
+        self.clock.now_ns += self.packing_takes_ns
+        for each in due:
+            if each.run in self.unpackable:
+                raise self.unpackable[each.run]
+        await self.leave_unpacked(due)
+        self.packed += [each.run for each in due]
+        return len(due)
+
+    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+        self.to_pack = [each for each in self.to_pack if each not in due]
+
+    async def shrink(self) -> bool:
+        self.packed.append("shrunk")
+        return True
 
     @asynccontextmanager
     async def works(

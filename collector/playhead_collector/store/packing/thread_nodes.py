@@ -13,6 +13,9 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, extend
 from playhead.wire.pack import ThreadExtension
 
+PACKED = 0
+"""The lineage of nodes that are packed: they are in none, and what continues one begins a lineage of its own."""
+
 
 class NodePosition(NamedTuple):
     """Position of a thread node: lineage id and depth (the first message has depth 1)."""
@@ -78,7 +81,7 @@ class _GrowthBuilder:
         return True
 
     def _append(self, node: ThreadNode, at: NodePosition | None) -> NodePosition:
-        if at is not None and self.tips[at.lineage] == at.depth:
+        if at is not None and at.lineage != PACKED and self.tips[at.lineage] == at.depth:
             position = NodePosition(at.lineage, at.depth + 1)
         else:
             self.growth.lineages += 1

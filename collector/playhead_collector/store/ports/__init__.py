@@ -174,6 +174,14 @@ class Dirty(NamedTuple):
     bytes: int
 
 
+class ToPack(NamedTuple):
+    """A sealed run of which something may still be packed, and how often it was said so."""
+
+    project: int
+    run: str
+    times: int
+
+
 class EventStore(Protocol):
     """Keeps the projection of each run; a cache of what spans say, except for sealed order."""
 
@@ -210,6 +218,25 @@ class EventStore(Protocol):
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         """Seals runs that are `settled` and of which nothing arrived after that time; how many it was."""
+        ...
+
+    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+        """Sealed runs whose contents and thread nodes may still stand in rows of their own; none of projects that are
+        being swept."""
+        ...
+
+    async def pack(self, due: Sequence[ToPack]) -> int:
+        """Packs contents and thread nodes that sealed runs of one project name; how many it was.  Nobody who reads or
+        stores sees a difference, whether it is finished or not.  Raises StoreCollision: others were in the way, try
+        again later."""
+        ...
+
+    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+        """Takes runs off the list of those to pack, until they have news."""
+        ...
+
+    async def shrink(self) -> bool:
+        """Gives back the space of tables that packing has emptied; False: one was in use, try again later."""
         ...
 
     async def events(

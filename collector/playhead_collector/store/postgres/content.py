@@ -7,7 +7,7 @@ import asyncio
 import datetime
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,9 +18,11 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
-from playhead_collector.store.packing.zstd import NEWEST, Zstd, builtin
+from playhead_collector.store.packing.zstd import Zstd
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
 from playhead_collector.store.postgres.gc.gate import WriteContext
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 log = logging.getLogger(__name__)
@@ -36,46 +38,6 @@ _MAX_ROLE_LENGTH = 40
 
 # Compressing more than this at once would hold up the event loop.
 _BUSY_BYTES = 1024 * 1024
-_AS_IT_IS = 0
-
-
-class Dictionaries:
-    """The zstd dictionaries of each project, read once.  An encoding's number names one: below 0 ours, above 0 the
-    project's; 0 is no compression."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], Zstd] = {}
-        self._newest: dict[int, int] = {}
-
-    async def newest(self, conn: Conn, project: int) -> int:
-        """The encoding to write with."""
-        if project not in self._newest:
-            useful = [
-                each["dictionary"] for each in await sql.rows(conn, "dictionaries", project=project) if each["useful"]
-            ]
-            self.use(project, max(useful, default=-NEWEST))
-        return self._newest[project]
-
-    def use(self, project: int, encoding: int) -> None:
-        """From now on, write with this one."""
-        self._newest[project] = encoding
-
-    async def zstd(self, conn: Conn, project: int, encoding: int) -> Zstd:
-        """What reads and writes this encoding."""
-        if encoding < 0:
-            return builtin(-encoding)
-        if (project, encoding) not in self._known:
-            body = await sql.value(conn, "dictionary", project=project, dictionary=encoding)
-            self._known[project, encoding] = Zstd(body, trained=True)
-        return self._known[project, encoding]
-
-    async def reader(self, conn: Conn, project: int, encoding: int) -> Callable[[bytes], bytes]:
-        """What gives the plain bytes of bodies with this encoding, in any thread; it raises zstandard.ZstdError."""
-        return bytes if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read
-
-    async def plain(self, conn: Conn, project: int, encoding: int, body: bytes) -> bytes:
-        """What a body holds; raises zstandard.ZstdError when it is damaged."""
-        return body if encoding == _AS_IT_IS else (await self.zstd(conn, project, encoding)).read(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +58,7 @@ class StoredContents(NamedTuple):
 
 async def put(
     conn: Conn,
-    dictionaries: Dictionaries,
+    packs: Packs,
     write_context: WriteContext,
     contents: Iterable[Content],
     today: datetime.date,
@@ -108,12 +70,14 @@ async def put(
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
     stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
-    new = {ref: by_ref[ref] for ref in refs if ref not in stored}
+    rest = [by_ref[ref].ref for ref in refs if ref not in stored]
+    packed = await packs.touch(conn, project, rest, today)
+    new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
         return StoredContents([], is_awaited=False)
     media = await _media_numbers(conn, project, {content.media_type for content in new.values()})
-    encoding = await dictionaries.newest(conn, project)
-    zstd = await dictionaries.zstd(conn, project, encoding)
+    encoding = await packs.dictionaries.newest(conn, project)
+    zstd = await packs.dictionaries.zstd(conn, project, encoding)
     if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
         rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
     else:
@@ -132,24 +96,47 @@ async def put(
     return StoredContents(list(new), awaited)
 
 
-async def read(
-    conn: Conn, dictionaries: Dictionaries, project: int, refs: Iterable[ContentRef]
-) -> dict[ContentRef, Content]:
+async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
     """Those that are stored, thread nodes among them, each as its ref says to read it; raises ContentCorrupt."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
         wanted.setdefault(ref.digest, set()).add(ref)
     found: dict[ContentRef, Content] = {}
+    missing = set(wanted)
     for row in await sql.rows(conn, "read_contents", project=project, refs=list(wanted)):
         ref = ContentRef.from_digest(row["ref"])
         try:
-            content = await _content(conn, dictionaries, project, row)
+            content = await _content(conn, packs.dictionaries, project, row)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
         if content.ref.digest != row["ref"]:
             raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
-        found |= {asked: content_as(content.data, content.media_type, asked) for asked in wanted[row["ref"]]}
+        found |= _asked_as(content, wanted[row["ref"]])
+        missing.discard(row["ref"])
+    # After the rows: what moves meanwhile moves from there to here.
+    for ref, content in (await _packed(conn, packs, project, missing)).items():
+        found |= _asked_as(content, wanted[ref.digest])
     return found
+
+
+def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+    return {asked: content_as(content.data, content.media_type, asked) for asked in refs}
+
+
+async def _packed(conn: Conn, packs: Packs, project: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:
+    refs = [ContentRef.from_digest(digest) for digest in digests]
+    contents = await packs.contents(conn, project, refs)
+    nodes = await packs.nodes(conn, project, [ref for ref in refs if ref not in contents])
+    names = await _media_names(conn, project, {each.media for each in contents.values()})
+    found = {ref: Content(each.data, names.get(each.media, BYTES)) for ref, each in contents.items()}
+    return found | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
+
+
+async def _media_names(conn: Conn, project: int, numbers: Iterable[int]) -> Mapping[int, str]:
+    if not (others := [number for number in numbers if number not in _MEDIA]):
+        return _MEDIA
+    rows = await sql.rows(conn, "media_names", project=project, numbers=others)
+    return {**_MEDIA, **{row["media"]: row["name"] for row in rows}}
 
 
 def role_named(number: int | None) -> str | None:
@@ -157,14 +144,18 @@ def role_named(number: int | None) -> str | None:
     return _ROLES.get(number or 0)
 
 
-async def roles_of(conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
+async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
     """Those that are stored, each with its role; with none, what is no message."""
-    rows = await sql.rows(conn, "roles_of", project=project, refs=[ref.digest for ref in refs])
-    return {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
+    if not (asked := set(refs)):
+        return {}
+    rows = await sql.rows(conn, "roles_of", project=project, refs=[ref.digest for ref in asked])
+    roles = {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
+    packed = await packs.contents(conn, project, asked - roles.keys())
+    return roles | {ref: role_named(each.role) or "" for ref, each in packed.items()}
 
 
 async def missing(
-    conn: Conn, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
+    conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
 ) -> list[ContentRef]:
     """Those that are stored neither as content nor as thread; the others are seen today."""
     project, asked = write_context.project, {ref.digest: ref for ref in refs}
@@ -172,6 +163,8 @@ async def missing(
         await write_context.note_refs(conn, asked)
         for digest in await sql.column(conn, "touch", project=project, refs=list(asked), today=today):
             asked.pop(digest, None)
+        packed = await packs.touch(conn, project, list(map(ContentRef.from_digest, asked)), today)
+        asked = {digest: ref for digest, ref in asked.items() if ref.plain not in packed}
     return list(asked.values())
 
 
@@ -211,7 +204,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
             _Row(
                 ref,
                 number,
-                encoding if smaller else _AS_IT_IS,
+                encoding if smaller else AS_IT_IS,
                 role,
                 body if smaller else content.data,
             )

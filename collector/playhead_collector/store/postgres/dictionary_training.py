@@ -16,7 +16,7 @@ from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.packing.zstd import NEWEST, Zstd
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,7 @@ FIRST_AT = 1_000
 AGAIN_AT_TIMES = 16
 DICTIONARY_BYTES = 32 * 1024
 SAMPLES = 2_000
+FEWEST_SAMPLES = 500
 LARGEST_SAMPLE = 16 * 1024
 # A dictionary has to make what it was not trained on smaller by this, or it is not worth another one to keep for ever.
 WORTH = 0.9
@@ -62,6 +63,8 @@ class Learning:
             if (contents := await sql.value(conn, "count_contents", project=project, enough=due)) < due:
                 return
             samples = await self._samples(conn, project)
+            if len(samples) < FEWEST_SAMPLES:  # nearly all is packed: there will be more again
+                return
             body = await asyncio.to_thread(train, samples, await self._known.zstd(conn, project, useful))
             number = earlier[0]["dictionary"] + 1 if earlier else 1
             await sql.run(

@@ -21,9 +21,10 @@ from playhead_collector.store.packing.span_pages import PackedSpanPage, named_re
 from playhead_collector.store.ports import Batch, Ingested
 from playhead_collector.store.postgres import content, threads
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
 from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 
@@ -73,7 +74,7 @@ class StoreResult:
 class StoreMemory:
     """What a store remembers between transactions."""
 
-    dictionaries: Dictionaries = field(default_factory=Dictionaries)
+    packs: Packs = field(default_factory=lambda: Packs(Dictionaries()))
     lineage_numbers: LineageNumbers = field(default_factory=LineageNumbers)
 
 
@@ -107,8 +108,8 @@ async def put(
 ) -> StoreResult:
     """Contents and threads.  The runs that waited for them are to be told, last of all (`wake`)."""
     project = write_context.project
-    new, awaited = await content.put(conn, memory.dictionaries, write_context, contents, today)
-    grown = await threads.put(conn, memory.lineage_numbers, write_context, extensions, today)
+    new, awaited = await content.put(conn, memory.packs, write_context, contents, today)
+    grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
@@ -128,7 +129,7 @@ async def ingest(
     stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
-    pending = await _note_pending(conn, write_context, news, stored.stored, day(now_ns))
+    pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
     await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
@@ -187,6 +188,7 @@ async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArriva
 
 async def _note_pending(
     conn: Conn,
+    packs: Packs,
     write_context: WriteContext,
     fresh: Mapping[str, RunArrival],
     here: set[ContentRef],
@@ -196,7 +198,7 @@ async def _note_pending(
         write_context.project,
         set[ContentRef]().union(*(arrival.refs for arrival in fresh.values())) - here,
     )
-    pending = await content.missing(conn, write_context, list(asked), today) if asked else []
+    pending = await content.missing(conn, packs, write_context, list(asked), today) if asked else []
     if pending:
         waiting = [(UUID(run), ref) for run, arrival in fresh.items() for ref in pending if ref in arrival.refs]
         await sql.run(

@@ -18,7 +18,7 @@ from playhead.model.thread import ThreadNode
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports import NOTHING_KEPT, Batch, Dirty, Ingested, Kept, RunFilter, RunWork
+from playhead_collector.store.ports import NOTHING_KEPT, Batch, Dirty, Ingested, Kept, RunFilter, RunWork, ToPack
 from playhead_collector.store.ports.keys import ApiKey
 from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
@@ -31,6 +31,7 @@ from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
+from playhead_collector.store.postgres.sealed import packing, shrinking
 from playhead_collector.store.postgres.statements import Conn
 
 POOL_SIZE = 10
@@ -52,7 +53,7 @@ class PostgresStore:
         self._db = db
         self._clock = clock
         self._memory = StoreMemory()
-        self._learning = Learning(db, self._memory.dictionaries)
+        self._learning = Learning(db, self._memory.packs.dictionaries)
 
     async def ready(self) -> None:
         async with self._db.reading() as conn:
@@ -80,7 +81,9 @@ class PostgresStore:
 
     async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
-            return await content.missing(conn, await begin_write(conn, project), refs, day(self._clock()))
+            return await content.missing(
+                conn, self._memory.packs, await begin_write(conn, project), refs, day(self._clock())
+            )
 
         return await self._db.transact(attempt)
 
@@ -92,18 +95,20 @@ class PostgresStore:
 
     async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async with self._db.reading() as conn:
-            return await content.read(conn, self._memory.dictionaries, project, refs)
+            return await content.read(conn, self._memory.packs, project, refs)
 
     async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
         async with self._db.reading() as conn:
-            nodes = await threads.read(conn, project, ref)
+            nodes = await threads.read(conn, self._memory.packs, project, ref)
         if not nodes:
             # Its parent may have come in a transaction that could not see that this one was waiting for it.
             await self._db.transact(
-                lambda conn: threads.adopt(conn, self._memory.lineage_numbers, project, day(self._clock()))
+                lambda conn: threads.adopt(
+                    conn, self._memory.packs, self._memory.lineage_numbers, project, day(self._clock())
+                )
             )
             async with self._db.reading() as conn:
-                nodes = await threads.read(conn, project, ref)
+                nodes = await threads.read(conn, self._memory.packs, project, ref)
         if not nodes:
             raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
         return nodes
@@ -138,11 +143,12 @@ class PostgresStore:
     async def works(
         self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
-        await runs_under_lock.adopt_orphans(self._db, self._memory.lineage_numbers, project, day(self._clock()))
+        memory = self._memory
+        await runs_under_lock.adopt_orphans(self._db, memory.packs, memory.lineage_numbers, project, day(self._clock()))
         ids = [id_of(run) for run in runs]
         async with (
             self._db.attempt() as conn,
-            runs_under_lock.working(conn, self._memory.dictionaries, project, ids, kept, wait=wait) as found,
+            runs_under_lock.working(conn, memory.packs, project, ids, kept, wait=wait) as found,
         ):
             yield found
 
@@ -169,6 +175,25 @@ class PostgresStore:
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
         async with self._db.transaction() as conn:
             return len(await sql.rows(conn, "seal_runs", quiet_since=quiet_since_ns, how_many=limit))
+
+    async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "runs_to_pack", how_many=limit)
+        return [ToPack(project, run.hex, times) for project, run, times in found]
+
+    async def pack(self, due: Sequence[ToPack]) -> int:
+        project, runs = due[0].project, [id_of(each.run) for each in due]
+        moved = await packing.pack_runs(self._db, self._memory.packs, project, runs, day(self._clock()))
+        await self.leave_unpacked(due)
+        return moved
+
+    async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
+        runs, times = [id_of(each.run) for each in due], [each.times for each in due]
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "are_packed", project=due[0].project, runs=runs, times=times)
+
+    async def shrink(self) -> bool:
+        return await shrinking.shrink(self._db)
 
     async def events(
         self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
@@ -230,7 +255,7 @@ class PostgresStore:
 
     async def sweep_step(self, project: int, grace_ns: int) -> Swept:
         return await self._db.transact(
-            lambda conn: sweep.step(conn, self._memory.dictionaries, project, self._clock(), grace_ns)
+            lambda conn: sweep.step(conn, self._memory.packs, project, self._clock(), grace_ns)
         )
 
     async def forget_tombstones(self, older_ns: int) -> int:
@@ -282,7 +307,7 @@ class PostgresStore:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "sizes")
         tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
-        stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan")
+        stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
         return {
             "content_bytes": sum(tables[name]["bytes"] for name in stored),
             "database_bytes": sum(table["bytes"] for table in tables.values()),

@@ -11,11 +11,12 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.packing.thread_nodes import Chain, NodePosition, ThreadGrowth, chains, grow
+from playhead_collector.store.packing.thread_nodes import PACKED, Chain, NodePosition, ThreadGrowth, chains, grow
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision
-from playhead_collector.store.postgres.content import role_named
+from playhead_collector.store.postgres.content import role_named, roles_of
 from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 # A thread of more messages is put together beside the event loop.
@@ -52,6 +53,7 @@ class StoredThreads:
 
 async def put(
     conn: Conn,
+    packs: Packs,
     lineage_numbers: LineageNumbers,
     write_context: WriteContext,
     extensions: Iterable[ThreadExtension],
@@ -64,7 +66,7 @@ async def put(
     grown, project = StoredThreads(), write_context.project
     todo = chains(extensions)
     while todo:
-        growth = await _growth(conn, write_context, todo)
+        growth = await _growth(conn, packs, write_context, todo)
         grown.stored.update(growth.positions)
         grown.unknown_parents += [orphan.parent for orphan in growth.orphans if orphan.parent is not None]
         await _keep_orphans(conn, project, growth.orphans, today)
@@ -76,7 +78,7 @@ async def put(
     return grown
 
 
-async def adopt(conn: Conn, lineage_numbers: LineageNumbers, project: int, today: datetime.date) -> None:
+async def adopt(conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, project: int, today: datetime.date) -> None:
     """Makes extensions whole whose parent has come.
 
     `put` does it for what it stores.  A transaction that did not see that another one waited for it may leave some
@@ -84,32 +86,48 @@ async def adopt(conn: Conn, lineage_numbers: LineageNumbers, project: int, today
     """
     if todo := await _take_orphans(conn, project):
         write_context = await begin_write(conn, project)
-        await put(conn, lineage_numbers, write_context, [chain.extension for chain in todo], today)
+        await put(conn, packs, lineage_numbers, write_context, [chain.extension for chain in todo], today)
 
 
-async def read(conn: Conn, project: int, ref: ContentRef) -> list[ThreadNode]:
+async def read(conn: Conn, packs: Packs, project: int, ref: ContentRef) -> list[ThreadNode]:
     """All nodes from first to last; empty when there is no such thread."""
     rows = await sql.rows(conn, "read_thread", project=project, ref=ref.digest)
-    return _chain(rows) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows)
+    # After the rows: what moves meanwhile moves from there to packs.
+    first = ref.plain if not rows else None if rows[0]["parent"] is None else ContentRef.from_digest(rows[0]["parent"])
+    packed = [] if first is None else _thread_of(await packs.chains(conn, project, [first]), first)
+    if first is not None and rows and not packed:
+        return []
+    nodes = _chain(rows, first) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows, first)
+    return packed + nodes
 
 
-def _chain(rows: Sequence[Record]) -> list[ThreadNode]:
+def _thread_of(packed: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
+    path: list[ThreadNode] = []
+    at: ContentRef | None = tip
+    while at is not None and at in packed:
+        path.append(packed[at])
+        at = packed[at].parent
+    return path[::-1]
+
+
+def _chain(rows: Sequence[Record], parent: ContentRef | None) -> list[ThreadNode]:
     nodes: list[ThreadNode] = []
-    parent: ContentRef | None = None
-    for depth, row in enumerate(rows, 1):
+    for row in rows:
         own = ContentRef.from_digest(row["ref"])
-        nodes.append(ThreadNode(own, parent, ContentRef.from_digest(row["message"]), depth))
+        nodes.append(ThreadNode(own, parent, ContentRef.from_digest(row["message"]), row["depth"]))
         parent = own
     return nodes
 
 
 @dataclass(slots=True)
 class Nodes:
-    """Nodes of threads, the roles of their messages as far as these are stored, and how far each lineage is known."""
+    """Nodes of threads, the roles of their messages as far as these are stored, and how far each lineage is known.
+    `packed`: those of the nodes that are no rows."""
 
     nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict[ContentRef, ThreadNode])
     roles: dict[ContentRef, str] = field(default_factory=dict[ContentRef, str])
     lineages: dict[int, int] = field(default_factory=dict[int, int])
+    packed: set[ContentRef] = field(default_factory=set[ContentRef])
 
     def take(self, row: Record, ref: ContentRef, parent: ContentRef | None) -> None:
         """One more, as a row has it."""
@@ -121,7 +139,7 @@ class Nodes:
 
 
 async def read_many(
-    conn: Conn, project: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
+    conn: Conn, packs: Packs, project: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
 ) -> list[Nodes]:
     """For each: all nodes of these threads, but for those of lineages that are known, up to a depth."""
     found = [Nodes() for _ in wanted]
@@ -147,7 +165,42 @@ async def read_many(
         if parent is None and depth > 1:
             parent = at[owner, row["parent_lineage"], depth - 1]
         found[owner].take(row, at[owner, row["lineage"], depth], parent)
+    await _add_packed(conn, packs, project, found, _packed_tips(wanted, found, rows))
     return found
+
+
+def _packed_tips(
+    wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]],
+    found: Sequence[Nodes],
+    rows: Iterable[Record],
+) -> list[set[ContentRef]]:
+    """For each reader where the packed parts of its threads may end: at what is no row, and before first rows."""
+    tips: list[set[ContentRef]] = []
+    for (refs, _), each in zip(wanted, found, strict=True):
+        tips.append({ref.plain for ref in refs} - each.nodes.keys())
+    for row in rows:
+        owner: int = row["owner"]
+        if row["packed_parent"] is not None:
+            tips[owner].add(ContentRef.from_digest(row["packed_parent"]))
+    return tips
+
+
+async def _add_packed(
+    conn: Conn, packs: Packs, project: int, found: Sequence[Nodes], tips: Sequence[set[ContentRef]]
+) -> None:
+    """Adds nodes that are packed, and roles of messages that are."""
+    packed = await packs.chains(conn, project, set[ContentRef]().union(*tips))
+    for each, own in zip(found, tips, strict=True):
+        for tip in own:
+            at: ContentRef | None = tip
+            while at is not None and at in packed and at not in each.packed:
+                each.nodes[at] = packed[at]
+                each.packed.add(at)
+                at = packed[at].parent
+    unknown = {node.message for each in found for node in each.nodes.values() if node.message not in each.roles}
+    roles = {ref: role for ref, role in (await roles_of(conn, packs, project, unknown)).items() if role}
+    for each in found if roles else ():
+        each.roles |= {node.message: roles[node.message] for node in each.nodes.values() if node.message in roles}
 
 
 async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
@@ -155,12 +208,15 @@ async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
     return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
 
 
-async def _growth(conn: Conn, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
+async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
     project, asked = write_context.project, {node.ref.digest for chain in todo for node in chain.nodes}
     asked.update(chain.extension.parent.digest for chain in todo if chain.extension.parent is not None)
     await write_context.note_refs(conn, asked)
     rows = await sql.rows(conn, "find_nodes", project=project, refs=list(asked))
     found = {ContentRef.from_digest(row["ref"]): NodePosition(row["lineage"], row["depth"]) for row in rows}
+    rest = [ref for ref in map(ContentRef.from_digest, asked) if ref not in found]
+    for node in (await packs.nodes(conn, project, rest)).values():
+        found[node.ref] = NodePosition(PACKED, node.depth)
     return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})
 
 
@@ -172,9 +228,18 @@ async def _insert(
     def lineage(number: int) -> int:
         return number if number > 0 else given[-number - 1]
 
-    def parent_lineage(position: NodePosition) -> int | None:
+    def continued(position: NodePosition) -> NodePosition | None:
+        """What the first node of a lineage continues."""
         fork = growth.forks.get(position.lineage)
-        return lineage(fork.lineage) if fork is not None and fork.depth + 1 == position.depth else None
+        return fork if fork is not None and fork.depth + 1 == position.depth else None
+
+    def parent_lineage(position: NodePosition) -> int | None:
+        fork = continued(position)
+        return None if fork is None or fork.lineage == PACKED else lineage(fork.lineage)
+
+    def packed_parent(position: NodePosition, node: ThreadNode) -> bytes | None:
+        fork = continued(position)
+        return node.parent.digest if fork is not None and fork.lineage == PACKED and node.parent else None
 
     inserted = await sql.row(
         conn,
@@ -183,6 +248,7 @@ async def _insert(
         today=today,
         lineages=[lineage(position.lineage) for position, _ in growth.nodes],
         parent_lineages=[parent_lineage(position) for position, _ in growth.nodes],
+        parents=[packed_parent(position, node) for position, node in growth.nodes],
         depths=[position.depth for position, _ in growth.nodes],
         refs=[node.ref.digest for _, node in growth.nodes],
         messages=[node.message.digest for _, node in growth.nodes],

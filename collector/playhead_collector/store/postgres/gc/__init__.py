@@ -4,6 +4,7 @@
     deletion  a run, with all that is stored of it, at once
     sweep     contents and threads that no run names any more, step by step
     marking   what a run, a content and a thread name
+    packed    what of packs stays, and what is taken out of them
 
 A sweep marks and then deletes. It never deletes what is marked, nor what was stored or named on the day of its cutoff
 or later (`last_seen`). While it is under way, whoever stores or names something says so (`gc_news`), and it marks that

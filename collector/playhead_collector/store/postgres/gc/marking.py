@@ -7,9 +7,10 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from playhead.model.ref import ContentRef
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
@@ -26,7 +27,7 @@ async def mark_run(conn: Conn, project: int, run: UUID) -> None:
     await sql.run(conn, "mark_history", project=project, run=run)
 
 
-async def trace(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
+async def trace(conn: Conn, packs: Packs, project: int) -> bool:
     """Marks what some of the marked name; False when nothing is left to trace."""
     refs = await sql.column(conn, "untraced", project=project, how_many=REFS_AT_A_TIME)
     if not refs:
@@ -35,11 +36,23 @@ async def trace(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
     sizes = await sql.rows(conn, "content_sizes", project=project, refs=refs)
     for portion in _portions(sizes):
         rows = await sql.rows(conn, "content_bodies", project=project, refs=portion)
-        bodies = [(await dictionaries.reader(conn, project, row["encoding"]), row["body"]) for row in rows]
+        bodies = [(await packs.dictionaries.reader(conn, project, row["encoding"]), row["body"]) for row in rows]
         named = await asyncio.to_thread(_named_by_contents, bodies)
         await sql.run(conn, "mark", project=project, refs=list(named))
-    await sql.run(conn, "traced", project=project, refs=refs)
+    nodes = await _trace_packed(conn, packs, project, list(map(ContentRef.from_digest, refs)))
+    await sql.run(conn, "traced", project=project, refs=refs + nodes)
     return True
+
+
+async def _trace_packed(conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef]) -> list[bytes]:
+    """Marks what those of these name that are packed; nodes, of whose threads all is marked now."""
+    contents = await packs.contents(conn, project, refs)
+    nodes = await packs.chains(conn, project, refs)
+    named = set(await asyncio.to_thread(lambda: set(_named(each.data for each in contents.values()))))
+    named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
+    if named:
+        await sql.run(conn, "mark", project=project, refs=list(named))
+    return [ref.digest for ref in nodes]
 
 
 def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:

@@ -1,8 +1,8 @@
 """store: one sweep of a project's contents and threads, in steps.  Where it is stands in the database: any collector
 can make the next step, and one that dies loses nothing.
 
-    runs → young contents → young nodes → trace → doomed nodes → nodes → contents → marks → over
-    |-------------------- mark -------------------|               |--- delete, alone ---|
+    runs → young contents, nodes, packs → trace → doomed nodes → nodes, in packs → contents, in packs → marks → over
+    |------------------ mark ------------------|                 |---------- delete, alone ----------|
 """
 
 import datetime
@@ -15,9 +15,10 @@ from asyncpg import Record
 from playhead_collector.errors import StoreCollision
 from playhead_collector.store.ports.retention import Swept
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.content import Dictionaries
+from playhead_collector.store.postgres.gc import packed
 from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.gc.marking import mark_run, trace
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 # A run of a thousand spans takes 10 ms to mark; rows that are only looked at, a microsecond each.
@@ -28,13 +29,18 @@ _DELETED = 1_000
 _TRACED_BEFORE, _TRACED_ALONE = 40, 4
 # Longer than nearly all transactions that store; who wants to store meanwhile waits behind it.
 _LOCK_TIMEOUT_MS = 250
+# Reading a pack takes a millisecond, writing it again ten.
+_PACKS, _PACKS_REWRITTEN = 50, 4
 _NS_PER_SECOND = 1_000_000_000
 
 
 class SweepPhase(IntEnum):
     """What a sweep does; the numbers are in rows."""
 
-    RUNS, CONTENTS_YOUNG, NODES_YOUNG, TRACE, DOOMED, NODES, CONTENTS, MARKS = range(8)
+    (
+        RUNS, CONTENTS_YOUNG, NODES_YOUNG, PACKS_YOUNG, TRACE, DOOMED, NODES, PACKED_NODES, CONTENTS, PACKED_CONTENTS,
+        MARKS,
+    ) = range(11)  # fmt: skip
 
 
 def cutoff_of(now_ns: int, grace_ns: int) -> datetime.date:
@@ -47,7 +53,7 @@ def ripe_ns(now_ns: int, grace_ns: int) -> int:
     return _begin_ns(cutoff_of(now_ns, grace_ns))
 
 
-async def step(conn: Conn, dictionaries: Dictionaries, project: int, now_ns: int, grace_ns: int) -> Swept:
+async def step(conn: Conn, packs: Packs, project: int, now_ns: int, grace_ns: int) -> Swept:
     """The next step; what it did counts when the transaction commits.  Raises StoreCollision: another
     collector makes a step of this sweep now."""
     if not await sql.value(conn, "lock_sweep", project=project):
@@ -60,7 +66,7 @@ async def step(conn: Conn, dictionaries: Dictionaries, project: int, now_ns: int
         await sql.run(conn, "clear_news", project=project)
         await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(SweepPhase.RUNS.name.lower())
-    moved = await _STEPS[SweepPhase(row["phase"])](conn, dictionaries, project, row)
+    moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project, row)
     where = {name: row[name] for name in ("phase", "at_run", "at_ref", "at_lineage", "at_depth")}
     where |= {"contents": 0, "nodes": 0} | dict(moved)
     if where["phase"] > SweepPhase.MARKS:
@@ -84,7 +90,7 @@ def _next(row: Record) -> Moved:
     return {"phase": row["phase"] + 1, **_FROM_THE_START}
 
 
-async def _mark_runs(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+async def _mark_runs(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
     runs = await sql.column(conn, "runs_after", project=project, after=row["at_run"], how_many=_RUNS)
     for run in runs:
         await mark_run(conn, project, run)
@@ -95,22 +101,32 @@ async def _mark_runs(conn: Conn, _: Dictionaries, project: int, row: Record) -> 
     return _next(row)
 
 
-async def _mark_young_contents(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+async def _mark_young_contents(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
     at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
     last = await sql.value(conn, "mark_young_contents", project=project, **at)
     return _next(row) if last is None else {"at_ref": last}
 
 
-async def _mark_young_nodes(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+async def _mark_young_nodes(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
     return _past(row, await sql.row(conn, "mark_young_nodes", project=project, **_nodes_after(row)))
 
 
-async def _trace(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
+async def _mark_young_packs(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+    at = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS}
+    numbers = await sql.column(conn, "young_packs", project=project, **at)
+    if numbers:
+        await packed.mark_all(conn, packs, project, numbers)
+        return {"at_lineage": numbers[-1]}
+    await sql.run(conn, "mark_packed_seen", project=project, cutoff=row["cutoff"])
+    return _next(row)
+
+
+async def _trace(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
     await sql.run(conn, "take_news", project=project)
-    return {} if await trace(conn, dictionaries, project) else _next(row)
+    return {} if await trace(conn, packs, project) else _next(row)
 
 
-async def _list_doomed(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+async def _list_doomed(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
     return _past(row, await sql.row(conn, "doom_nodes", project=project, **_nodes_after(row)))
 
 
@@ -122,8 +138,8 @@ def _past(row: Record, last: Record | None) -> Moved:
     return _next(row) if last is None else {"at_lineage": last["lineage"], "at_depth": last["depth"]}
 
 
-async def _delete_nodes(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, dictionaries, project):
+async def _delete_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project):
         return {}
     if row["at_depth"] < 0:  # the first of these steps: from here on, content is gone
         await sql.run(conn, "new_epoch", project=project)
@@ -133,8 +149,8 @@ async def _delete_nodes(conn: Conn, dictionaries: Dictionaries, project: int, ro
     return {"nodes": done["gone"], "at_depth": 0}
 
 
-async def _delete_contents(conn: Conn, dictionaries: Dictionaries, project: int, row: Record) -> Moved:
-    if not await _alone_and_marked(conn, dictionaries, project):
+async def _delete_contents(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project):
         return {}
     at = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
     done = await sql.row(conn, "delete_contents", project=project, **at)
@@ -143,25 +159,48 @@ async def _delete_contents(conn: Conn, dictionaries: Dictionaries, project: int,
     return {"contents": done["gone"], "at_ref": done["ref"]}
 
 
-async def _alone_and_marked(conn: Conn, dictionaries: Dictionaries, project: int) -> bool:
+async def _take_packed_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project):
+        return {}
+    numbers = await _old_packs(conn, project, row)
+    if not numbers:
+        return _next(row)
+    return {"nodes": await packed.take_nodes(conn, packs, project, numbers), "at_lineage": numbers[-1]}
+
+
+async def _take_packed_contents(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
+    if not await _alone_and_marked(conn, packs, project):
+        return {}
+    numbers = await _old_packs(conn, project, row)
+    if not numbers:
+        return _next(row)
+    return {"contents": await packed.take_contents(conn, packs, project, numbers), "at_lineage": numbers[-1]}
+
+
+async def _old_packs(conn: Conn, project: int, row: Record) -> list[int]:
+    at = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_REWRITTEN}
+    return await sql.column(conn, "old_packs", project=project, **at)
+
+
+async def _alone_and_marked(conn: Conn, packs: Packs, project: int) -> bool:
     """Nobody stores until this transaction ends, and all that was stored or named before is marked with all that it
     names; False: there was too much of that, and more steps are to mark it before anything is deleted."""
     await sql.run(conn, "take_news", project=project)
-    if not await _traced_within(conn, dictionaries, project, _TRACED_BEFORE):
+    if not await _traced_within(conn, packs, project, _TRACED_BEFORE):
         return False
     await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
     await sql.run(conn, "take_news", project=project)
-    return await _traced_within(conn, dictionaries, project, _TRACED_ALONE)
+    return await _traced_within(conn, packs, project, _TRACED_ALONE)
 
 
-async def _traced_within(conn: Conn, dictionaries: Dictionaries, project: int, times: int) -> bool:
+async def _traced_within(conn: Conn, packs: Packs, project: int, times: int) -> bool:
     for _ in range(times):
-        if not await trace(conn, dictionaries, project):
+        if not await trace(conn, packs, project):
             return True
     return False
 
 
-async def _unmark(conn: Conn, _: Dictionaries, project: int, row: Record) -> Moved:
+async def _unmark(conn: Conn, _: Packs, project: int, row: Record) -> Moved:
     return {} if await sql.run(conn, "unmark", project=project, how_many=_ROWS) else _next(row)
 
 
@@ -169,9 +208,12 @@ _STEPS = {
     SweepPhase.RUNS: _mark_runs,
     SweepPhase.CONTENTS_YOUNG: _mark_young_contents,
     SweepPhase.NODES_YOUNG: _mark_young_nodes,
+    SweepPhase.PACKS_YOUNG: _mark_young_packs,
     SweepPhase.TRACE: _trace,
     SweepPhase.DOOMED: _list_doomed,
     SweepPhase.NODES: _delete_nodes,
+    SweepPhase.PACKED_NODES: _take_packed_nodes,
     SweepPhase.CONTENTS: _delete_contents,
+    SweepPhase.PACKED_CONTENTS: _take_packed_contents,
     SweepPhase.MARKS: _unmark,
 }

@@ -20,12 +20,12 @@ from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork
-from playhead_collector.store.postgres import content, events, llm_calls, runs, search_rows, shared_history, threads
+from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.content import Dictionaries
-from playhead_collector.store.postgres.projecting import growing
+from playhead_collector.store.postgres.projecting import growing, search_rows
 from playhead_collector.store.postgres.runs import Summary
+from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 
@@ -60,17 +60,19 @@ class _ToStore:
     """Pages of spans that are stored, with the items in each."""
 
 
-async def adopt_orphans(db: Database, lineages: LineageNumbers, project: int, today: datetime.date) -> None:
+async def adopt_orphans(
+    db: Database, packs: Packs, lineages: LineageNumbers, project: int, today: datetime.date
+) -> None:
     """Makes threads whole that a projection would miss.  In a transaction of its own: it locks what ingest locks."""
     async with db.reading() as conn:
         waiting = await sql.value(conn, "has_orphans", project=project)
     if waiting:
-        await db.transact(lambda conn: threads.adopt(conn, lineages, project, today))
+        await db.transact(lambda conn: threads.adopt(conn, packs, lineages, project, today))
 
 
 @asynccontextmanager
 async def working(
-    conn: Conn, dictionaries: Dictionaries, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool
+    conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """Those of these runs that are there, locked until the transaction that `conn` is in ends.  Unless it is to `wait`,
     those that somebody else has locked are left out.  Of those that are `kept`, only what is new.
@@ -85,12 +87,12 @@ async def working(
     if not rows:
         yield ()
         return
-    reader = _RunReader(conn, dictionaries, project)
+    reader = _RunReader(conn, packs, project)
     locked = await reader.read(rows, kept)
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
     if done:
-        await _store(conn, project, done)
+        await _store(conn, packs, project, done)
 
 
 async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
@@ -107,7 +109,7 @@ class _RunReader:
     """Reads runs of a project."""
 
     conn: Conn
-    dictionaries: Dictionaries
+    packs: Packs
     project: int
 
     async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
@@ -119,7 +121,8 @@ class _RunReader:
         unpacked = await _unpacked(pages, ids)
         locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
         wanted = [(await self._refs(each), _lineages(each.work.kept)) for each in locked]
-        for each, found in zip(locked, await threads.read_many(self.conn, self.project, wanted), strict=True):
+        nodes = await threads.read_many(self.conn, self.packs, self.project, wanted)
+        for each, found in zip(locked, nodes, strict=True):
             each.work.nodes, each.work.roles, each.lineages = found.nodes, found.roles, found.lineages
         await self._look_for_missing([each.work for each in locked if each.work.kept is not None])
         return locked
@@ -128,7 +131,7 @@ class _RunReader:
         work = RunWork(row["run_id"].hex, merged.spans, merged.logs, {}, {}, None, row["arrived_ns"])
         locked = _Locked(row, pages, merged, work)
         work.shared, work.kept = row["shared"], kept
-        work.read = partial(_read_messages, self.conn, self.dictionaries, self.project, work.messages)
+        work.read = partial(_read_messages, self.conn, self.packs, self.project, work.messages)
         work.start_over = partial(self._start_over, locked)
         return locked
 
@@ -147,7 +150,7 @@ class _RunReader:
         for work in works:
             missing = work.kept.progress.missing if work.kept is not None else ()
             if missing:
-                work.roles = {**work.roles, **await content.roles_of(self.conn, self.project, missing)}
+                work.roles = {**work.roles, **await content.roles_of(self.conn, self.packs, self.project, missing)}
 
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
@@ -180,12 +183,12 @@ def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[lis
 
 async def _read_messages(
     conn: Conn,
-    dictionaries: Dictionaries,
+    packs: Packs,
     project: int,
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, found in (await content.read(conn, dictionaries, project, refs)).items():
+    for ref, found in (await content.read(conn, packs, project, refs)).items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(found.data)
 
@@ -193,7 +196,7 @@ async def _read_messages(
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def _store(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
+async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> None:
     whole = [each for each in done if each.work.kept is None]
     growths = [_growth(each) for each in done if each.work.kept is not None]
     changed = await _store_whole(conn, project, whole) if whole else {}
@@ -203,7 +206,7 @@ async def _store(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
         added = {each.run: each.result.events for each in growths}
         await llm_calls.write(conn, project, added, [])
         await search_rows.write(conn, project, added, [])
-    await _write_rows(conn, project, done)
+    await _write_rows(conn, packs, project, done)
     ids = [each.run for each in done]
     if changed:
         newest = max(each.row["arrived_ns"] for each in done)
@@ -286,10 +289,20 @@ async def _tidy(conn: Conn, project: int, to_store: Iterable[_ToStore]) -> None:
             each.packed.beside = numbers[each.packed.run]  # the only page that the run has
 
 
-async def _write_rows(conn: Conn, project: int, done: Sequence[_Locked]) -> None:
+async def _settle_pending(conn: Conn, packs: Packs, project: int, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """How much each run still waits for."""
+    settled = {"project": project, "runs": ids}
+    rows = await sql.rows(conn, "settle_pending", **settled, packed=[])
+    if any(row["pending"] for row in rows):
+        refs = await sql.column(conn, "pending_of", **settled)
+        if packed := await packs.held(conn, project, [ContentRef.from_digest(ref) for ref in refs]):
+            rows = await sql.rows(conn, "settle_pending", **settled, packed=[ref.digest for ref in packed])
+    return {row["run_id"]: row["pending"] for row in rows}
+
+
+async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> None:
     ids = [each.run for each in done]
-    rows = await sql.rows(conn, "settle_pending", project=project, runs=ids)
-    waiting = {row["run_id"]: row["pending"] for row in rows}
+    waiting = await _settle_pending(conn, packs, project, ids)
     numbers = await sql.column(conn, "new_projections", how_many=len(ids))
     summaries: list[Summary] = []
     for each, number in zip(done, numbers, strict=True):
@@ -301,3 +314,5 @@ async def _write_rows(conn: Conn, project: int, done: Sequence[_Locked]) -> None
         if each.work.kept is not None:
             each.work.kept.footing.projection = number
     await runs.write(conn, project, summaries)
+    if sealed := [runs.id_of(each.row.run) for each in summaries if each.row.sealed]:
+        await sql.run(conn, "due_for_packing", project=project, runs=sealed)

@@ -60,7 +60,7 @@ with found as materialized (
 )
 select ref, media, name, encoding, body from found
 union all
-select node.ref, 0, null, null, node.message || coalesce(parent.ref, '')
+select node.ref, 0, null, null, node.message || coalesce(parent.ref, node.parent, '')
 from (select unnest(:refs::bytea[]) except select ref from found) as rest (ref)
 cross join lateral (select * from thread_node where ref = rest.ref offset 0) as node
 left join lateral (
@@ -69,6 +69,9 @@ left join lateral (
     offset 0
 ) as parent on true
 where node.project_id = :project;
+
+-- name: media_names(project, numbers)
+select media, name from media_type where project_id = :project and media = any(:numbers);
 
 -- name: epoch(project)$
 select gc_epoch from project where project_id = :project;
@@ -88,7 +91,11 @@ select dictionary, contents, body <> '' as useful from dictionary where project_
 select pg_try_advisory_xact_lock(hashtext('playhead.dictionary'), :project::int);
 
 -- name: count_contents(project, enough)$
-select count(*) from (select from content where project_id = :project limit :enough) as counted;
+select sum(contents)::bigint from (
+    (select 1 as contents from content where project_id = :project limit :enough)
+    union all
+    (select cardinality(keys) from content_pack where project_id = :project limit :enough)
+) as counted;
 
 -- name: sample_contents(project, wanted, largest)
 -- Refs are hashes, so the lowest are a fair sample, and the same one for everybody.

@@ -135,10 +135,10 @@ reach as (
     select lineage, max(upto) as upto from path group by lineage
 ),
 nodes as materialized (
-    select node.ref, node.message
+    select node.ref, node.message, node.parent
     from reach
     cross join lateral (
-        select ref, message from thread_node
+        select ref, message, parent from thread_node
         where project_id = :project and lineage = reach.lineage and depth <= reach.upto
         offset 0
     ) as node
@@ -147,6 +147,8 @@ named as (
     select ref, true as traced from nodes
     union all
     select message, false from nodes
+    union all
+    select parent, false from nodes where parent is not null
 )
 insert into gc_mark (project_id, ref, traced)
 select :project, ref, bool_or(traced) from named group by ref

@@ -67,8 +67,9 @@ on conflict do nothing;
 -- Runs that waited for content which is here now.
 delete from pending_ref where project_id = :project and ref = any(:refs) returning run_id;
 
--- name: settle_pending(project, runs)
--- Forgets what came after all (a transaction that stored it may not have seen that anybody waited); counts the rest. What
+-- name: settle_pending(project, runs, packed)
+-- Forgets what came after all (a transaction that stored it may not have seen that anybody waited), in rows or `packed`;
+-- counts the rest. What
 -- another transaction takes away now is left to it: it tells these runs' news. `offset 0`: see find_nodes in threads.sql.
 with waiting as materialized (
     select run_id, ref from pending_ref where project_id = :project and run_id = any(:runs) for update skip locked
@@ -76,7 +77,8 @@ with waiting as materialized (
 came as (
     delete from pending_ref as gone using waiting
     where gone.project_id = :project and gone.run_id = waiting.run_id and gone.ref = waiting.ref and (
-        exists (select from content where content.project_id = :project and content.ref = gone.ref offset 0)
+        gone.ref = any(:packed)
+        or exists (select from content where content.project_id = :project and content.ref = gone.ref offset 0)
         or exists (
             select from (select project_id from thread_node where ref = gone.ref offset 0) as node
             where node.project_id = :project
@@ -127,7 +129,9 @@ from (
 order by dirty_since_ns;
 
 -- name: seal_runs(quiet_since, how_many)
--- Runs of which nothing is left to do but this. In the order of run ids, passing over those that somebody projects now.
+-- Runs of which nothing is left to do but this, and to pack what they name. In the order of run ids, passing over those
+-- that somebody projects now.
+with now_sealed as (
 update run set sealed = true
 from (
     select run.project_id, run.run_id from run join run_news using (project_id, run_id)
@@ -137,7 +141,13 @@ from (
     for update of run skip locked
 ) as quiet
 where run.project_id = quiet.project_id and run.run_id = quiet.run_id and not run.sealed
-returning run.project_id, run.run_id;
+returning run.project_id, run.run_id
+),
+due as (
+    insert into packing_due (project_id, run_id) select project_id, run_id from now_sealed order by run_id
+    on conflict (project_id, run_id) do update set times = packing_due.times + 1
+)
+select project_id, run_id from now_sealed;
 
 -- name: sealable_runs(quiet_since, how_many)
 select run.project_id, run.run_id from run join run_news using (project_id, run_id)

@@ -23,14 +23,16 @@ select ref, lineage, depth, tip from found join reach using (lineage);
 -- The first of a thousand numbers.
 select nextval('thread_lineage');
 
--- name: insert_nodes(project, today, lineages, parent_lineages, depths, refs, messages)^
+-- name: insert_nodes(project, today, lineages, parent_lineages, parents, depths, refs, messages)^
 -- How many were inserted: fewer than given when another transaction took a place. And whether any extension of the
 -- project waits for its parent, or any run for anything.
 with new as (
-    insert into thread_node (project_id, last_seen, lineage, parent_lineage, depth, ref, message)
-    select :project, :today, lineage, parent_lineage, depth, ref, message
-    from unnest(:lineages::bigint[], :parent_lineages::bigint[], :depths::int[], :refs::bytea[], :messages::bytea[])
-        as given (lineage, parent_lineage, depth, ref, message)
+    insert into thread_node (project_id, last_seen, lineage, parent_lineage, parent, depth, ref, message)
+    select :project, :today, lineage, parent_lineage, parent, depth, ref, message
+    from unnest(
+        :lineages::bigint[], :parent_lineages::bigint[], :parents::bytea[], :depths::int[], :refs::bytea[],
+        :messages::bytea[]
+    ) as given (lineage, parent_lineage, parent, depth, ref, message)
     order by lineage, depth
     on conflict (project_id, lineage, depth) do nothing
     returning depth
@@ -51,6 +53,9 @@ on conflict do nothing;
 delete from thread_orphan as orphan
 where project_id = :project and exists (
     select from thread_node as node where node.project_id = orphan.project_id and node.ref = orphan.parent
+    union all
+    select from content_pack as pack
+    where pack.keys @> array[playhead_key(orphan.parent)] and pack.project_id = orphan.project_id
 )
 returning parent, messages;
 
@@ -60,11 +65,15 @@ select exists (
     select from thread_orphan as orphan
     cross join lateral (select project_id from thread_node where ref = orphan.parent offset 0) as node
     where orphan.project_id = :project and node.project_id = :project
+    union all
+    select from thread_orphan as orphan
+    join content_pack as pack on pack.keys @> array[playhead_key(orphan.parent)] and pack.project_id = :project
+    where orphan.project_id = :project
 );
 
 -- name: read_thread(project, ref)
--- All nodes of one thread, from first to last: one range scan for each lineage that it runs through. `offset 0`: see
--- find_nodes.
+-- The nodes of one thread that are rows, from first to last: one range scan for each lineage that it runs through. What
+-- stands before the first has its ref as `parent`, and is packed. `offset 0`: see find_nodes.
 with recursive path (lineage, upto) as (
     (
         select lineage, depth from (select * from thread_node where ref = :ref offset 0) as tip
@@ -78,9 +87,9 @@ with recursive path (lineage, upto) as (
     ) as first
     where first.parent_lineage is not null
 )
-select node.ref, node.message
+select node.ref, node.message, node.parent, node.depth
 from path cross join lateral (
-    select ref, message, depth from thread_node
+    select ref, message, parent, depth from thread_node
     where project_id = :project and lineage = path.lineage and depth <= path.upto
     offset 0
 ) as node
@@ -117,7 +126,7 @@ reach as (
     group by path.owner, path.lineage
 )
 select reach.owner, node.lineage, coalesce(node.parent_lineage, node.lineage) as parent_lineage, node.depth, node.ref,
-    node.message, content.role, parent.ref as parent
+    node.message, content.role, coalesce(parent.ref, node.parent) as parent, node.parent as packed_parent
 from reach
 cross join lateral (
     select * from thread_node

@@ -1,0 +1,91 @@
+"""project → store: what sealed runs name is packed when there is little else to do, beside all projecting."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.store.ports import EventStore, ToPack
+
+log = logging.getLogger(__name__)
+
+# More runs in one pack have more in common; so many take some tens of milliseconds.
+_AT_A_TIME = 16
+_NS = 1_000_000_000
+_RETRY_S = 30.0
+
+
+class Packer:
+    """Packs sealed runs, and has the space given back that this leaves empty."""
+
+    def __init__(self, store: EventStore, clock: Callable[[], int], poll_s: float, counts: Counter[str]) -> None:
+        """`clock` gives ns since 1970; `counts` gets `packed`."""
+        self.rest = 1
+        """How many times as long as it has worked it rests."""
+        self.held_up = False
+        """Whether there is too much else to do."""
+        self._store = store
+        self._clock = clock
+        self._poll_s = poll_s
+        self._counts = counts
+        self._again_ns = 0
+        self._emptied = False  # tables, by packing
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins to pack in the background."""
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._work_on(), name="playhead packer")
+
+    async def stop(self) -> None:
+        """What is under way is undone: it is done again another time."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.cancel()
+            await asyncio.wait([loop])
+
+    async def run_once(self) -> float:
+        """Packs some runs.  Returns the seconds until it may go on."""
+        began = self._clock()
+        if self.held_up or began < self._again_ns:
+            return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
+        due = await self._store.runs_to_pack(_AT_A_TIME)
+        for number in dict.fromkeys(each.project for each in due):
+            await self._pack([each for each in due if each.project == number])
+        if not due and self._emptied:
+            self._emptied = not await self._store.shrink()
+        now = self._clock()
+        self._again_ns = now + self.rest * max(now - began, 0)
+        return (self._again_ns - now) / _NS if due else self._poll_s
+
+    async def _pack(self, due: Sequence[ToPack]) -> None:
+        """Together, since runs of a project are alike: what they have in common is stored once."""
+        try:
+            await self._store.pack(due)
+        except StoreCollision:  # there is time
+            return
+        except StoreUnavailable:
+            raise
+        except Exception:
+            for each in due if len(due) > 1 else ():
+                await self._pack([each])
+            if len(due) == 1:
+                log.exception("run %s cannot be packed and stays as it is; please report this", due[0].run)
+                await self._store.leave_unpacked(due)
+            return
+        self._emptied = True
+        self._counts["packed"] += len(due)
+
+    async def _work_on(self) -> None:
+        while True:
+            wait_s = _RETRY_S
+            with suppress(StoreUnavailable):  # whoever projects says so
+                try:
+                    wait_s = await self.run_once()
+                except StoreUnavailable:
+                    raise
+                except Exception:
+                    log.exception("looking for runs to pack failed; trying again in %.0f s", _RETRY_S)
+            await asyncio.sleep(max(wait_s, 0.05))

@@ -1,0 +1,49 @@
+"""[store]: the zstd dictionaries of each project, which what is stored is compressed with."""
+
+from collections.abc import Callable
+
+from playhead_collector.store.packing.zstd import NEWEST, Zstd, builtin
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+AS_IT_IS = 0
+"""The encoding of what is not compressed."""
+
+
+class Dictionaries:
+    """The zstd dictionaries of each project, read once.  An encoding's number names one: below 0 ours, above 0 the
+    project's; 0 is no compression."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], Zstd] = {}
+        self._newest: dict[int, int] = {}
+
+    async def newest(self, conn: Conn, project: int) -> int:
+        """The encoding to write with."""
+        if project not in self._newest:
+            useful = [
+                each["dictionary"] for each in await sql.rows(conn, "dictionaries", project=project) if each["useful"]
+            ]
+            self.use(project, max(useful, default=-NEWEST))
+        return self._newest[project]
+
+    def use(self, project: int, encoding: int) -> None:
+        """From now on, write with this one."""
+        self._newest[project] = encoding
+
+    async def zstd(self, conn: Conn, project: int, encoding: int) -> Zstd:
+        """What reads and writes this encoding."""
+        if encoding < 0:
+            return builtin(-encoding)
+        if (project, encoding) not in self._known:
+            body = await sql.value(conn, "dictionary", project=project, dictionary=encoding)
+            self._known[project, encoding] = Zstd(body, trained=True)
+        return self._known[project, encoding]
+
+    async def reader(self, conn: Conn, project: int, encoding: int) -> Callable[[bytes], bytes]:
+        """What gives the plain bytes of bodies with this encoding, in any thread; it raises zstandard.ZstdError."""
+        return bytes if encoding == AS_IT_IS else (await self.zstd(conn, project, encoding)).read
+
+    async def plain(self, conn: Conn, project: int, encoding: int, body: bytes) -> bytes:
+        """What a body holds; raises zstandard.ZstdError when it is damaged."""
+        return body if encoding == AS_IT_IS else (await self.zstd(conn, project, encoding)).read(body)

@@ -1,0 +1,64 @@
+"""store: what of packs stays, and what is taken out of them."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from playhead_collector.store.packing import content_packs
+from playhead_collector.store.packing.content_packs import OpenPack, PackItems
+from playhead_collector.store.packing.zstd import Zstd
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.statements import Conn
+
+
+async def mark_all(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> None:
+    """Marks all that is in these packs."""
+    opened = await packs.open(conn, project, numbers)
+    refs = await asyncio.to_thread(_digests, list(opened.values()))
+    await sql.run(conn, "mark", project=project, refs=refs)
+
+
+async def take_nodes(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
+    """Takes thread nodes that are not marked out of these packs; how many it was."""
+    return await _take(conn, packs, project, numbers, of_nodes=True)
+
+
+async def take_contents(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
+    """The same with contents; to be done when no node is left that is not marked."""
+    return await _take(conn, packs, project, numbers, of_nodes=False)
+
+
+async def _take(conn: Conn, packs: Packs, project: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
+    opened = await packs.open(conn, project, numbers)
+    digests = await asyncio.to_thread(_digests, list(opened.values()))
+    marked = set(await sql.column(conn, "marked", project=project, refs=digests))
+    encoding = await packs.dictionaries.newest(conn, project)
+    zstd = await packs.dictionaries.zstd(conn, project, encoding)
+    gone = 0
+    for number, pack in opened.items():
+        items, left = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
+        taken = len(items.contents) + len(items.nodes) - len(left.contents) - len(left.nodes)
+        gone += taken
+        if not left.contents and not left.nodes:
+            await sql.run(conn, "delete_packs", project=project, packs=[number])
+        elif taken:
+            body = await asyncio.to_thread(_body, left, zstd)
+            keys = content_packs.array_of(left.keys)
+            changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
+            await sql.run(conn, "rewrite_pack", project=project, **changed)
+    return gone
+
+
+def _digests(packs: Sequence[OpenPack]) -> list[bytes]:
+    every = [pack.items() for pack in packs]
+    return [each.ref.digest for items in every for each in (*items.contents, *items.nodes)]
+
+
+def _left(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:
+    if of_nodes:
+        return PackItems(items.contents, [each for each in items.nodes if each.ref.digest in marked])
+    return PackItems([each for each in items.contents if each.ref.digest in marked], items.nodes)
+
+
+def _body(items: PackItems, zstd: Zstd) -> bytes:
+    return zstd.compress(content_packs.encode(items))

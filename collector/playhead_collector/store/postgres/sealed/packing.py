@@ -1,0 +1,203 @@
+"""project → [store]: what sealed runs name moves from rows into packs.
+
+What is to be packed is looked for beside all else; then it moves in one short transaction, while nobody stores: so no
+row is continued or named while it goes.  A collector that is killed before that commits has changed nothing.
+"""
+
+import asyncio
+import datetime
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from uuid import UUID
+
+import zstandard
+from asyncpg import Record
+
+from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
+from playhead_collector.store.packing import content_packs
+from playhead_collector.store.packing.content_packs import LARGEST_PACKED, PackedContent, PackItems
+from playhead_collector.store.packing.zstd import Zstd, decompress_json
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Collision, Database
+from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
+from playhead_collector.store.postgres.sealed.packs import Packs
+from playhead_collector.store.postgres.statements import Conn
+
+# Who wants to store waits behind this, as behind a step of a sweep.
+_LOCK_TIMEOUT_MS = 250
+# So many rows move at a time: 20 ms, in which nothing is stored.
+_MOVED = 1_000
+# Pages of a long run are looked through so many bytes (compressed) at a time.
+_PAGES_BYTES = 64 * 1024
+_REF = re.compile(rb"sha256:([0-9a-f]{64})")
+
+
+async def pack_runs(db: Database, packs: Packs, project: int, runs: Sequence[UUID], today: datetime.date) -> int:
+    """Packs what is left of these runs as rows; how many it was.  Raises StoreCollision when others are in the way:
+    what was packed until then stays packed."""
+    moved = 0
+    async for mentioned in _mentioned(db, project, runs):
+        began = time.perf_counter()
+        async with db.reading() as conn:
+            items = await _rows_named(conn, packs, project, mentioned)
+        for at in range(0, len(items), _MOVED):
+            part = content_packs.split(items[at : at + _MOVED])
+            async with db.reading() as conn:
+                encoding = await packs.dictionaries.newest(conn, project)
+                zstd = await packs.dictionaries.zstd(conn, project, encoding)
+            bodies = await asyncio.to_thread(_compressed, part, zstd)
+            async with db.attempt() as conn:
+                await _move(conn, project, part, bodies, encoding, today)
+            if at + _MOVED < len(items):  # a long run rests half of the time, too
+                await asyncio.sleep(time.perf_counter() - began)
+                began = time.perf_counter()
+            moved += sum(len(pack.contents) + len(pack.nodes) for pack in part)
+    return moved
+
+
+def _compressed(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
+    return [zstd.compress(content_packs.encode(pack)) for pack in part]
+
+
+async def _move(
+    conn: Conn,
+    project: int,
+    part: Sequence[PackItems],
+    bodies: Sequence[bytes],
+    encoding: int,
+    today: datetime.date,
+) -> None:
+    await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)
+    if await sql.value(conn, "is_sweeping", project=project):
+        raise Collision("a sweep is under way")
+    contents = [each.ref.digest for pack in part for each in pack.contents]
+    nodes = [each.ref.digest for pack in part for each in pack.nodes]
+    gone = await sql.column(conn, "take_contents", project=project, refs=contents)
+    gone += await sql.column(conn, "take_nodes", project=project, refs=nodes)
+    if len(gone) != len(contents) + len(nodes):
+        raise Collision("another collector packs the same")
+    keys = [content_packs.array_of(pack.keys) for pack in part]
+    written = {"encodings": [encoding] * len(part), "keys": keys, "bodies": bodies}
+    await sql.run(conn, "write_packs", project=project, today=today, **written)
+
+
+# --- what a run names -------------------------------------------------------------------------------------------------
+
+
+async def _mentioned(db: Database, project: int, runs: Sequence[UUID]) -> AsyncIterator[list[ContentRef]]:
+    """Refs that the runs' spans, events and states name, in their order, some pages at a time."""
+    part, size = list[Record](), 0
+    for run in runs:
+        async with db.reading() as conn:
+            rows = await sql.rows(conn, "bodies_of", project=project, run=run)
+        for row in rows:
+            part.append(row)
+            size += len(row["body"])
+            if size > _PAGES_BYTES:
+                yield await asyncio.to_thread(_refs_of_pages, part)
+                part, size = [], 0
+    yield await asyncio.to_thread(_refs_of_pages, part)
+
+
+def _refs_of_pages(rows: Iterable[Record]) -> list[ContentRef]:
+    found: dict[ContentRef, None] = {}
+    for row in rows:
+        beside = row["beside"]
+        found |= dict.fromkeys(_refs_in(decompress_json(row["body"], beside and decompress_json(beside))))
+    return list(found)
+
+
+def _refs_in(text: bytes) -> Iterator[ContentRef]:
+    return (ContentRef("sha256:" + each[1].decode()) for each in _REF.finditer(text))
+
+
+async def _rows_named(
+    conn: Conn, packs: Packs, project: int, mentioned: Sequence[ContentRef]
+) -> list[PackedContent | ThreadNode]:
+    """Contents and nodes that are rows, and that these name, or that those name; nodes after those they continue."""
+    found = dict[ContentRef, PackedContent | ThreadNode]()
+    wanted, seen = list(mentioned), set[ContentRef]()
+    while wanted:
+        seen.update(wanted)
+        nodes = await _nodes_named(conn, project, wanted)
+        refs = [*wanted, *(node.message for node in nodes.values())]
+        contents = await _contents_named(conn, packs, project, refs)
+        inside = await asyncio.to_thread(_add_all, found, wanted, nodes, contents)
+        wanted = [ref for ref in inside if ref not in seen]
+    return list(found.values())
+
+
+async def _nodes_named(conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
+    digests = [ref.digest for ref in refs]
+    rows = await sql.rows(conn, "nodes_to_pack", project=project, refs=digests)
+    return await asyncio.to_thread(_nodes_of, rows)
+
+
+def _nodes_of(rows: Sequence[Record]) -> dict[ContentRef, ThreadNode]:
+    at = {(row["lineage"], row["depth"]): ContentRef.from_digest(row["ref"]) for row in rows}
+    found: dict[ContentRef, ThreadNode] = {}
+    for row in rows:
+        parent = at.get((row["parent_lineage"], row["depth"] - 1))
+        if parent is None and row["parent"] is not None:
+            parent = ContentRef.from_digest(row["parent"])
+        ref, message = at[row["lineage"], row["depth"]], ContentRef.from_digest(row["message"])
+        found[ref] = ThreadNode(ref, parent, message, row["depth"])
+    return found
+
+
+async def _contents_named(
+    conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef]
+) -> dict[ContentRef, PackedContent]:
+    digests = [ref.digest for ref in refs]
+    rows = await sql.rows(conn, "contents_to_pack", project=project, refs=digests, largest=LARGEST_PACKED)
+    encodings = {row["encoding"] for row in rows}
+    readers = {each: await packs.dictionaries.reader(conn, project, each) for each in encodings}
+    return await asyncio.to_thread(_contents_of, rows, readers)
+
+
+def _contents_of(
+    rows: Iterable[Record], readers: Mapping[int, Callable[[bytes], bytes]]
+) -> dict[ContentRef, PackedContent]:
+    found: dict[ContentRef, PackedContent] = {}
+    for row in rows:
+        ref, data = ContentRef.from_digest(row["ref"]), b""
+        with suppress(zstandard.ZstdError):
+            data = readers[row["encoding"]](row["body"])
+        # What is damaged stays where it is, and says so when it is read.
+        if len(data) <= LARGEST_PACKED and ContentRef.of(data) == ref:
+            found[ref] = PackedContent(ref, row["media"], row["role"], data)
+    return found
+
+
+def _add_all(
+    found: dict[ContentRef, PackedContent | ThreadNode],
+    refs: Iterable[ContentRef],
+    nodes: Mapping[ContentRef, ThreadNode],
+    contents: Mapping[ContentRef, PackedContent],
+) -> dict[ContentRef, None]:
+    """Adds what these refs name; what the contents name."""
+    for ref in refs:
+        _add_thread(found, ref, nodes, contents)
+        if ref in contents:
+            found.setdefault(ref, contents[ref])
+    return dict.fromkeys(ref for each in contents.values() for ref in _refs_in(each.data))
+
+
+def _add_thread(
+    found: dict[ContentRef, PackedContent | ThreadNode],
+    tip: ContentRef,
+    nodes: Mapping[ContentRef, ThreadNode],
+    contents: Mapping[ContentRef, PackedContent],
+) -> None:
+    path: list[ThreadNode] = []
+    at: ContentRef | None = tip
+    while at is not None and at in nodes and at not in found:
+        path.append(nodes[at])
+        at = nodes[at].parent
+    for node in reversed(path):
+        if node.message in contents:
+            found.setdefault(node.message, contents[node.message])
+        found[node.ref] = node

@@ -1,0 +1,133 @@
+"""[store] → read, project: contents and thread nodes that are packed, found by their refs."""
+
+import asyncio
+import datetime
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+
+import zstandard
+from asyncpg import Record
+
+from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
+from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.content_packs import OpenPack, PackedContent, key_of
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.dictionaries import Dictionaries
+from playhead_collector.store.postgres.statements import Conn
+
+# Packs that were read lately are kept: all messages of a context are in a few of them, and asked for again and again.
+_KEPT_BYTES = 16 * 1024 * 1024
+# Decompressing more than this at once would hold up the event loop: a thread does it.
+_BUSY_BYTES = 256 * 1024
+
+
+class Packs:
+    """Reads packs.  Every method takes refs and gives what of them is packed; what is not there is left out."""
+
+    def __init__(self, dictionaries: Dictionaries, kept_bytes: int = _KEPT_BYTES) -> None:
+        self.dictionaries = dictionaries
+        self._kept: OrderedDict[tuple[int, int, int], OpenPack] = OrderedDict()
+        self._bytes, self._most = 0, kept_bytes
+
+    async def contents(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, PackedContent]:
+        """Contents by their refs."""
+        packs = await self._with(conn, project, refs)
+        return {ref: found for ref in refs for pack in packs if (found := pack.content(ref)) is not None}
+
+    async def nodes(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
+        """Thread nodes by their refs."""
+        packs = await self._with(conn, project, refs)
+        return {ref: found for ref in refs for pack in packs if (found := pack.node(ref)) is not None}
+
+    async def held(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> set[ContentRef]:
+        """Those that are packed, as contents or as nodes."""
+        return set(await self._held(conn, project, refs))
+
+    async def touch(
+        self, conn: Conn, project: int, refs: Collection[ContentRef], today: datetime.date
+    ) -> set[ContentRef]:
+        """The same; and a sweep leaves them as if they had been stored today."""
+        found = await self._held(conn, project, refs)
+        # What was packed today is left anyway.
+        if old := [ref.digest for ref, packed in found.items() if packed < today]:
+            await sql.run(conn, "note_packed_seen", project=project, refs=old, today=today)
+        return set(found)
+
+    async def _held(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, datetime.date]:
+        packs = await self._with(conn, project, refs)
+        return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
+
+    async def chains(self, conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
+        """All nodes of these threads.  What continues a packed node may be a row; what it continues never is."""
+        found: dict[ContentRef, ThreadNode] = {}
+        wanted = set(refs)
+        while wanted:
+            above = set[ContentRef]()
+            packs = await self._with(conn, project, wanted)
+            for ref in wanted:
+                for pack in packs:
+                    above |= _take(pack.chain(ref, found), found)
+            wanted = above - found.keys()
+        return found
+
+    async def open(self, conn: Conn, project: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
+        """Packs by their numbers, not kept.  Raises ContentCorrupt."""
+        rows = await sql.rows(conn, "read_packs", project=project, packs=numbers)
+        return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project, rows), strict=True)}
+
+    async def _with(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> list[OpenPack]:
+        """Packs that may have some of these."""
+        if not refs:
+            return []
+        rows = await sql.rows(conn, "find_packs", project=project, keys=[key_of(ref) for ref in refs])
+        found: list[OpenPack] = []
+        unread: list[int] = []
+        for row in rows:
+            known = self._kept.get(at := (project, row["pack"], row["version"]))
+            if known is None:
+                unread.append(row["pack"])
+            else:
+                self._kept.move_to_end(at)
+                found.append(known)
+        if unread:
+            bodies = await sql.rows(conn, "read_packs", project=project, packs=unread)
+            packs = await self._unpacked(conn, project, bodies)
+            for row, pack in zip(bodies, packs, strict=True):
+                self._keep((project, row["pack"], row["version"]), pack)
+            found += packs
+        return found
+
+    async def _unpacked(self, conn: Conn, project: int, rows: Sequence[Record]) -> list[OpenPack]:
+        readers = [await self.dictionaries.reader(conn, project, row["encoding"]) for row in rows]
+
+        def unpacked() -> list[OpenPack]:
+            return [
+                OpenPack(row["keys"], read(row["body"]), row["packed"]) for row, read in zip(rows, readers, strict=True)
+            ]
+
+        try:
+            if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
+                return await asyncio.to_thread(unpacked)
+            return unpacked()
+        except zstandard.ZstdError as error:
+            numbers = ", ".join(str(row["pack"]) for row in rows)
+            raise ContentCorrupt(
+                f"one of the packs {numbers} cannot be decompressed ({error}): restore it from a backup"
+            ) from error
+
+    def _keep(self, at: tuple[int, int, int], pack: OpenPack) -> None:
+        if at in self._kept:
+            return
+        self._kept[at] = pack
+        self._bytes += pack.bytes
+        while self._bytes > self._most and self._kept:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= oldest.bytes
+
+
+def _take(chain: Sequence[ThreadNode], found: dict[ContentRef, ThreadNode]) -> set[ContentRef]:
+    """Adds these nodes; the node that the first of them continues, if it is elsewhere."""
+    found |= {node.ref: node for node in chain}
+    parent = chain[-1].parent if chain else None
+    return set() if parent is None or parent in found else {parent}

@@ -1,0 +1,55 @@
+"""When sealed runs are packed, and what happens to one that cannot be."""
+
+from collections import Counter
+from typing import cast
+
+import pytest
+
+from playhead_collector.errors import StoreCollision
+from playhead_collector.project.packer import Packer
+from playhead_collector.store.ports import EventStore, ToPack
+from tests.unit.project.test_runner import Clock, MemoryStore, P
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store(clock: Clock) -> MemoryStore:
+    return MemoryStore(clock)
+
+
+async def test_sealed_runs_are_packed_together_and_space_is_given_back_afterwards(store: MemoryStore, clock: Clock):
+    store.to_pack, store.packing_takes_ns = [ToPack(P, f"{n}", 1) for n in range(20)], 1_000_000
+    packer = Packer(cast(EventStore, store), clock, 1.0, counts := Counter[str]())
+    packed = [f"{n}" for n in range(20)]
+    assert await packer.run_once() == pytest.approx(0.001)
+    assert store.packed == packed[:16]
+    await packer.run_once()  # it rests for as long as that took
+    assert store.packed == packed[:16]
+    for _ in range(3):
+        clock.now_ns += 1_000_000
+        await packer.run_once()
+    assert store.packed == [*packed, "shrunk"]
+    assert counts["packed"] == 20
+    store.to_pack, packer.held_up = [ToPack(P, "later", 1)], True
+    clock.now_ns += 10**9
+    assert 0 < await packer.run_once() <= 1
+    assert store.to_pack == [ToPack(P, "later", 1)]
+
+
+async def test_a_run_that_cannot_be_packed_is_left_and_the_others_are_packed(
+    store: MemoryStore, clock: Clock, caplog: pytest.LogCaptureFixture
+):
+    store.to_pack = [ToPack(P, run, 1) for run in ("good", "bad", "other")]
+    store.unpackable = {"bad": ValueError("damaged")}
+    packer = Packer(cast(EventStore, store), clock, 1.0, Counter())
+    await packer.run_once()
+    assert (store.packed, store.to_pack) == (["good", "other"], [])
+    assert "run bad cannot be packed" in caplog.text
+    store.to_pack, store.unpackable = [ToPack(P, "busy", 1)], {"busy": StoreCollision("others are in the way")}
+    clock.now_ns += 10**9
+    await packer.run_once()
+    assert store.to_pack == [ToPack(P, "busy", 1)]  # there is time
