@@ -1,14 +1,22 @@
 """Converse and ConverseStream through boto3: what is recorded, resumed and forked."""
 
+import contextlib
 import gc
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import wrapt
 from botocore.eventstream import EventStream
 from botocore.exceptions import ClientError
 
 import playhead
 from playhead import observe
+from playhead.capture.botocore import _make_api_call
+from playhead.capture.botocore.replay import restore
+from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR
 from playhead.testing import (
@@ -241,3 +249,72 @@ def agent_that_does_not_catch(client: Any) -> None:
     messages += [answer["output"]["message"], {"role": "user", "content": [{"toolResult": result}]}]
     list(client.converse_stream(messages=messages, **REQUEST)["stream"])
     client.converse(modelId=MODEL, messages=[{"role": "user", "content": [{"text": "fail"}]}])
+
+
+def test_a_block_that_this_version_of_the_client_does_not_know_is_given_back_as_the_client_had_it(client: Any) -> None:
+    content = [{"text": "x"}, {"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}]
+    body = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "end_turn"}
+    answer = restore({"headers": {}, "body": body}, client, "Converse", None)
+    assert answer["output"]["message"]["content"] == content
+    events: list[Any] = [{"contentBlockStart": {"start": content[1], "contentBlockIndex": 0}}]
+    assert list(restore({"headers": {}, "stream": events}, client, "ConverseStream", None)["stream"]) == events
+
+
+@pytest.mark.parametrize("raw", [None, {"body": {}}, {"$playhead": "too_large"}, {"stream": [{"chunk": {}}]}])
+def test_an_answer_that_was_not_kept_cannot_be_restored(client: Any, raw: Any) -> None:
+    with pytest.raises(CannotRestore):
+        restore(raw, client, "InvokeModelWithResponseStream", None)
+
+
+def cpu_seconds(work: Callable[[], Any], count: int) -> float:
+    """Of one call, in the best of five rounds."""
+    rounds: list[float] = []
+    for _ in range(5):
+        began = time.process_time()
+        for _ in range(count):
+            work()
+        rounds.append((time.process_time() - began) / count)
+    return min(rounds)
+
+
+def test_calls_of_other_services_cost_the_same_and_are_unchanged(server: MockModelServer) -> None:
+    other = bedrock_client(server, service="sqs")
+    answer: Any = (SimpleNamespace(status_code=200), {"QueueUrls": ["u"]})
+    other.meta.events.register("before-call.sqs.ListQueues", lambda **_: answer)  # pyright: ignore[reportUnknownLambdaType]
+    assert other.list_queues() == {"QueueUrls": ["u"]}
+    wrap: Any = wrapt.FunctionWrapper
+    nothing = wrap(lambda *_: None, lambda wrapped, _, args, kwargs: _make_api_call(wrapped, other, args, kwargs))
+    overhead = cpu_seconds(lambda: nothing("ListQueues", {}), 5000)
+    assert overhead < 0.1 * cpu_seconds(other.list_queues, 100)  # about one hundredth
+    other.close()
+
+
+def test_a_program_that_takes_events_apart_changes_nothing_in_the_record(
+    recording: Recording, server: MockModelServer, client: Any
+) -> None:
+    server.otherwise(text("one two three"))
+
+    def ask() -> int:
+        with playhead.run("agent"):
+            stream = client.converse_stream(modelId=MODEL, messages=HELLO)["stream"]
+            return sum(event.get("metadata", {}).pop("usage", {}).get("outputTokens", 0) for event in stream)
+
+    tokens = ask()
+    span = recording.read().call(MODEL)
+    assert span.attributes[names.OUTPUT_TOKENS] == tokens > 0
+    with playhead.resume(span.attributes[names.RUN_ID]):
+        assert ask() == tokens
+
+
+def test_the_mock_server_takes_the_access_key_for_its_key() -> None:
+    with MockModelServer(api_key="AKIDEXAMPLE") as server:
+        server.otherwise(text("x"))
+        client = bedrock_client(server)
+        assert client.converse(modelId=MODEL, messages=HELLO)["stopReason"] == "end_turn"
+        client.close()
+    with (
+        MockModelServer(api_key="another") as server,
+        contextlib.closing(bedrock_client(server)) as client,
+        pytest.raises(ClientError, match="UnrecognizedClient"),
+    ):
+        client.converse(modelId=MODEL, messages=HELLO)

@@ -21,7 +21,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, as
     run, headers = observed.span.run, kept_headers(result)
     if asked.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, asked))
-        observe_events(result["stream"], recording)
+        observe_events(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
     observed.end(lambda: api.read_recorded({"headers": headers, "body": body}, run, asked))
@@ -32,8 +32,8 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, ask
     """Of an invoked model: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if asked.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _chunks(api, headers, seen, asked))
-        observe_events(result[_BODY], recording)
+        recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, asked))
+        observe_events(result[_BODY], recording, _kept_chunk)
         return result
     body = result[_BODY]
     recording = StreamRecording(
@@ -59,11 +59,8 @@ def kept_bytes(data: bytes) -> dict[str, str]:
 
 
 def _events(api: ClientApi, headers: Any, seen: list[Any], asked: MethodCall) -> Any:
-    return api.assemble([{"headers": headers, "stream": [sent(event) for event in seen]}], cast(Any, None), asked)
+    return api.assemble([{"headers": headers, "stream": seen}], cast(Any, None), asked)
 
 
-def _chunks(api: ClientApi, headers: Any, seen: list[Any], asked: MethodCall) -> Any:
-    chunks = [
-        {"chunk": kept_bytes(event["chunk"].get("bytes", b""))} if "chunk" in event else sent(event) for event in seen
-    ]
-    return api.assemble([{"headers": headers, "stream": chunks}], cast(Any, None), asked)
+def _kept_chunk(event: Any) -> Any:
+    return {"chunk": kept_bytes(event["chunk"].get("bytes", b""))} if "chunk" in event else sent(event)

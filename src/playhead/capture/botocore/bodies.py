@@ -7,17 +7,29 @@ from typing import Any, cast
 
 import wrapt
 
+from playhead.api.guard import swallowed
 from playhead.capture.streams import StreamRecording
+from playhead.model.objects.interrupts import let_through
 
 
-def observe_events(stream: Any, recording: StreamRecording) -> None:
-    """Has an `EventStream` of the client end its call, however it is left.
+def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
+    """Has an `EventStream` of the client end its call, however it is left.  `copy_of` an event is what is recorded:
+    programs take events apart (langchain-aws pops the usage off them).
 
     The object stays what it is, since proxies differ from it in `list += stream`; its class becomes one of its own.
     """
     recording.begun = True
-    stream._playhead_recording = recording
+    stream._playhead_recording, stream._playhead_copy = recording, copy_of
     stream.__class__ = _observed_class(cast(Any, type(stream)))
+
+
+def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
+    try:
+        return copy_of(event)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record an event of a stream", error)
+        return {}
 
 
 @lru_cache(maxsize=8)
@@ -33,7 +45,7 @@ def _observed_class(kind: Any) -> Any:
             except BaseException as error:
                 watch.fail(error)
                 raise
-            watch.add_chunk(event)
+            watch.add_chunk(_copied(self._playhead_copy, event))
             yield event
 
     def close(self: Any) -> Any:

@@ -19,6 +19,7 @@ from playhead.model.canonical import canonical_json
 STREAMED = frozenset({"ConverseStream", "InvokeModelWithResponseStream"})
 INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
 _JSON = "application/json"
+_UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
 
 
 def restore(raw: Any, client: Any, operation: str, ending: BaseException | None) -> Any:
@@ -44,15 +45,29 @@ def _parsed(recorded: Mapping[str, Any], client: Any, operation: str, ending: Ba
     headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **(recorded.get("headers") or {})})
     response: dict[str, Any] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
     if operation in STREAMED:
-        frames = [event_frame(name, payload) for event in recorded["stream"] for name, payload in _payloads(event)]
+        events = _with_unknown_members(recorded["stream"])
+        frames = [event_frame(name, payload) for event in events for name, payload in _payloads(event)]
         response["body"] = RecordedFrames(frames, ending)
     elif operation in INVOKED:
         data = body_bytes(recorded)
         streaming_body = modules["botocore.response"].StreamingBody
         response["body"] = streaming_body(RecordedBytes(data, ending), str(len(data)))
     else:
-        response["body"] = canonical_json(recorded.get("body"))
+        response["body"] = canonical_json(_with_unknown_members(recorded.get("body")))
     return client._response_parser.parse(response, model.output_shape)
+
+
+def _with_unknown_members(value: Any) -> Any:
+    """The answer as it was sent, where the client has put a marker for a block that its version does not know."""
+    if isinstance(value, list):
+        return [_with_unknown_members(each) for each in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    given = cast("dict[str, Any]", value)
+    marker = given.get(_UNKNOWN_MEMBER)
+    if len(given) == 1 and isinstance(marker, dict):
+        return {str(cast("dict[str, Any]", marker).get("name")): {}}
+    return {name: _with_unknown_members(each) for name, each in given.items()}
 
 
 def body_bytes(recorded: Mapping[str, Any]) -> bytes:
