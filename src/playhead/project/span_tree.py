@@ -167,6 +167,8 @@ class SpanTree:
         if parent is not None and parent.depth != _VISITING:
             node.parent = parent
             node.depth = parent.depth + 1
+            if node.kind == "tool" and _is_seen_further_out(node.span, parent):
+                node.kind = None
             node.enclosing_model_call = parent if parent.kind == "llm" else parent.enclosing_model_call
             node.actor = agent_name(node.span, node.kind) or parent.actor
         else:
@@ -188,6 +190,16 @@ class SpanTree:
         for node in self.nodes:
             if node.has_known_descendant and not node.root and node.span.kind in _INTERNAL:
                 node.kind = "step"
+
+
+def _is_seen_further_out(span: Span, parent: SpanNode) -> bool:
+    """Whether a span of an MCP library's own says what our call around it says: the same tool, asked for over MCP."""
+    if names.MCP_METHOD not in span.attributes or names.KIND in span.attributes:
+        return False
+    above: SpanNode | None = parent
+    while above is not None and above.kind is None:
+        above = above.parent
+    return above is not None and above.kind == "tool" and names.MCP_METHOD in above.span.attributes
 
 
 def _last_ended(calls: Sequence[SpanNode]) -> SpanNode | None:

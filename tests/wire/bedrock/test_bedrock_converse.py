@@ -280,7 +280,7 @@ def cpu_seconds(work: Callable[[], Any], count: int) -> float:
 def test_calls_of_other_services_cost_the_same_and_are_unchanged(server: MockModelServer) -> None:
     other = bedrock_client(server, service="sqs")
     answer: Any = (SimpleNamespace(status_code=200), {"QueueUrls": ["u"]})
-    other.meta.events.register("before-call.sqs.ListQueues", lambda **_: answer)  # pyright: ignore[reportUnknownLambdaType]
+    other.meta.events.register("before-call.sqs.ListQueues", lambda **_: answer)
     assert other.list_queues() == {"QueueUrls": ["u"]}
     wrap: Any = wrapt.FunctionWrapper
     nothing = wrap(lambda *_: None, lambda wrapped, _, args, kwargs: _make_api_call(wrapped, other, args, kwargs))

@@ -12,15 +12,26 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver import MCPServer
+from mcp.shared import _otel
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import playhead
 from playhead.model import names
+from playhead.model.span import Span
 from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected
 
 SERVER = Path(__file__).with_name("weather_server.py")
+in_this_process = MCPServer("echo", log_level="CRITICAL")
+
+
+@in_this_process.tool()
+async def echo(text: str) -> str:
+    return text
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +126,29 @@ async def test_a_timeout_of_a_server_elsewhere(recording: Recording, tmp_path: P
                 await client.call_tool("slow", {}, read_timeout_seconds=0.3, progress_callback=on_progress)
     assert seen == [1]
     assert recording.read().call("slow").attributes[names.ERROR_TYPE].endswith("MCPError")
+
+
+async def test_the_librarys_own_spans_of_the_same_call_are_of_the_run_and_no_second_call(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another backend's provider, whose spans a Playhead collector gets, too; client and server in one process."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(_otel, "_tracer", provider.get_tracer("mcp-python-sdk"))
+    with playhead.run("agent"):
+        async with Client(in_this_process, mode="legacy") as client:
+            await client.call_tool("echo", {"text": "x"})
+    seen = recording.read()
+    ours = {span.span_id for span in seen.spans}
+    run = seen.call("echo").attributes[names.RUN_ID]
+    finished: list[Any] = list(exporter.get_finished_spans())
+    theirs = [span for span in finished if f"{span.context.span_id:016x}" not in ours]
+    inside = [span for span in theirs if "tools/call" in span.name]
+    assert [span.attributes[names.RUN_ID] for span in inside] == [run, run]  # of the server, and of the client
+    for span in inside:
+        parent = f"{span.parent.span_id:016x}"
+        ids = (f"{span.context.trace_id:032x}", f"{span.context.span_id:016x}", parent)
+        times = (span.start_time, span.end_time)
+        seen.spans.append(Span(*ids, span.name, *times, dict(span.attributes), kind=span.kind.value + 1))
+    assert projected(seen, run).row.tool_calls == 1

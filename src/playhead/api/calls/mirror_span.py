@@ -17,6 +17,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from playhead.api import runtime
 from playhead.api.calls.grouping import run_of_trace
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.trace_state import call_around
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.model import names
@@ -43,6 +44,8 @@ class _RunIdProcessor(SpanProcessor):
             above = trace.get_current_span(parent_context)
             if isinstance(above, ObservedSpan):
                 run = above.run.id
+            elif (call := call_around(above.get_span_context())) is not None:
+                run = call.run_id  # of the process that this one works for
             else:
                 run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
             if run is not None:
@@ -74,6 +77,13 @@ class _RunIdProcessor(SpanProcessor):
 
 _prepared_providers: WeakSet[TracerProvider] = WeakSet()
 _mutex = fork_safe_lock()
+
+
+def add_run_id_processor() -> None:
+    """Has the spans that the program's own provider makes from now on say which run they belong to."""
+    provider = program_provider()
+    if provider is not None and provider not in _prepared_providers:
+        _add_run_id_processor(provider)
 
 
 def _add_run_id_processor(of: TracerProvider) -> None:

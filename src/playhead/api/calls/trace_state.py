@@ -36,8 +36,19 @@ def remote_call(header: object) -> RemoteCall | None:
         return None
     for member in header.split(","):
         key, _, value = member.strip().partition("=")
-        found = _ENTRY.fullmatch(value) if key == KEY else None
-        if found is not None:
-            run_id, attempt, trace_id, span_id = found.groups()
-            return RemoteCall(run_id, int(attempt), int(trace_id, 16), int(span_id, 16))
+        if key == KEY and (found := _call_of(value)) is not None:
+            return found
     return None
+
+
+def call_around(context: SpanContext) -> RemoteCall | None:
+    """The call that the context of a span in another process names, or None."""
+    return _call_of(context.trace_state.get(KEY, ""))
+
+
+def _call_of(entry: str) -> RemoteCall | None:
+    found = _ENTRY.fullmatch(entry)
+    if found is None:
+        return None
+    run_id, attempt, trace_id, span_id = found.groups()
+    return RemoteCall(run_id, int(attempt), int(trace_id, 16), int(span_id, 16))

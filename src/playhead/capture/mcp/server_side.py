@@ -13,6 +13,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span, inside
+from playhead.api.calls.mirror_span import add_run_id_processor
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.trace_state import RemoteCall, remote_call
 from playhead.api.run import ActiveRun
@@ -92,6 +93,7 @@ def _remote_parent(meta: Any) -> ObservedSpan | None:
     found = remote_call(cast("Mapping[str, Any]", meta).get("tracestate")) if isinstance(meta, Mapping) else None
     if found is None:
         return None
+    add_run_id_processor()  # before the library makes a span of its own for the request
     here = _under_way.get(found.span_id)
     if here is not None and here.run.id == found.run_id:
         return here
