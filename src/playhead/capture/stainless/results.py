@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from inspect import isawaitable
 from typing import Any, cast
 
 from playhead.capture.client_methods import ClientApi, MethodCall
@@ -24,9 +25,23 @@ def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, aske
     if raw == "stream":  # the caller reads the body; reading it here would take it away
         watch = StreamRecording(observed, lambda seen: api.read_response(seen[0], run, asked) if seen else None)
         return ObservedOpenResponse(result, watch, streamed=False)
-    response = result if raw is None else result.parse()
+    response = result if raw is None else _parsed(result)
     observed.end(lambda: api.read_response(response, run, asked))
     return result
+
+
+def _parsed(result: Any) -> Any:
+    """The answer in a raw response whose body has been read: then a method that has to be awaited waits for nothing."""
+    parsed = result.parse()
+    if not isawaitable(parsed):
+        return parsed
+    steps = parsed.__await__()
+    try:
+        next(steps)
+    except StopIteration as done:
+        return done.value
+    steps.close()
+    raise ValueError("the body of a raw response has not been read")
 
 
 def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
