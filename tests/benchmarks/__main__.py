@@ -11,6 +11,7 @@ from tests.benchmarks.bar import Row, failed, keep, not_measured, show
 
 FAMILIES = {
     "sdk.hot_path:measure": ("C1", "C2", "C3"),
+    "sdk.hot_path:measure_anthropic": ("C2A",),
     "sdk.journaled:measure": ("J1", "J3"),
     "sdk.replayed:measure": ("R2", "J2"),
     "sdk.whole_cpu:measure": ("C4",),

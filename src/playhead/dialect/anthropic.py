@@ -17,12 +17,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from playhead.dialect._anthropic_blocks import content_part, native_block
-from playhead.dialect._anthropic_turns import PLACE, cut_turns, join_turns
+from playhead.dialect._anthropic_turns import PLACE, cut_plain_turns, cut_turns, join_turns
 from playhead.dialect._shape import extra_of
 from playhead.model.message import Message, Part
 
 __all__ = [
     "NAME",
+    "cut_plain_turns",
     "cut_turns",
     "from_message",
     "from_messages",

@@ -98,7 +98,10 @@ class JournalRecorder:
         try:
             known, intake = conversation.threads, self.intake
             thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact)
-            return thread, exact if shape is None else intake.recorded({**shape, "messages": exact}, frames)
+            if shape is None:
+                return thread, exact
+            keep = intake.recorded if intake.redacts else intake.repeated  # mostly the same from call to call
+            return thread, keep({**shape, "messages": exact}, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record a model call's messages", error)

@@ -8,6 +8,7 @@ place; node refs of the equal prefix are taken over.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any, cast
 
 import orjson
@@ -78,7 +79,7 @@ def exact_thread(
     nodes = thread.nodes
     parent = tip = nodes[-1] if nodes else None
     exact = thread.exact[-1] if thread.exact else None
-    plain = () if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
+    plain = _NO_ROLES if redact is not None or intake.redacts else _plain_roles(to_message, from_message)
     added: list[ContentRef] = []
     for message in given[len(nodes) :]:
         native, ref = _plain_text(intake, message, plain, sink)
@@ -101,32 +102,52 @@ def exact_thread(
 
 
 @lru_cache(maxsize=64)
-def _plain_roles(to_message: ToMessage, from_message: FromMessage | None) -> tuple[str, ...]:
-    """The roles for which a plain text message is restored exactly as it was given; determined once per dialect."""
-    plain: list[str] = []
-    for role in ("user", "assistant", "system"):
-        native = {"role": role, "content": "text"}
+def _plain_roles(to_message: ToMessage, from_message: FromMessage | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The roles for which a plain text message is restored exactly as it was given: with the text as its content, and
+    with a list of one text block.  Determined once per dialect."""
+    plain: tuple[list[str], list[str]] = [], []
+    for role, (content, roles) in product(_ROLES, zip(("text", [_block("text")]), plain, strict=True)):
+        native = {"role": role, "content": content}
         canonical = to_message(native)
         if canonical == text_message(role, "text") and (from_message is None or from_message(canonical) == native):
-            plain.append(role)
-    return tuple(plain)
+            roles.append(role)
+    return tuple(plain[0]), tuple(plain[1])
+
+
+def _block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+_ROLES = ("user", "assistant", "system")
+_NO_ROLES: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
 
 
 def _plain_text(
-    intake: PayloadIntake, message: Any, roles: tuple[str, ...], sink: NewContentSink
-) -> tuple[dict[str, str] | None, ContentRef | None]:
+    intake: PayloadIntake, message: Any, plain: tuple[tuple[str, ...], tuple[str, ...]], sink: NewContentSink
+) -> tuple[dict[str, Any] | None, ContentRef | None]:
     """A snapshot of a plain message, and its ref; None and None where it has to be looked at with more care."""
     kind: Any = type(message)  # pyright: ignore[reportUnknownVariableType]
     if kind is dict and len(message) == 2:
-        role, text = message.get("role"), message.get("content")
+        role, content = message.get("role"), message.get("content")
+        text, roles = content, plain[0]
+        kind = type(content)  # pyright: ignore[reportUnknownVariableType]
+        if kind is list and len(content) == 1:
+            text, roles = _text_of(content[0]), plain[1]
         if type(text) is str and type(role) is str and role in roles:
             try:
                 data = plain_message_json(role, text)
             except TypeError:
                 return None, None
             if len(data) <= LARGE_PART_BYTES:
-                return {"role": role, "content": text}, intake.content(data, JSON, sink)
+                snapshot = text if roles is plain[0] else [_block(text)]
+                return {"role": role, "content": snapshot}, intake.content(data, JSON, sink)
     return None, None
+
+
+def _text_of(block: Any) -> Any:
+    """The text of a block that is nothing but a text; None for any other."""
+    kind: Any = type(block)  # pyright: ignore[reportUnknownVariableType]
+    return block.get("text") if kind is dict and len(block) == 2 and block.get("type") == "text" else None
 
 
 def _remember(intake: PayloadIntake, thread: KnownThread, known: list[KnownThread]) -> None:

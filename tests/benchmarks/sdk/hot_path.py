@@ -1,4 +1,4 @@
-"""C1, C2, C3: what recording costs the thread that is recorded.
+"""C1, C2, C2a, C3: what recording costs the thread that is recorded.
 
 CPU time of that thread alone; loops are warm; and everything is held against a bare span of OpenTelemetry's SDK, made
 in the same run.  What is recorded is delivered between the rounds, as it is in a program that waits for a model most of
@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import openai
 import orjson
+from anthropic.types import Message
 from openai.types.chat import ChatCompletion
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
@@ -23,10 +24,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 import playhead
 from playhead import observe
 from playhead.api.calls.lifecycle import current_span
+from playhead.dialect import anthropic
+from playhead.dialect import openai as openai_dialect
 from playhead.refs.threads import KnownThread
 from tests.benchmarks.bar import Row, at_most, not_measured, told
 from tests.benchmarks.recorded import recorded_runs, recording
-from tests.benchmarks.sdk.canned import answer_saying, canned_client
+from tests.benchmarks.sdk.canned import answer_saying, canned_anthropic, canned_client, message_saying
 from tests.benchmarks.sdk.sink import Sink
 
 _HISTORY_MESSAGES, _HISTORY_BYTES = 32, 20_000
@@ -45,6 +48,11 @@ def measure() -> Iterator[Row]:
         yield from _c2_c3()
     with Sink() as sink, recording(sink.url, linger_seconds=0.0):
         yield from _c2_beside_the_shipper()
+
+
+def measure_anthropic() -> Iterator[Row]:
+    with Sink() as sink, recording(sink.url, linger_seconds=_BETWEEN_ROUNDS):
+        yield from _c2a()
 
 
 # --- the yardstick, and C1 -------------------------------------------------------------------------------------------
@@ -127,7 +135,7 @@ def _c2_c3() -> Iterator[Row]:
     many = [message for run in runs for message in run.messages][:_LONG_MESSAGES]
     tools = list(runs[0].tools)
     with canned_client() as (client, answers):
-        call = partial(_call, client, answers)
+        call = partial(_call, client.chat.completions.create, answers, _answer, model="gpt-4o")
         found = _beside(lambda: call(history, 2, _CALLS))
         against = f"{found}; {len(orjson.dumps(history)):,} bytes, two messages new"
         yield at_most("C2", "a model call, 32 messages", found.ratio, 5, unit="x", against=against)
@@ -146,8 +154,23 @@ def _c2_beside_the_shipper() -> Iterator[Row]:
     if runs:
         history = _history(runs)
         with canned_client() as (client, answers):
-            found = _beside(lambda: _call(client, answers, history, 2, 3 * _CALLS))
+            create = client.chat.completions.create
+            found = _beside(lambda: _call(create, answers, _answer, history, 2, 3 * _CALLS, model="gpt-4o"))
         yield told("C2", "the same while all of it is being shipped", found.ratio, unit="x", against=str(found))
+
+
+def _c2a() -> Iterator[Row]:
+    runs = recorded_runs()
+    if not runs:
+        yield not_measured("C2A", "a model call with anthropic", "there are no recorded runs")
+        return
+    history = anthropic.from_messages(openai_dialect.to_messages(_history(runs)))
+    system = {"system": history.pop(0)["content"]} if history[0]["role"] == "system" else {}
+    with canned_anthropic() as (client, answers):
+        more = {"model": "claude", "max_tokens": 1_000, **system}
+        found = _beside(lambda: _call(client.messages.create, answers, _message, history, 2, _CALLS, **more))
+    against = f"{found}; {len(history)} messages, {len(orjson.dumps(history)):,} bytes, two messages new"
+    yield at_most("C2A", "a model call with anthropic", found.ratio, 5, unit="x", against=against)
 
 
 def _history(runs: Sequence[Any]) -> list[Any]:
@@ -156,18 +179,24 @@ def _history(runs: Sequence[Any]) -> list[Any]:
 
 
 def _call(
-    client: openai.OpenAI, answers: list[ChatCompletion], history: list[Any], new: int, times: int, **more: Any
+    create: Any,
+    answers: list[Any],
+    answer: Callable[[int], Any],
+    history: list[Any],
+    new: int,
+    times: int,
+    **more: Any,
 ) -> float:
     """Microseconds per call whose last `new` messages are new, and whose others the call before had, beyond what the
     same call takes unobserved (the canned client: 2 us).  Half as many calls before are warm-up, and not counted."""
     all_of_them = range(times + times // 2)
     histories = [[*history[:-new], *(_changed(message, i) for message in history[-new:])] for i in all_of_them]
-    create: Any = client.chat.completions.create
-    unobserved = _unobserved(create, answers, histories, more)
-    answers[:] = [_answer(i) for i in range(len(histories) + 1)]
+    answers[:] = [answer(i) for i in range(len(histories))]
+    unobserved = _unobserved(create, histories, more)
+    answers[:] = [answer(i) for i in range(len(histories) + 1)]
     gc.collect()
     with playhead.run("bench"):
-        create(model="gpt-4o", messages=history[:-new], **more)
+        create(messages=history[:-new], **more)
         span = current_span()
         assert span is not None
         threads: list[Any] = span.run.threads.threads
@@ -179,19 +208,18 @@ def _call(
             if number == times // 2:
                 began = time.thread_time()
             threads[:] = (thread,)
-            create(model="gpt-4o", messages=messages, **more)
+            create(messages=messages, **more)
         elapsed = time.thread_time() - began
     playhead.flush()
     return elapsed / times * 1e6 - unobserved
 
 
-def _unobserved(create: Any, answers: list[ChatCompletion], histories: list[list[Any]], more: dict[str, Any]) -> float:
+def _unobserved(create: Any, histories: list[list[Any]], more: dict[str, Any]) -> float:
     """Microseconds that such a call takes without us."""
-    answers[:] = [_answer(i) for i in range(len(histories))]
     unwrapped = create.__wrapped__
     began = time.thread_time()
     for messages in histories:
-        unwrapped(model="gpt-4o", messages=messages, **more)
+        unwrapped(messages=messages, **more)
     return (time.thread_time() - began) / len(histories) * 1e6
 
 
@@ -201,12 +229,22 @@ def _copy_of(thread: KnownThread) -> KnownThread:
 
 
 def _changed(message: Any, number: int) -> Any:
-    return {**message, "content": f"{message.get('content') or ''} {time.time_ns()} {number}"}
+    content, more = message.get("content"), f" {time.time_ns()} {number}"
+    if not isinstance(content, list):
+        return {**message, "content": f"{content or ''}{more}"}
+    *blocks, last = cast("list[dict[str, Any]]", content)
+    key = next(key for key in ("text", "content", "id") if key in last)
+    return {**message, "content": [*blocks, {**last, key: f"{last[key]}{more}"}]}
 
 
 def _answer(number: int) -> ChatCompletion:
     text = "Sure, I can help with that. Please confirm the details of your booking. " * 3
     return answer_saying(f"{text}{time.time_ns()} {number}", number)
+
+
+def _message(number: int) -> Message:
+    text = "Sure, I can help with that. Please confirm the details of your booking. " * 3
+    return message_saying(f"{text}{time.time_ns()} {number}", number)
 
 
 def _noticed(client: openai.OpenAI, answers: list[ChatCompletion], history: list[Any]) -> str:

@@ -1,6 +1,7 @@
 """Reads requests and answers of Messages for the capture stage. Changes nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from playhead.api.calls.lifecycle import current_span
@@ -78,7 +79,9 @@ def sent_messages(kwargs: Mapping[str, Any]) -> list[Any]:
     """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`."""
     system = kwargs.get("system")
     prompt = _sent_content(system) if type(system) in _CUT_SYSTEM else None
-    return dialect.cut_turns([_sent(message) for message in kwargs.get("messages") or ()], prompt)
+    messages: Iterable[Any] = kwargs.get("messages") or ()
+    cut = dialect.cut_plain_turns(messages, prompt)
+    return dialect.cut_turns(map(_sent, messages), prompt) if cut is None else cut
 
 
 def _sent(message: Any) -> Any:
@@ -182,10 +185,13 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
 
 def provider_of(client: Any) -> str:
     """The provider to whose API a resource of the client speaks."""
-    owner = getattr(client, "_client", None)
-    name = type(owner).__name__
-    platform = next((platform for key, platform in _PLATFORMS.items() if key in name), None)
-    return platform or str(getattr(owner, "_gen_ai_provider_name", "anthropic"))
+    return _provider_of_kind(cast("type[Any]", type(getattr(client, "_client", None))))
+
+
+@lru_cache(maxsize=256)
+def _provider_of_kind(kind: type[Any]) -> str:
+    platform = next((platform for key, platform in _PLATFORMS.items() if key in kind.__name__), None)
+    return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
 def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:

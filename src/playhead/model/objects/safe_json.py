@@ -72,8 +72,17 @@ def safe_json(value: Any, mask: Mask | None = None) -> bytes:
         return _SafeEncoding(mask).text(value, (), None).encode("utf-8", "surrogatepass")
 
 
+_FINITE = frozenset({str, int, bool, type(None)})
+
+
 def has_non_finite(value: Any) -> bool:
     """Whether a plain JSON value holds NaN or an infinity somewhere.  Cycles cannot get here: orjson refused them."""
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is dict or kind is list:  # runs for each answer with a null in it: no generator, no call for a text
+        for item in value.values() if kind is dict else value:
+            if type(item) not in _FINITE and has_non_finite(item):
+                return True
+        return False
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
