@@ -25,7 +25,7 @@ from playhead.capture.model_scope import claim_scope
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.model import names
 from playhead.model.canonical import canonical_json
-from playhead.model.message import Message
+from playhead.model.message import Message, without_reasoning
 from playhead.model.objects.interrupts import let_through
 from playhead.model.ref import ContentRef
 
@@ -266,23 +266,13 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
         if to.reasoning:
             set_payload(span, names.REASONING_REF, response.reasoning)
         else:
-            messages = [_without_reasoning(message) for message in messages if not _is_reasoning(message)]
+            messages = without_reasoning(messages)
     _set_ref(span, names.OUTPUT_MESSAGES_REF, to.message_thread(messages, frames))
     _set_ref(span, names.RESPONSE_REF, to.payload(response.raw, frames, span.redact))
     if redacts and not to.is_as_given(response.raw, span.attributes.get(names.RESPONSE_REF), span.redact):
         span.attributes[names.UNRESTORABLE] = "its answer is redacted in the record"
     if response.ordered:
         _set_ref(span, names.RESTORE_REF, to.faithful(response.ordered, frames, whole=False, redact=span.redact)[0])
-
-
-def _is_reasoning(message: Message) -> bool:
-    """Whether the message holds nothing but reasoning: some providers send that as separate messages."""
-    return bool(message["parts"]) and all(part.get("type") == "reasoning" for part in message["parts"])
-
-
-def _without_reasoning(message: Message) -> Message:
-    parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
-    return message if len(parts) == len(message["parts"]) else {**message, "parts": parts}
 
 
 def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from playhead.api.ports import Recorder
 from playhead.lift.found import LiftedContent
-from playhead.model.message import Message
+from playhead.model.message import Message, without_reasoning
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
 
@@ -30,7 +30,7 @@ class RecordedContent(LiftedContent):
         return self._to.payload(value, self._frames) or _UNRECORDED
 
     def message(self, message: Message) -> ContentRef:
-        kept = [message] if self._to.reasoning else _without_reasoning([message])
+        kept = [message] if self._to.reasoning else without_reasoning([message])
         return self.content(kept[0]) if kept else _UNRECORDED
 
     def reasoning(self, value: Any) -> ContentRef:
@@ -39,7 +39,7 @@ class RecordedContent(LiftedContent):
 
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
         self.is_empty = False
-        kept = messages if self._to.reasoning else _without_reasoning(messages)
+        kept = messages if self._to.reasoning else without_reasoning(messages)
         shown = [self._to.message(message) for message in kept]
         return (self._to.message_thread(shown, self._frames) or _UNRECORDED) if shown else None
 
@@ -57,15 +57,6 @@ def _is_unrecorded(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(map(_is_unrecorded, cast("list[Any]", value)))
     return value is _UNRECORDED
-
-
-def _without_reasoning(messages: Iterable[Message]) -> list[Message]:
-    found: list[Message] = []
-    for message in messages:
-        parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
-        if parts or not message["parts"]:
-            found.append({**message, "parts": parts})
-    return found
 
 
 def is_recorded(ref: ContentRef) -> bool:

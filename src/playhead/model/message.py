@@ -87,6 +87,16 @@ def message_text(message: Message) -> str:
     return "\n".join(_texts(message["parts"]))
 
 
+def without_reasoning(messages: Iterable[Message]) -> list[Message]:
+    """The messages without their reasoning; a message that is nothing else is left out."""
+    found: list[Message] = []
+    for message in messages:
+        parts = [part for part in message["parts"] if part.get("type") != "reasoning"]
+        if parts or not message["parts"]:
+            found.append({**message, "parts": parts})
+    return found
+
+
 def _is_apart(part: Part) -> bool:
     return part.get("type") == REF_PART and is_ref(part.get("ref"))
 

@@ -156,6 +156,18 @@ def test_thoughts_stand_apart_and_stay_in_their_message_for_the_next_call(
     assert sent["parts"] == [{"type": "redacted_thinking", "data": "b3BhcXVl"}, *output["parts"]]
 
 
+def test_thoughts_that_are_not_wanted_are_in_no_answers_message(
+    recording: Recording, client: anthropic.Anthropic, server: MockModelServer
+):
+    recording.configure(capture_reasoning=False)
+    server.when(any_request(), thinking("let me see") + text("done"))
+    client.messages.create(**ASKED, thinking=THINKING)
+    seen, span = only_call(recording)
+    assert names.REASONING_REF not in span.attributes
+    [message] = seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
+    assert message["parts"] == [{"type": "text", "content": "done"}]
+
+
 @pytest.mark.covers("anthropic", "usage")
 def test_input_tokens_are_all_and_those_of_the_cache_are_told_too(recording: Recording, client: anthropic.Anthropic):
     history: list[Any] = [*HELLO]

@@ -3,7 +3,10 @@
 import base64
 import binascii
 import json
+import os
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ import playhead
 from playhead import observe
 from playhead.capture.anthropic.events import events_of
 from playhead.model import names
-from tests.support.journal_reader import Recording, start_recording
+from tests.support.journal_reader import Recording, read_journal, start_recording
 
 ASKED: Any = {"model": "claude-x", "max_tokens": 100, "messages": [{"role": "user", "content": "hello"}]}
 ANSWER = {
@@ -162,3 +165,30 @@ def test_middleware_of_the_programs_sees_each_request_once(recording: Recording)
     with playhead.resume(str(recording.read().spans[0].attributes[names.RUN_ID])):
         assert agent() == "a good day to you"
     assert asked == ["asked"]
+
+
+PROGRAM = """
+import sys
+import playhead
+playhead.instrument("anthropic")
+assert "anthropic" not in sys.modules
+import anthropic, httpx2
+answer = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {}}
+http = anthropic.DefaultHttpxClient(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, json=answer)))
+client = anthropic.AnthropicBedrock(aws_access_key="a", aws_secret_key="s", aws_region="r", http_client=http)
+asked = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hello"}]}
+for switch in (lambda: None, lambda: playhead.uninstrument("anthropic"), lambda: playhead.instrument("anthropic")):
+    switch()
+    with playhead.run("run"):
+        client.messages.create(**asked)
+        client.beta.messages.create(**asked)
+"""
+
+
+def test_a_library_imported_later_is_recorded_once_too_and_can_be_left_alone(tmp_path: Path):
+    env = {**os.environ, "PLAYHEAD_JOURNAL_DIR": str(tmp_path), "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    env |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    spans = [span.name for span in read_journal(tmp_path).spans]
+    assert sorted(spans) == ["chat m"] * 4 + ["invoke_agent run"] * 3
