@@ -47,6 +47,7 @@ class Program:
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none", "CLIENT": self.client}
         kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}
+        kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
         command = [sys.executable, str(PROGRAM), *arguments]
         pipe = subprocess.PIPE
