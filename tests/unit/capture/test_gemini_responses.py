@@ -89,7 +89,11 @@ def test_an_answer_of_an_older_client_is_the_json_itself():
     assert read.raw == answer
 
 
-@pytest.mark.parametrize("answer", [None, Body(None), Body(""), Body("[1]"), 5], ids=str)
+@pytest.mark.parametrize(
+    "answer",
+    [None, Body(None), Body(""), Body("[1]"), 5],
+    ids=["none", "no body", "empty", "list", "number"],
+)
 def test_what_is_no_answer_is_none(answer: Any):
     assert read_response(answer) is None
 
