@@ -32,13 +32,13 @@ from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure
 from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
 from playhead.recording import counters, flush, shutdown
-from playhead.replay.policy import RERUN
-from playhead.rewind import fork, resume
 
 if TYPE_CHECKING:
     from playhead.client import AsyncClient, Client
     from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
     from playhead.interop.ref_processor import RefSpanProcessor
+    from playhead.replay.policy import RERUN
+    from playhead.rewind import fork, resume
 
 try:
     __version__ = _version("playhead")
@@ -83,6 +83,9 @@ _LAZY = {
     "RefLogExporter": "playhead.interop.ref_exporter",
     "RefSpanExporter": "playhead.interop.ref_exporter",
     "RefSpanProcessor": "playhead.interop.ref_processor",
+    "RERUN": "playhead.replay.policy",
+    "fork": "playhead.rewind",
+    "resume": "playhead.rewind",
 }
 
 

@@ -4,10 +4,11 @@
 fails, says so once and records nothing.  A run that the environment says to go on with is prepared here, too.
 """
 
+import os
 import sys
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playhead.api import runtime
 from playhead.api.guard import log, swallowed, warn_once
@@ -16,9 +17,12 @@ from playhead.api.runtime import OFF, UNCONFIGURED
 from playhead.errors import PlayheadError
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, shutdown, start
-from playhead.rewind import RequestedRewind, requested_rewind
 from playhead.settings.sdk import Settings, load, table
 
+if TYPE_CHECKING:
+    from playhead.rewind import RequestedRewind
+
+_ASKS = ("PLAYHEAD_REWIND", "PLAYHEAD_RESUME")
 # Starting costs some milliseconds of file names looked up, which a program that is short of descriptors has to pay.
 _TRY_AGAIN_SECONDS = 1.0
 
@@ -27,7 +31,7 @@ class _Environment:
     """What the environment asks of the first run of this process, until that run is prepared."""
 
     is_read = False
-    rewind: RequestedRewind | None = None
+    rewind: "RequestedRewind | None" = None
 
 
 def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
@@ -92,10 +96,19 @@ def _start_if_possible() -> None:
         swallowed("start recording", error)
 
 
+def _requested_rewind() -> "RequestedRewind | None":
+    """What the environment says.  Programs that go on with no run do not load what that takes."""
+    if not any(name.startswith(_ASKS) for name in os.environ):
+        return None
+    from playhead.rewind import requested_rewind  # noqa: PLC0415 - see above
+
+    return requested_rewind()
+
+
 def _rewind() -> None:
     """Prepares, once per process, the run that the environment says to go on with.  Raises SystemExit if it cannot."""
     if not _Environment.is_read:
-        _Environment.is_read, _Environment.rewind = True, requested_rewind()
+        _Environment.is_read, _Environment.rewind = True, _requested_rewind()
     requested, _Environment.rewind = _Environment.rewind, None
     if requested is None:
         return

@@ -11,6 +11,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
+from playhead.cli.operate.instrumented import libraries
 from playhead.cli.options import Json
 from playhead.errors import JournalUnusable, NotAuthorized, PlayheadError, SettingInvalid
 from playhead.settings import sdk as settings
@@ -23,13 +24,14 @@ Line = dict[str, str]
 
 
 def doctor(ctx: typer.Context, json: Json = False) -> None:
-    """Say which settings are in force, where each comes from, whether the journal can be written to, and whether the
-    collector takes records and answers questions."""
+    """Say which settings are in force, where each comes from, whether the journal can be written to, whether the
+    collector takes records and answers questions, and which libraries are recorded, also by others."""
     tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
     lines = [_line(of, each) for of, table in tables.items() for each in table]
     journal, unusable = _journal()
     sending = _sending()
     lines += [journal, _refused_records(), sending]
+    lines += libraries(settings.load().prefer)
     known = {line["setting"] for line in lines} | {*_OTHERS, *_of_commands(ctx)}
     unknown = list(unknown_variables(os.environ, known))
     problem = _reach(ctx.ensure_object(CollectorAddress), lines)
