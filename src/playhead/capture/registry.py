@@ -2,8 +2,13 @@
 
 import importlib
 import importlib.util
+import sys
+from functools import partial
 from typing import Protocol, cast
 
+import wrapt
+
+from playhead.api.forks import delay_forks
 from playhead.api.guard import log, swallowed
 from playhead.model.objects.interrupts import let_through
 
@@ -20,6 +25,10 @@ LIBRARIES: dict[str, str] = {
     "pydantic_ai": "playhead.capture.pydantic_ai",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
+
+_waiting: set[str] = set()
+"""Libraries that are patched as soon as the program imports them."""
+_hooked: set[str] = set()
 
 
 class Capture(Protocol):
@@ -44,9 +53,9 @@ def instrument(*libraries: str) -> tuple[str, ...]:
     done: list[str] = []
     for name in libraries or LIBRARIES:
         try:
-            module = _capture(name, is_explicit=bool(libraries))
-            if module is not None:
-                module.patch()
+            path = _path(name, is_explicit=bool(libraries))
+            if path is not None:
+                _patch_when_imported(name, path)
                 done.append(name)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -58,9 +67,10 @@ def uninstrument(*libraries: str) -> None:
     """Stops recording the calls of these libraries, or of all."""
     for name in libraries or LIBRARIES:
         try:
-            module = _capture(name, is_explicit=False)
+            _waiting.discard(name)
+            module = sys.modules.get(LIBRARIES.get(name, ""))
             if module is not None:
-                module.unpatch()
+                cast(Capture, module).unpatch()
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed(f"stop instrumenting {name}", error)
@@ -74,7 +84,33 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def _capture(name: str, *, is_explicit: bool) -> Capture | None:
+def _patch_when_imported(name: str, path: str) -> None:
+    """Patches the library; where the program has not imported it, as soon as it does, and not before.
+
+    What a capture module needs takes longer to load than all else that a program does when it starts.
+    """
+    if name in sys.modules or path in sys.modules:
+        cast(Capture, importlib.import_module(path)).patch()
+        return
+    _waiting.add(name)
+    if name not in _hooked:
+        _hooked.add(name)
+        wrapt.register_post_import_hook(partial(_on_import, name, path), name)
+
+
+def _on_import(name: str, path: str, _: object) -> None:
+    try:
+        if name in _waiting:
+            _waiting.discard(name)
+            with delay_forks():
+                module = importlib.import_module(path)
+            cast(Capture, module).patch()
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"instrument {name}", error)
+
+
+def _path(name: str, *, is_explicit: bool) -> str | None:
     path = LIBRARIES.get(name)
     if path is None:
         log.warning("cannot instrument %r: known are %s", name, ", ".join(sorted(LIBRARIES)))
@@ -83,4 +119,4 @@ def _capture(name: str, *, is_explicit: bool) -> Capture | None:
         if is_explicit:
             log.warning("cannot instrument %r: it is not installed in this environment", name)
         return None
-    return cast(Capture, importlib.import_module(path))
+    return path
