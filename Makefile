@@ -18,7 +18,8 @@ FRAMEWORKS_INSTALLED := $(FRAMEWORKS)/.installed
 
 # One environment for each set of packages that do not stand each other.
 SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installed,\
-	$(wildcard tests/senders/requirements/*.txt))
+	$(wildcard tests/senders/requirements/*.txt)) $(patsubst tests/senders/requirements/%.json,\
+	.venv-senders/%/.installed,$(wildcard tests/senders/requirements/*.json))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -92,6 +93,12 @@ $(FRAMEWORKS_INSTALLED): pyproject.toml constraints-frameworks.txt | $(DEV)
 .venv-senders/%/.installed: tests/senders/requirements/%.txt
 	$(PYTHON) -m venv .venv-senders/$*
 	.venv-senders/$*/bin/python $(PIP_INSTALL) --requirement $<
+	@touch $@
+
+.venv-senders/%/.installed: tests/senders/requirements/%.json
+	mkdir -p .venv-senders/$*
+	cp $< .venv-senders/$*/package.json
+	cd .venv-senders/$* && npm install --silent --no-audit --no-fund
 	@touch $@
 
 .venv-peers/.installed: Makefile | $(DEV)

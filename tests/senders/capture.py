@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -58,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = self._body()
         encoding = self.headers.get("content-encoding")
         body = gzip.decompress(body) if encoding == "gzip" else zlib.decompress(body) if encoding == "deflate" else body
         self.server.paths.append(self.path)
@@ -72,6 +73,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
+
+    def _body(self) -> bytes:
+        if "chunked" not in str(self.headers.get("transfer-encoding")):
+            return self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().strip() or b"0", 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def do_GET(self) -> None:
         self.send_response(404)
@@ -117,7 +128,7 @@ def capture(name: str, sender: Sender) -> None:
         finally:
             receiver.shutdown()
             thread.join()
-        if done.returncode or not receiver.taken["traces"]:
+        if done.returncode or not any(each.get("resourceSpans") for each in receiver.taken["traces"]):
             raise RuntimeError(f"{name}: exit {done.returncode}, {receiver.paths}\n{done.stdout}{done.stderr}")
         captured = {
             "packages": _versions(sender),
@@ -126,33 +137,48 @@ def capture(name: str, sender: Sender) -> None:
             "logs": _merged(receiver.taken["logs"], "resourceLogs"),
         }
     GOLDEN.mkdir(parents=True, exist_ok=True)
-    (GOLDEN / f"{name}.json").write_text(json.dumps(captured, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    shown = json.dumps(captured, indent=1, ensure_ascii=False).replace(str(ROOT), "/home/user/clerk")
+    (GOLDEN / f"{name}.json").write_text(shown + "\n", encoding="utf-8")
 
 
 def _run(sender: Sender, server: MockModelServer, receiver: Receiver) -> "subprocess.CompletedProcess[str]":
-    secret = ("OPENAI_", "ANTHROPIC_", "OTEL_", "PYTHON", "LANG", "GOOGLE_")
+    secret = ("OPENAI_", "ANTHROPIC_", "OTEL_", "PYTHON", "LANG", "GOOGLE_", "VIRTUAL_ENV")
     environ = {key: value for key, value in os.environ.items() if not key.startswith(secret)}
     environ |= {
         "PYTHONPATH": str(HERE / "programs"),
         "NO_PROXY": "127.0.0.1",
         "OPENAI_BASE_URL": server.base_url,
+        "OPENAI_API_BASE": server.base_url,
         "OPENAI_API_KEY": "none",
-        "ANTHROPIC_BASE_URL": server.base_url.removesuffix("/v1"),
+        "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": "none",
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
         "OTEL_SERVICE_NAME": "clerk",
+        "SCENE_CITY": scene.CITY,
+        # Where senders with a destination of their own send.
+        "LANGFUSE_BASE_URL": receiver.url,
+        "LANGFUSE_PUBLIC_KEY": "none",
+        "LANGFUSE_SECRET_KEY": "none",
         **sender.environ,
     }
     if sender.program.endswith(".mjs"):
-        command = ["node", str(HERE / "programs" / sender.program)]
+        # Modules of JavaScript are looked for beside the program.
+        program = ENVIRONMENTS / sender.group / "program.mjs"
+        shutil.copy(HERE / "programs" / sender.program, program)
+        command = ["node", str(program)]
     else:
         python = ENVIRONMENTS / sender.group / "bin" / "python"
         command = [str(python), "-P", str(HERE / "programs" / sender.program)]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=_PROGRAM_SECONDS, check=False)
+    return subprocess.run(
+        command, cwd=ENVIRONMENTS, env=environ, capture_output=True, text=True, timeout=_PROGRAM_SECONDS, check=False
+    )
 
 
 def _versions(sender: Sender) -> dict[str, str]:
     """As pinned in the requirements of its environment."""
+    if sender.program.endswith(".mjs"):
+        package = json.loads((HERE / "requirements" / f"{sender.group}.json").read_text(encoding="utf-8"))
+        return {name: package["dependencies"][name] for name in sender.packages}
     pinned = (HERE / "requirements" / f"{sender.group}.txt").read_text(encoding="utf-8").split()
     versions = dict(line.split("==", 1) for line in pinned if "==" in line)
     return {package: versions[package] for package in sender.packages}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 MAIN = "main"
 _SEMCONV = "OTEL_SEMCONV_STABILITY_OPT_IN"
 _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_HTTP = {"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf"}
 _LATEST = {_SEMCONV: "gen_ai_latest_experimental"}
 
 
@@ -51,4 +52,36 @@ SENDERS: Mapping[str, Sender] = {
     "pydantic_ai_2": Sender("agents/pydantic_ai.py", ("pydantic-ai-slim",), environ={"PYDANTIC_AI_VERSION": "2"}),
     "pydantic_ai_5": Sender("agents/pydantic_ai.py", ("pydantic-ai-slim",), environ={"PYDANTIC_AI_VERSION": "5"}),
     "pydantic_ai_6": Sender("agents/pydantic_ai.py", ("pydantic-ai-slim",), environ={"PYDANTIC_AI_VERSION": "6"}),
+    "otel_genai_anthropic": Sender(
+        "clients/genai_anthropic.py", (_OTEL + "genai-anthropic", "anthropic"), environ={_CAPTURE: "SPAN_AND_EVENT"}
+    ),
+    "openinference_anthropic": Sender("clients/openinference_anthropic.py", (_OPENINFERENCE + "anthropic",)),
+    "openllmetry_anthropic": Sender("clients/openllmetry_anthropic.py", (_OTEL + "anthropic",)),
+    "openinference_llama_index": Sender(
+        "agents/openinference_llama_index.py", (_OPENINFERENCE + "llama-index", "llama-index-core"), "llama"
+    ),
+    "openllmetry_openai_legacy": Sender("clients/openllmetry_openai.py", (_OTEL + "openai",), "openllmetry_legacy"),
+    "langfuse_openai": Sender("platforms/langfuse_openai.py", ("langfuse", "openai")),
+    "logfire_openai": Sender("platforms/logfire_openai.py", ("logfire", "openai")),
+    "mlflow_openai": Sender(
+        "platforms/mlflow_openai.py", ("mlflow-tracing", "openai"), "mlflow", {**_HTTP, "MLFLOW_EXPERIMENT_ID": "0"}
+    ),
+    "langsmith_openai": Sender(
+        "platforms/langsmith_openai.py", ("langsmith", "openai"), environ={"LANGSMITH_TRACING": "true"}
+    ),
+    "openlit_openai": Sender("platforms/openlit_openai.py", ("openlit", "openai"), "openlit"),
+    "laminar_openai": Sender("platforms/laminar_openai.py", ("lmnr", "openai"), "lmnr"),
+    "agentops_openai": Sender("platforms/agentops_openai.py", ("agentops", "openai"), "agentops"),
+    "strands": Sender("agents/strands_agent.py", ("strands-agents",), "strands"),
+    "strands_latest": Sender("agents/strands_agent.py", ("strands-agents",), "strands", environ=_LATEST),
+    "google_adk": Sender("agents/google_adk.py", ("google-adk", "litellm"), "adk", environ={_CAPTURE: "SPAN_ONLY"}),
+    "agent_framework": Sender(
+        "agents/agent_framework_agent.py",
+        ("agent-framework-core", "agent-framework-openai"),
+        "maf",
+        _HTTP,
+    ),
+    "vercel": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "current"}),
+    "vercel_legacy": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "legacy"}),
+    "vercel_5": Sender("node/vercel.mjs", ("ai",), "node5"),
 }

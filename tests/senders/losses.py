@@ -6,5 +6,10 @@ from collections.abc import Mapping
 NO_CONTENT: Mapping[str, str] = {}
 # The messages that a call was given are not those that the provider was sent.
 CONTEXT_DIFFERS: Mapping[str, str] = {
+    "agent_framework": "the `name` that the framework gives to an agent's answers",
+    "google_adk": "that a tool's result was sent as JSON text; the `name` of its message",
+    "openlit_openai": "an assistant's tool calls, and which call a tool's message answers",
+    "strands": "that texts were sent as lists of one part",
+    "strands_latest": "that texts were sent as lists of one part",
     "openllmetry_langgraph": "the `name` that LangGraph gives to an agent's answers",
 }

@@ -29,6 +29,7 @@ from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
 from playhead.model.canonical import Content
+from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
 
@@ -74,7 +75,7 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     kind = _kind(span.attributes)
     said = MessageEvents()
     of_events = [said.take(event, found) for event in span.events]
-    known = said.any
+    known = said.any or _has_refs(span.attributes)
     taken: list[Attributes] = []
     for each in (span.attributes, *of_events):
         attributes, spoken = _taken(each, kind, found)
@@ -87,7 +88,7 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
         taken = moved
     attributes, *of_events = [move_oversize(each, found) for each in taken]
     events = _events(span.events, of_events, attributes)
-    said.stamp(attributes, found)
+    said.stamp(attributes, found, kind)
     found.mark(attributes)
     normalise(attributes, kind)
     message = span.status_message
@@ -147,7 +148,7 @@ def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found:
     attributes = said.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
     taken, known = _taken(attributes, kind, found)
     moved = taken
-    if log.scope != names.SCOPE and not known and not said.any:
+    if log.scope != names.SCOPE and not known and not said.any and not _has_refs(log.attributes):
         # What a log record says is content, whatever its length.
         moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
         taken = moved
@@ -173,6 +174,11 @@ def _kind(attributes: Attributes) -> str | None:
         if kind is not None:
             return kind
     return None
+
+
+def _has_refs(attributes: Attributes) -> bool:
+    """Whether this was lifted before."""
+    return any(key.endswith(names.REF_SUFFIX) and is_ref(value) for key, value in attributes.items())
 
 
 def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tuple[Attributes, bool]:

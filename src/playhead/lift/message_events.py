@@ -10,11 +10,11 @@ from typing import Any, Final, cast
 
 from playhead.dialect import openai
 from playhead.lift.found import LiftedContent
-from playhead.lift.natives.bedrock import to_chat
+from playhead.lift.natives.bedrock import only_text, to_chat
 from playhead.lift.natives.bodies import AnswerBody, RequestBody
 from playhead.lift.natives.canonical import canonical_messages
 from playhead.lift.natives.message import to_answer, to_message
-from playhead.lift.stamps import parsed, stamp_answer, stamp_request
+from playhead.lift.stamps import parsed, stamp_answer, stamp_request, stamp_value
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -31,7 +31,7 @@ _CHOICE: Final = "gen_ai.choice"
 _WHOLE: Final = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.completion": "gen_ai.completion"}
 _BODY: Final = "body"  # of a log record, when it is a map
 _FIELDS: Final = ("content", "role", "tool_calls", "id", "name", "message", "tool.result", "finish_reason", "index")
-_CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY, *_WHOLE.values())
+_CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY)
 # What of them is no content, and stays.
 _KEPT: Final = ("role", "id", "name", "index", "finish_reason")
 
@@ -85,13 +85,17 @@ class MessageEvents:
         self.any = False
         self._asked: list[Message] = []
         self._answered = AnswerBody([])
+        self._arguments: Any = None
+        self._result: Any = None
 
     def take(self, event: SpanEvent, found: LiftedContent) -> Attributes:
         """The event's attributes without the content of a message; the same object when it is none."""
         if not is_message(event.name):
             return event.attributes
         self.any = True
-        if not any(key in event.attributes for key in _CONTENTS):
+        whole = _WHOLE.get(event.name)
+        said = (*_CONTENTS, whole) if whole else _CONTENTS
+        if all(event.attributes.get(key) is None for key in said):
             return event.attributes  # its sender keeps content out of telemetry, or it was taken already
         attributes = dict(event.attributes)
         text = attributes.pop(names.LOG_BODY, None)
@@ -101,8 +105,11 @@ class MessageEvents:
             fields |= cast(dict[str, Any], body)
         elif body is not None:
             fields.setdefault("content", body)
-        if event.name in _WHOLE:
-            fields["content"] = attributes.pop(_WHOLE[event.name], fields.get("content"))
+        if whole:
+            fields["content"] = attributes.pop(whole, fields.get("content"))
+        self._note_tool(event.name, fields)
+        if "tool.result" in fields:
+            attributes["tool.result" + names.REF_SUFFIX] = found.content(_read(fields["tool.result"]))
         attributes |= {key: fields[key] for key in _KEPT if isinstance(fields.get(key), str | int)}
         messages = self._read(event.name, fields)
         if len(messages) == 1:
@@ -110,6 +117,13 @@ class MessageEvents:
         elif fields:
             attributes[names.MESSAGE_REF] = found.content(fields)
         return attributes
+
+    def _note_tool(self, name: str, fields: Mapping[str, Any]) -> None:
+        """On a tool's span the tool's message has the arguments, and the choice the result."""
+        if name == "gen_ai.tool.message":
+            self._arguments = fields.get("content")
+        elif name == _CHOICE:
+            self._result = fields.get("message")
 
     def _read(self, name: str, fields: Mapping[str, Any]) -> list[Message]:
         if name in _WHOLE:
@@ -138,8 +152,14 @@ class MessageEvents:
         """The whole conversation, where events tell it once for several calls."""
         return found.thread([*self._asked, *self._answered.messages])
 
-    def stamp(self, attributes: Attributes, found: LiftedContent) -> None:
-        """Puts the conversation on the span, unless the span says it itself."""
+    def stamp(self, attributes: Attributes, found: LiftedContent, kind: str | None = None) -> None:
+        """Puts the conversation on the span, unless the span says it itself; on a tool's, its arguments and result."""
+        if kind == "tool":
+            if self._arguments is not None:
+                stamp_value(attributes, names.TOOL_ARGUMENTS_REF, self._arguments, "gen_ai.tool.message", found)
+            if self._result is not None:
+                stamp_value(attributes, names.TOOL_RESULT_REF, only_text(_read(self._result)), _CHOICE, found)
+            return
         if self._asked and names.INPUT_MESSAGES_REF not in attributes:
             stamp_request(attributes, RequestBody(self._asked), "gen_ai.input", found)
         if self._answered.messages and names.OUTPUT_MESSAGES_REF not in attributes:

@@ -16,6 +16,7 @@ from playhead.model.span import Attributes
 
 _JSON_STARTS: Final = ("{", "[", '"')
 _TIMES_ENCODED: Final = 3
+_MOST_ID_CHARACTERS: Final = 256
 
 
 def parsed(raw: Any) -> Any:
@@ -78,6 +79,8 @@ def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: Li
     if answer.finish_reasons:
         attributes.setdefault(names.FINISH_REASONS, answer.finish_reasons)
     if answer.rest is not None:
+        if isinstance(response := answer.rest.get("id"), str) and len(response) <= _MOST_ID_CHARACTERS:
+            attributes.setdefault(names.RESPONSE_ID, response)
         stamp(attributes, names.RESPONSE_REF, found.content(answer.rest), own + ".rest")
 
 

@@ -5,6 +5,7 @@
 | a model call that says nothing of a model, with others inside (`@observe(kind="llm")` around a client) | a step |
 | a model call that tells the same as those inside it (a framework's span around the client's) | a step |
 | one request of which several instrumentations of clients tell | one of them is the call, the others give no events |
+| the same inside, without messages, which the one around it has (a client's own telemetry) | it gives no events |
 
 Of several instrumentations, ours is believed first, then the one that the program prefers, then in the order of
 `model.instrumentations.FAMILIES`.  A function of kind llm is told as a model call until one begins inside it: its event
@@ -84,6 +85,8 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
     if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
         for node in same:
             requests.join(outer, node)
+    elif len(same) == 1 and not is_ours(same[0]) and _says_messages(outer) > _says_messages(same[0]):
+        same[0].kind = None
     elif same or (others and _is_sum(outer, inner)):
         outer.kind = "step"
 
@@ -142,6 +145,11 @@ def _rank(node: SpanNode) -> int:
 def says_something(node: SpanNode) -> bool:
     """Whether a span says what a model was asked, or answered."""
     return any(name in node.span.attributes for name in _TELLS)
+
+
+def _says_messages(node: SpanNode) -> bool:
+    """A client's own span, inside an instrumentation's, often has no content."""
+    return names.INPUT_MESSAGES_REF in node.span.attributes
 
 
 def is_ours(node: SpanNode) -> bool:

@@ -260,13 +260,19 @@ content_keys = [
     "llm.input_messages.7.message.tool_calls.0.tool_call.function.arguments", "llm.output_messages.0.message",
     "gen_ai.prompt.0.content", "gen_ai.prompt.3.tool_calls.0.name", "gen_ai.completion.0.content",
     "traceloop.entity.input", "traceloop.entity.output", "tool_arguments", "tool_response",
-    "pydantic_ai.all_messages", "all_messages_events",
+    "pydantic_ai.all_messages", "all_messages_events", "ai.prompt.messages", "ai.response.text", "ai.toolCall.args",
+    "ai.response.toolCalls", "langfuse.observation.input", "langfuse.observation.output", "mlflow.spanInputs",
+    "mlflow.spanOutputs", "lmnr.span.input", "lmnr.span.output", "agentops.tool.input", "gen_ai.tool.args",
+    "gcp.vertex.agent.tool_call_args", "lk.user_input",
 ]  # fmt: skip
 some_keys = st.sampled_from([
     *content_keys, names.OPERATION, names.SYSTEM, names.PROVIDER, names.KIND, names.TOOL_NAME, names.REASONING_REF,
     names.CACHE_CREATION_TOKENS, names.CACHE_WRITE_TOKENS, names.INPUT_MESSAGES_REF, UNPARSED, "a", "a_ref", "",
     "openinference.span.kind", "traceloop.span.kind", "logfire.json_schema", "session.id", "llm.finish_reason",
-    "events", "metadata", "retrieval.documents.0.document.content", "llm.tools.0.tool.json_schema",
+    "langfuse.observation.type", "langfuse.observation.usage_details", "langsmith.span.kind", "ai.operationId",
+    "mlflow.spanType", "mlflow.chat.tokenUsage", "lmnr.span.type", "agentops.span.kind", "span.type", "user_prompt",
+    "gen_ai.prompt", "gen_ai.completion", "event.name", "events", "metadata",
+    "retrieval.documents.0.document.content", "llm.tools.0.tool.json_schema",
 ])  # fmt: skip
 part_like = st.dictionaries(
     st.sampled_from(["type", "content", "id", "name", "arguments", "response", "result", "extra", "text", "ref"]),

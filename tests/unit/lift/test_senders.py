@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.senders.catalogue import SENDERS
 from tests.senders.losses import CONTEXT_DIFFERS, NO_CONTENT
 from tests.senders.programs import scene
 from tests.senders.sent import Sent, captured, sent, stored_text
+from tests.senders.table import table
 
 MARKER = re.compile(r"Marker-[a-z-]+")
 SAID = (
@@ -112,3 +114,14 @@ def test_the_same_conversation_has_the_same_user_and_tool_messages_whoever_sent_
         [result] = given[1]["parts"]
         assert given[1].keys() == {"role", "parts"}
         assert result.keys() == {"type", "id", "response"}
+
+
+def test_the_docs_say_what_each_sender_loses(pytestconfig: pytest.Config):
+    page = Path(__file__).parents[3] / "docs" / "integrations.md"
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition("<!-- senders -->\n")
+    _, _, after = rest.partition("<!-- /senders -->")
+    expected = f"{before}<!-- senders -->\n{table()}\n<!-- /senders -->{after}"
+    if pytestconfig.getoption("--write-golden"):
+        page.write_text(expected, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == expected, "run pytest --write-golden and review the difference"

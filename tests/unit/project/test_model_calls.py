@@ -198,3 +198,20 @@ def test_retries_inside_a_frameworks_call_are_calls():
         if span.parent_id == outer.span_id:
             by(OFFICIAL, span)
     assert scopes_of_calls(r) == [OFFICIAL] * 2
+
+
+@pytest.mark.parametrize("scope", ["com.anthropic.sdk.python", "somebody.else"])
+def test_of_two_spans_of_others_the_one_that_says_what_was_asked_is_the_call(scope: str):
+    """A client's own telemetry, without content, inside an instrumentation's or a framework's."""
+    r = Recording()
+    with r.root():
+        theirs = r.ask(["user: hi"])
+        clients = r.ask(["user: hi"], theirs)
+        r.answer(clients, "assistant: yes", tokens=7)
+        r.answer(theirs, "assistant: yes", tokens=7)
+    for name in (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF):
+        del clients.attributes[name]
+    by("pydantic-ai", theirs)
+    by(scope, clients)
+    assert scopes_of_calls(r) == ["pydantic-ai"]
+    assert counted(r) == (1, 7, 5)

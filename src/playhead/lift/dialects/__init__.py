@@ -1,7 +1,8 @@
 """One file per dialect, all of one shape (`SpanDialect`).  A new one is a file and a line in DIALECTS.
 
 Several may speak on one span, and what was taken first stays: messages by OpenTelemetry's names, since those may stand
-beside refs that somebody else has stamped, but OpenLLMetry's tools before those, which it wraps.  Of what kind a span
+beside refs that somebody else has stamped, but OpenLLMetry's tools before those, which it wraps, and
+LangSmith's `gen_ai.prompt`, which means something else.  Of what kind a span
 is, the first of BY_KIND that says so decides: the order is Langfuse's (own types, OpenInference's, OpenTelemetry's,
 vendors').
 """
@@ -9,7 +10,20 @@ vendors').
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from playhead.lift.dialects import logfire, openinference, openllmetry, otel_genai, pydantic_ai
+from playhead.lift.dialects import (
+    agentops,
+    laminar,
+    langfuse,
+    langsmith,
+    logfire,
+    mlflow,
+    openinference,
+    openllmetry,
+    otel_genai,
+    pydantic_ai,
+    vendors,
+    vercel,
+)
 from playhead.lift.found import LiftedContent
 from playhead.model.span import Attributes
 
@@ -45,5 +59,10 @@ class SpanDialect(Protocol):
         ...
 
 
-DIALECTS: Final[tuple[SpanDialect, ...]] = (openllmetry, otel_genai, openinference, pydantic_ai, logfire)
-BY_KIND: Final[tuple[SpanDialect, ...]] = (openinference, otel_genai, openllmetry, logfire)
+DIALECTS: Final[tuple[SpanDialect, ...]] = (
+    langsmith, openllmetry, otel_genai, langfuse, openinference, pydantic_ai, logfire, vercel, mlflow, laminar,
+    agentops, vendors,
+)  # fmt: skip
+BY_KIND: Final[tuple[SpanDialect, ...]] = (
+    langfuse, logfire, openinference, otel_genai, vercel, openllmetry, langsmith, mlflow, laminar, agentops, vendors,
+)  # fmt: skip

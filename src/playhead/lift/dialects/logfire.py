@@ -18,7 +18,7 @@ ALIASES: Mapping[str, str] = {}
 _SCHEMA: Final = "logfire.json_schema"
 _REQUEST, _RESPONSE = "request_data", "response_data"
 _CONTENTS: Final = ("logfire.msg", "prompt", "raw_input", "response", "request")
-_STRUCTURED: Final = frozenset({"object", "array"})
+_STRUCTURED: Final = ("object", "array")
 
 
 def speaks(attributes: Attributes) -> bool:
@@ -27,7 +27,9 @@ def speaks(attributes: Attributes) -> bool:
 
 
 def kind(attributes: Attributes) -> str | None:
-    """Its clients' spans ask a model."""
+    """Its clients' spans ask a model; what it logs when a stream has ended repeats the question, and is no call."""
+    if attributes.get("logfire.span_type") == "log":
+        return "step" if _REQUEST in attributes else None
     return "llm" if _REQUEST in attributes and _SCHEMA in attributes else None
 
 

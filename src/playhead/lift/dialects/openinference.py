@@ -57,6 +57,7 @@ _KINDS: Final = {
 }  # fmt: skip
 _INPUT, _OUTPUT = "llm.input_messages", "llm.output_messages"
 _MESSAGES: Final = (_INPUT + ".", _OUTPUT + ".")
+_OF_CALLS: Final = (*_MESSAGES, "llm.token_count.", "llm.prompts.", "llm.choices.", "gen_ai.input.messages")
 _VALUES: Final = ("input.value", "output.value")
 # Lists of objects and single values that are content under their own names.
 _LISTS: Final = (
@@ -80,8 +81,11 @@ def speaks(attributes: Attributes) -> bool:
 
 
 def kind(attributes: Attributes) -> str | None:
-    """By `openinference.span.kind`."""
-    return kind_from(attributes, _KIND, _KINDS)
+    """By `openinference.span.kind`; a call that says what it was given but no messages is a helper around one."""
+    named = kind_from(attributes, _KIND, _KINDS)
+    if named == "llm" and _VALUES[0] in attributes and not any(key.startswith(_OF_CALLS) for key in attributes):
+        return "step"
+    return named
 
 
 def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:

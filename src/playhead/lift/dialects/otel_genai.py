@@ -103,7 +103,9 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
     for native in _natives(raw):
         if reason := otel_genai.finish_reason(native):
             reasons.append(reason)
-        answer = {key: value for key, value in native.items() if key != "finish_reason"}
+        inner = native.get("message")
+        answer = cast(dict[str, Any], inner) if isinstance(inner, dict) else native  # a whole choice
+        answer = {key: value for key, value in answer.items() if key != "finish_reason"}
         message, reasoning = _dialect(answer).output_message(answer)
         messages.append(message)
         if reasoning is not None:

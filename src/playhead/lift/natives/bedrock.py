@@ -48,9 +48,13 @@ def _call(use: Any) -> dict[str, Any]:
 
 def _result(result: Any) -> dict[str, Any]:
     said = cast(dict[str, Any], result) if isinstance(result, dict) else {}
-    content: Any = said.get("content")
+    return {"role": "tool", "tool_call_id": said.get("toolUseId"), "content": only_text(said.get("content"))}
+
+
+def only_text(content: Any) -> Any:
+    """The text of a list of one block that is a text; all else as it is."""
     if isinstance(content, list) and len(cast(list[Any], content)) == 1:
         only: Any = cast(list[Any], content)[0]
         if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:
-            content = cast(dict[str, Any], only)["text"]
-    return {"role": "tool", "tool_call_id": said.get("toolUseId"), "content": content}
+            return cast(dict[str, Any], only)["text"]
+    return cast(Any, content)

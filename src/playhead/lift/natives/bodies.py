@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from playhead.dialect import openai
+from playhead.dialect import anthropic, openai
 from playhead.lift.natives.message import to_answer, to_message, to_messages
 from playhead.model.message import Message
 
@@ -51,6 +51,8 @@ def read_request(value: Any) -> RequestBody | None:
         natives = body.get(key)
         if isinstance(natives, str) and key == "input" and ("model" in body or "instructions" in body):
             natives = [{"role": "user", "content": natives}]
+        if isinstance(natives, list) and key == "messages" and "system" in body:  # only Anthropic's have it apart
+            natives = _cut(cast(list[Any], natives))
         inner = read_request(natives) if isinstance(natives, list) else None
         if inner is not None:
             return _with_rest(inner, body, key)
@@ -90,6 +92,10 @@ def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> Reque
     return request
 
 
+def _cut(natives: list[Any]) -> list[Any]:
+    return [*anthropic.cut_turns(natives)] if all(isinstance(native, dict) for native in natives) else natives
+
+
 def _one(native: Any) -> AnswerBody | None:
     if not isinstance(native, dict):
         return None
@@ -99,7 +105,11 @@ def _one(native: Any) -> AnswerBody | None:
     message, reasoning = to_answer(given)
     if message is None:
         return None
-    return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
+    rest: dict[str, Any] = {}
+    if "stop_reason" in native:
+        rest = {key: said for key, said in native.items() if key not in ("role", "content") and said is not None}
+    reasons = [reason] if isinstance(reason, str) else []
+    return AnswerBody([message], [] if reasoning is None else [reasoning], reasons, rest or None)
 
 
 def _choice(native: Any) -> AnswerBody | None:

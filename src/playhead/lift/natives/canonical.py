@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from playhead.dialect._shape import extra_of
+from playhead.lift.natives.bedrock import only_text
 from playhead.model.message import Message, Part
 
 _SPELLINGS = ("encoded", "key")
@@ -31,9 +32,11 @@ def _plain(part: Part) -> Part:
     extra = extra_of(part)
     spelled = any(key in extra for key in _SPELLINGS)
     named = part.get("type") == _RESULT and "name" in part
-    if not spelled and not named:
+    if not spelled and not named and not (part.get("type") == _RESULT and isinstance(part.get("response"), list)):
         return part
     plain = {key: value for key, value in part.items() if key != "extra" and not (named and key == "name")}
+    if part.get("type") == _RESULT and "response" in part:
+        plain["response"] = only_text(part.get("response"))
     left = {key: value for key, value in extra.items() if key not in _SPELLINGS}
     return {**plain, "extra": left} if left else plain
 

@@ -7,13 +7,17 @@ frameworks write.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from playhead.dialect import openai, openai_responses, otel_genai
-from playhead.lift.natives import langchain
+from playhead.dialect import anthropic, google_genai, openai, openai_responses, otel_genai
+from playhead.lift.natives import langchain, vercel
 from playhead.lift.natives.canonical import canonical_messages
 from playhead.model.message import Message
 
 _ITEMS: Final = frozenset({
     "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning", "compaction",
+})  # fmt: skip
+_BLOCKS: Final = frozenset({
+    "tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result",
+    "mcp_tool_use", "mcp_tool_result", "compaction", "container_upload",
 })  # fmt: skip
 _ITEM_TEXTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 # Telemetry that does not know whether a message has calls writes an empty list or null for them.
@@ -24,8 +28,14 @@ def to_messages(natives: Any) -> list[Message] | None:
     """The messages of a list; None when something in it is no message."""
     if not isinstance(natives, list | tuple):
         return None
+    listed = cast(Sequence[Any], natives)
+    if listed and all(isinstance(native, dict) for native in listed):
+        if any(is_anthropic(native) for native in listed):
+            return canonical_messages(anthropic.to_messages(listed))
+        if any(vercel.is_vercel(native) for native in listed):
+            return canonical_messages(openai.to_message(chat) for native in listed for chat in vercel.to_chat(native))
     found: list[Message] = []
-    for native in cast(Sequence[Any], natives):
+    for native in listed:
         message = to_message(native)
         if message is None:
             return None
@@ -57,9 +67,29 @@ def _read(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]
     return dialect.output_message(native) if answer else (dialect.to_message(native), None)
 
 
+def is_anthropic(native: Mapping[str, Any]) -> bool:
+    """Whether a message has blocks, or an answer says why it stopped, as only Anthropic's do."""
+    content = native.get("content")
+    return "stop_reason" in native or (isinstance(content, list) and any(map(_is_block, cast(list[Any], content))))
+
+
+def _is_block(native: Any) -> bool:
+    if not isinstance(native, dict):
+        return False
+    block = cast(dict[str, Any], native)
+    kind = block.get("type")
+    return (
+        (isinstance(kind, str) and kind in _BLOCKS) or "cache_control" in block or isinstance(block.get("source"), dict)
+    )
+
+
 def _dialect(native: Mapping[str, Any], *, answer: bool) -> Any:
-    if isinstance(native.get("parts"), list):
-        return otel_genai
+    parts = native.get("parts")
+    if isinstance(parts, list):
+        typed = any(isinstance(part, dict) and "type" in part for part in cast(list[Any], parts))
+        return otel_genai if typed or not parts or native.get("role") in ("assistant", "system") else google_genai
+    if is_anthropic(native):
+        return anthropic
     kind = native.get("type")
     if isinstance(kind, str) and (kind in _ITEMS or (kind == "message" and _has_items(native.get("content")))):
         return openai_responses
@@ -71,7 +101,7 @@ def _dialect(native: Mapping[str, Any], *, answer: bool) -> Any:
 
 
 def _has_items(content: Any) -> bool:
-    return isinstance(content, list) and any(
-        isinstance(part, dict) and cast(dict[str, Any], part).get("type") in _ITEM_TEXTS
-        for part in cast(list[Any], content)
-    )
+    if not isinstance(content, list):
+        return False
+    kinds = [cast(dict[str, Any], part).get("type") for part in cast(list[Any], content) if isinstance(part, dict)]
+    return any(isinstance(kind, str) and kind in _ITEM_TEXTS for kind in kinds)

@@ -1,0 +1,76 @@
+"""AgentOps: entities of its decorators, beside indexed prompts and completions in OpenLLMetry's older form.
+
+A span of a tool call inside a model call says that the model asked for it, not that it ran: it is a step.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.indexed import take_indexed
+from playhead.lift.kinds import kind_from
+from playhead.lift.stamps import stamp_tools, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "agentops"
+PREFIXES = frozenset({"agentops", "gen_ai"})
+ALIASES: Mapping[str, str] = {
+    "agent.name": names.AGENT_NAME,
+    "tool.call.id": names.TOOL_CALL_ID,
+    "gen_ai.request.streaming": names.REQUEST_STREAM,
+}
+_KIND, _TYPE = "agentops.span.kind", "gen_ai.request.type"
+_KINDS: Final = {
+    "agent": "agent", "tool": "tool", "llm": "llm", "guardrail": "guardrail", "session": "step", "task": "step",
+    "workflow": "step", "operation": "step", "chain": "step", "team": "step", "agentopsspankindvalues.tool": "step",
+}  # fmt: skip
+_TYPES: Final = {"chat": "llm", "completion": "llm", "embedding": "embedding"}
+_TOOLS: Final = ("gen_ai.request.functions", "gen_ai.request.tools")
+_INPUTS, _OUTPUTS = (".input", ".params"), (".output", ".result", ".final_output")
+_CONTENTS: Final = {
+    "gen_ai.request.system_instruction": names.SYSTEM_INSTRUCTIONS_REF,
+    "gen_ai.request.instructions": names.SYSTEM_INSTRUCTIONS_REF,
+    "tool.parameters": names.TOOL_ARGUMENTS_REF,
+    "tool.result": names.TOOL_RESULT_REF,
+    "workflow.input": names.INPUT_REF,
+    "workflow.output": names.OUTPUT_REF,
+    "workflow.final_output": names.OUTPUT_REF,
+    "http.request.body": "http.request.body_ref",
+    "http.response.body": "http.response.body_ref",
+}
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By its own names, or by the tools of a request in a form that only it writes."""
+    return any(key.startswith(("agentops.", *_TOOLS)) for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `agentops.span.kind`, or by the type of the request to a model."""
+    return kind_from(attributes, _KIND, _KINDS) or kind_from(attributes, _TYPE, _TYPES)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """`agentops.<entity>.input` and `.output` become arguments and result of a tool, or what went in and came out."""
+    is_tool = kind == "tool"
+    for key in [key for key in attributes if key.startswith("agentops.")]:
+        if key.endswith(_INPUTS):
+            ours = names.TOOL_ARGUMENTS_REF if is_tool else names.INPUT_REF
+        elif key.endswith(_OUTPUTS):
+            ours = names.TOOL_RESULT_REF if is_tool else names.OUTPUT_REF
+        elif key.endswith(".spec"):
+            ours = key + names.REF_SUFFIX
+        else:
+            continue
+        stamp_value(attributes, ours, attributes.pop(key), key, found)
+    for key, ours in _CONTENTS.items():
+        if key in attributes:
+            stamp_value(attributes, ours, attributes.pop(key), key, found)
+    for name in _TOOLS:
+        tools = take_indexed(attributes, name)
+        if tools is not None:
+            stamp_tools(attributes, tools, name, found)
+    name = attributes.get("operation.name")
+    if is_tool and isinstance(name, str):
+        attributes.setdefault(names.TOOL_NAME, name)

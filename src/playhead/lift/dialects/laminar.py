@@ -1,0 +1,48 @@
+"""Laminar (`lmnr.*`): what spans were given and gave; its model calls also write OpenTelemetry's names."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.kinds import kind_from
+from playhead.lift.stamps import stamp_input, stamp_output, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "laminar"
+PREFIXES = frozenset({"lmnr"})
+_PROPERTIES: Final = "lmnr.association.properties."
+ALIASES: Mapping[str, str] = {
+    _PROPERTIES + "session_id": names.CONVERSATION,
+    _PROPERTIES + "user_id": names.USER,
+    _PROPERTIES + "tags": names.RUN_TAGS,
+}
+_KIND, _INPUT, _OUTPUT = "lmnr.span.type", "lmnr.span.input", "lmnr.span.output"
+_KINDS: Final = {
+    "llm": "llm", "cached": "llm", "tool": "tool", "default": "step", "executor": "step", "evaluator": "step",
+    "evaluation": "step", "human_evaluator": "step", "event": "step",
+}  # fmt: skip
+_METADATA: Final = _PROPERTIES + "metadata."
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("lmnr.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `lmnr.span.type`."""
+    return kind_from(attributes, _KIND, _KINDS)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Messages of a model call, arguments and result of a tool, values of all else."""
+    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OUTPUT, found)
+    else:
+        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
+        stamp_output(attributes, gave, _OUTPUT, found, model=kind == "llm")
+    for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)

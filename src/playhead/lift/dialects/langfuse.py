@@ -1,0 +1,89 @@
+"""The Langfuse SDK (`langfuse.observation.*`, `langfuse.trace.*`)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.kinds import kind_from
+from playhead.lift.stamps import parsed, stamp_input, stamp_output, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "langfuse"
+PREFIXES = frozenset({"langfuse"})
+ALIASES: Mapping[str, str] = {
+    "langfuse.session.id": names.CONVERSATION,
+    "langfuse.user.id": names.USER,
+    "langfuse.trace.tags": names.RUN_TAGS,
+    "langfuse.trace.name": names.RUN_NAME,
+    "langfuse.observation.model.name": names.REQUEST_MODEL,
+}
+_OBSERVATION, _TRACE = "langfuse.observation.", "langfuse.trace."
+_KIND: Final = _OBSERVATION + "type"
+_KINDS: Final = {
+    "span": "step", "event": "step", "generation": "llm", "embedding": "embedding", "agent": "agent", "tool": "tool",
+    "chain": "step", "retriever": "retriever", "guardrail": "guardrail", "evaluator": "step",
+}  # fmt: skip
+_USAGE: Final = _OBSERVATION + "usage_details"
+_CONTENTS: Final = {
+    _OBSERVATION + "model.parameters": names.REQUEST_REF,
+    _TRACE + "input": names.INPUT_REF,
+    _TRACE + "output": names.OUTPUT_REF,
+    _TRACE + "metadata": names.RUN_METADATA_REF,
+    _OBSERVATION + "metadata": _OBSERVATION + "metadata_ref",
+    _OBSERVATION + "status_message": _OBSERVATION + "status_message_ref",
+}
+_METADATA: Final = (_OBSERVATION + "metadata.", _TRACE + "metadata.", "langfuse.experiment.")
+# Langfuse's own keys first, then those of the providers whose usage it passes on.
+_TOKENS: Final = {
+    names.INPUT_TOKENS: ("input", "prompt_tokens", "input_tokens"),
+    names.OUTPUT_TOKENS: ("output", "completion_tokens", "output_tokens"),
+    names.CACHE_READ_TOKENS: ("input_cached_tokens", "cache_read_input_tokens", "prompt_tokens_details.cached_tokens"),
+    names.CACHE_WRITE_TOKENS: ("cache_creation_input_tokens",),
+    names.REASONING_TOKENS: ("output_reasoning_tokens", "completion_tokens_details.reasoning_tokens"),
+}
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("langfuse.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `langfuse.observation.type`."""
+    return kind_from(attributes, _KIND, _KINDS)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """What an observation was given and gave: messages of a generation, arguments and result of a tool."""
+    asked, gave = (attributes.pop(_OBSERVATION + name, None) for name in ("input", "output"))
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _OBSERVATION + "input", found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OBSERVATION + "output", found)
+    else:
+        stamp_input(attributes, asked, _OBSERVATION + "input", found, model=kind == "llm")
+        if kind == "llm" and isinstance(gave, str) and not gave.startswith(("{", "[")):
+            gave = {"role": "assistant", "content": gave}  # what a stream gave
+        stamp_output(attributes, gave, _OBSERVATION + "output", found, model=kind == "llm")
+    for key, ours in _CONTENTS.items():
+        if key in attributes:
+            stamp_value(attributes, ours, attributes.pop(key), key, found)
+    for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+    _add_tokens(attributes)
+
+
+def _add_tokens(attributes: Attributes) -> None:
+    try:
+        usage = parsed(attributes.get(_USAGE))
+    except ValueError:
+        return
+    if not isinstance(usage, dict):
+        return
+    for ours, theirs in _TOKENS.items():
+        for path in theirs:
+            value: Any = cast(dict[str, Any], usage)
+            for key in path.split("."):
+                value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+            if type(value) is int and ours not in attributes:
+                attributes[ours] = value

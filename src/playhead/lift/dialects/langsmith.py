@@ -1,0 +1,66 @@
+"""LangSmith's SDK where it exports by OpenTelemetry: whole inputs and outputs under `gen_ai.prompt` and
+`gen_ai.completion`."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.kinds import kind_from
+from playhead.lift.stamps import parsed, stamp_input, stamp_output, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "langsmith"
+PREFIXES = frozenset({"langsmith"})
+_METADATA: Final = "langsmith.metadata."
+ALIASES: Mapping[str, str] = {
+    _METADATA + "session_id": names.CONVERSATION,
+    _METADATA + "thread_id": names.CONVERSATION,
+    _METADATA + "conversation_id": names.CONVERSATION,
+    _METADATA + "user_id": names.USER,
+    _METADATA + "ls_provider": names.PROVIDER,
+    "langsmith.span.tags": names.RUN_TAGS,
+}
+_KIND: Final = "langsmith.span.kind"
+_KINDS: Final = {
+    "llm": "llm", "tool": "tool", "retriever": "retriever", "embedding": "embedding", "chain": "step",
+    "prompt": "step", "parser": "step",
+}  # fmt: skip
+_INPUT, _OUTPUT = "gen_ai.prompt", "gen_ai.completion"
+_CONTENTS: Final = ("gen_ai.request.extra_body", "gen_ai.request.extra_query", "gen_ai.serialized.signature",
+                    "gen_ai.serialized.doc", _METADATA + "ls_invocation_params")  # fmt: skip
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("langsmith.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `langsmith.span.kind`."""
+    return kind_from(attributes, _KIND, _KINDS)
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Inputs and outputs of a run: messages of a model call, arguments and result of a tool."""
+    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, _output(gave), _OUTPUT, found)
+    else:
+        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
+        stamp_output(attributes, _output(gave), _OUTPUT, found, model=kind == "llm")
+    for key in _CONTENTS:
+        if key in attributes:
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+
+
+def _output(raw: Any) -> Any:
+    """A value that is no object stands under `output`."""
+    try:
+        value = parsed(raw)
+    except ValueError:
+        return raw
+    if isinstance(value, dict) and value.keys() == {"output"}:
+        return cast(dict[str, Any], value)["output"]
+    return cast(Any, value)

@@ -1,0 +1,89 @@
+"""MLflow: what spans were given and gave; every value is JSON text, numbers and names too."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.lift.found import LiftedContent
+from playhead.lift.stamps import parsed, stamp_input, stamp_output, stamp_tools, stamp_value
+from playhead.model import names
+from playhead.model.span import Attributes
+
+NAME = "mlflow"
+PREFIXES = frozenset({"mlflow"})
+ALIASES: Mapping[str, str] = {}
+_KIND, _INPUT, _OUTPUT = "mlflow.spanType", "mlflow.spanInputs", "mlflow.spanOutputs"
+_KINDS: Final = {
+    "llm": "llm", "chat_model": "llm", "tool": "tool", "agent": "agent", "retriever": "retriever",
+    "embedding": "embedding", "reranker": "retriever", "guardrail": "guardrail", "memory": "retriever",
+    "chain": "step", "parser": "step", "workflow": "step", "task": "step", "unknown": "step", "evaluator": "step",
+}  # fmt: skip
+_TOOLS: Final = "mlflow.chat.tools"
+_CONTENTS: Final = ("mlflow.traceInputs", "mlflow.traceOutputs", "mlflow.chat.messages", "mlflow.chunk.value")
+_TEXTS: Final = {
+    "mlflow.llm.model": names.REQUEST_MODEL, "mlflow.llm.provider": names.PROVIDER,
+    "mlflow.trace.session": names.CONVERSATION, "mlflow.trace.user": names.USER,
+}  # fmt: skip
+_USAGE: Final = "mlflow.chat.tokenUsage"
+_TOKENS: Final = {
+    "input_tokens": names.INPUT_TOKENS, "output_tokens": names.OUTPUT_TOKENS,
+    "cache_read_input_tokens": names.CACHE_READ_TOKENS, "cache_creation_input_tokens": names.CACHE_WRITE_TOKENS,
+}  # fmt: skip
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("mlflow.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `mlflow.spanType`."""
+    value = _value(attributes, _KIND)
+    return _KINDS.get(value.lower()) if isinstance(value, str) else None
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Messages of a model call, arguments and result of a tool, values of all else."""
+    asked, gave = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, asked, _INPUT, found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, gave, _OUTPUT, found)
+    else:
+        stamp_input(attributes, asked, _INPUT, found, model=kind == "llm")
+        stamp_output(attributes, gave, _OUTPUT, found, model=kind == "llm")
+    if _TOOLS in attributes:
+        raw = attributes.pop(_TOOLS)
+        if names.TOOL_DEFINITIONS_REF not in attributes:
+            stamp_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, found)
+    for key in _CONTENTS:
+        if key in attributes:
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+    # Autologging writes a call's parameters as attributes, those that are lists or objects as JSON.
+    for key in [key for key, value in attributes.items() if _is_structure(key, value)]:
+        stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+    _add_names(attributes)
+
+
+def _is_structure(key: str, value: Any) -> bool:
+    named = "." not in key and not key.endswith(names.REF_SUFFIX)
+    return named and (isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(("{", "["))))
+
+
+def _add_names(attributes: Attributes) -> None:
+    """What other dialects say in attributes of their own, and this one as JSON."""
+    for theirs, ours in _TEXTS.items():
+        value = _value(attributes, theirs)
+        if isinstance(value, str) and value:
+            attributes.setdefault(ours, value)
+    usage = _value(attributes, _USAGE)
+    if isinstance(usage, dict):
+        for theirs, ours in _TOKENS.items():
+            tokens: Any = cast(dict[str, Any], usage).get(theirs)
+            if type(tokens) is int:
+                attributes.setdefault(ours, tokens)
+
+
+def _value(attributes: Attributes, key: str) -> Any:
+    try:
+        return parsed(attributes.get(key))
+    except ValueError:
+        return None

@@ -1,0 +1,134 @@
+"""The Vercel AI SDK's own names (`ai.*`), by which versions 3 to 6 tell of everything, and 7 where it is told to.
+
+Its outer spans (`ai.generateText`) repeat what the inner ones (`ai.generateText.doGenerate`) say: they are steps.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.dialect import openai
+from playhead.lift.found import LiftedContent
+from playhead.lift.natives.bodies import AnswerBody, RequestBody
+from playhead.lift.natives.vercel import to_chat, tool_call
+from playhead.lift.stamps import parsed, stamp, stamp_answer, stamp_request, stamp_tools, stamp_value
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.span import Attributes
+
+NAME = "vercel"
+PREFIXES = frozenset({"ai"})
+ALIASES: Mapping[str, str] = {
+    "ai.telemetry.metadata.sessionId": names.CONVERSATION,
+    "ai.telemetry.metadata.threadId": names.CONVERSATION,
+    "ai.telemetry.metadata.chatId": names.CONVERSATION,
+    "ai.telemetry.metadata.userId": names.USER,
+    "ai.model.id": names.REQUEST_MODEL,
+    "ai.model.provider": names.PROVIDER,
+    "ai.response.model": names.RESPONSE_MODEL,
+    "ai.response.id": names.RESPONSE_ID,
+    "ai.response.finishReason": names.FINISH_REASONS,
+    "ai.toolCall.name": names.TOOL_NAME,
+    "ai.toolCall.id": names.TOOL_CALL_ID,
+    "ai.usage.inputTokens": names.INPUT_TOKENS,
+    "ai.usage.promptTokens": names.INPUT_TOKENS,
+    "ai.usage.outputTokens": names.OUTPUT_TOKENS,
+    "ai.usage.completionTokens": names.OUTPUT_TOKENS,
+    "ai.usage.cachedInputTokens": names.CACHE_READ_TOKENS,
+    "ai.usage.reasoningTokens": names.REASONING_TOKENS,
+}
+_OPERATION: Final = "ai.operationId"
+_INNER: Final = (".doGenerate", ".doStream")
+_METADATA: Final = "ai.telemetry.metadata."
+_MESSAGES, _TOOLS = "ai.prompt.messages", "ai.prompt.tools"
+_TEXT, _OBJECT, _CALLS, _REASONING = "text", "object", "toolCalls", "reasoning"
+_ANSWERS: Final = ("ai.response.", "ai.result.")  # the second before version 4
+_CONTENTS: Final = {
+    "ai.prompt": names.INPUT_REF,
+    "ai.toolCall.args": names.TOOL_ARGUMENTS_REF,
+    "ai.toolCall.result": names.TOOL_RESULT_REF,
+    "ai.value": names.INPUT_REF,
+    "ai.values": names.INPUT_REF,
+    "ai.documents": names.INPUT_REF,
+    "ai.embedding": names.OUTPUT_REF,
+    "ai.embeddings": names.OUTPUT_REF,
+    "ai.ranking": names.OUTPUT_REF,
+    **{
+        key: key + names.REF_SUFFIX
+        for key in (
+            "ai.prompt.toolChoice", "ai.schema", "ai.response.files", "ai.response.sources",
+            "ai.response.providerMetadata", "ai.settings.output", "ai.schema.description",
+        )
+    },
+}  # fmt: skip
+
+
+def speaks(attributes: Attributes) -> bool:
+    """By any of its names."""
+    return any(key.startswith("ai.") for key in attributes)
+
+
+def kind(attributes: Attributes) -> str | None:
+    """By `ai.operationId`."""
+    operation = attributes.get(_OPERATION)
+    if not isinstance(operation, str):
+        return None
+    if operation == "ai.toolCall":
+        return "tool"
+    if operation.startswith(("ai.embed", "ai.rerank")):
+        is_inner = operation.endswith((".doEmbed", ".doRerank"))
+        return ("embedding" if "embed" in operation else "retriever") if is_inner else "step"
+    return "llm" if operation.endswith(_INNER) else "step"
+
+
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Prompts and responses become messages, on the spans that asked the model; on others, what went in and out."""
+    if _TOOLS in attributes:
+        stamp_tools(attributes, attributes.pop(_TOOLS), _TOOLS, found)
+    if _MESSAGES in attributes:
+        _take_messages(attributes, found)
+    for prefix in _ANSWERS:
+        _take_answer(attributes, prefix, kind, found)
+    for key, ours in _CONTENTS.items():
+        if key in attributes:
+            stamp_value(attributes, ours, attributes.pop(key), key, found)
+    for key in [key for key in attributes if key.startswith(_METADATA) and key not in ALIASES]:
+        if not key.endswith(names.REF_SUFFIX):
+            stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+
+
+def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
+    raw = attributes.pop(_MESSAGES)
+    try:
+        natives = parsed(raw)
+    except ValueError:
+        stamp(attributes, names.INPUT_REF, found.unparsed(_MESSAGES, raw), _MESSAGES)
+        return
+    if not isinstance(natives, list) or not all(isinstance(native, dict) for native in cast(list[Any], natives)):
+        stamp_value(attributes, names.INPUT_REF, natives, _MESSAGES, found)
+        return
+    chat = [each for native in cast(list[dict[str, Any]], natives) for each in to_chat(native)]
+    stamp_request(attributes, RequestBody([openai.to_message(each) for each in chat]), _MESSAGES, found)
+
+
+def _take_answer(attributes: Attributes, prefix: str, kind: str | None, found: LiftedContent) -> None:
+    said = {key: attributes.pop(prefix + key, None) for key in (_TEXT, _OBJECT, _CALLS, _REASONING)}
+    if all(value is None for value in said.values()):
+        return
+    text = said[_OBJECT] if said[_TEXT] is None else said[_TEXT]
+    if kind != "llm":
+        stamp_value(attributes, names.OUTPUT_REF, said[_CALLS] if text is None else text, prefix + _TEXT, found)
+        return
+    chat: dict[str, Any] = {"role": "assistant"}
+    if text not in (None, ""):
+        chat["content"] = text
+    try:
+        calls = parsed(said[_CALLS])
+    except ValueError:
+        calls = None
+        stamp(attributes, prefix + _CALLS + names.REF_SUFFIX, found.unparsed(prefix + _CALLS, said[_CALLS]), prefix)
+    if isinstance(calls, list):
+        natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
+        chat["tool_calls"] = [tool_call(call) for call in natives]
+    message: Message = openai.to_message(chat)
+    reasoning = [] if said[_REASONING] is None else [said[_REASONING]]
+    stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, found)

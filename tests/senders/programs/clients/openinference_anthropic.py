@@ -1,0 +1,11 @@
+"""openinference-instrumentation-anthropic."""
+
+import anthropic
+from openinference.instrumentation.anthropic import AnthropicInstrumentor
+from scene import flush, otlp, talk_anthropic
+
+providers = otlp()
+AnthropicInstrumentor().instrument()
+with providers[0].get_tracer("app").start_as_current_span("clerk"):
+    talk_anthropic(anthropic.Anthropic())
+flush(*providers)

@@ -1,0 +1,46 @@
+"""The table in docs/integrations.md, made of what was captured."""
+
+import json
+
+from playhead.model import names
+from tests.senders.losses import CONTEXT_DIFFERS
+from tests.senders.sent import GOLDEN, sent
+
+
+def table() -> str:
+    """A row for each sender."""
+    rows = ["| sender | captured from | context | tools | tokens of a stream |", "|---|---|---|---|---|"]
+    for path in sorted(GOLDEN.glob("*.json")):
+        if path.name.endswith(".lifted.json"):
+            continue
+        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+        versions = ", ".join(f"{name} {version}" for name, version in packages.items())
+        rows.append(
+            f"| {path.stem} | {versions} | {_context(path.stem)} | {_tools(path.stem)} | {_tokens(path.stem)} |"
+        )
+    return "\n".join(rows)
+
+
+def _context(name: str) -> str:
+    differs = CONTEXT_DIFFERS.get(name)
+    return "the same" if differs is None else f"without {differs}"
+
+
+def _tools(name: str) -> str:
+    attributes = [one.span.attributes for one in sent(name).lifted]
+    tools = [each for each in attributes if each.get(names.KIND) == "tool"]
+    if not tools:
+        return "no spans"
+    has_result = any(names.TOOL_RESULT_REF in each for each in tools)
+    return (
+        "yes"
+        + ("" if has_result else ", without results")
+        + ("" if any(names.TOOL_CALL_ID in each for each in tools) else ", without the call's id")
+    )
+
+
+def _tokens(name: str) -> str:
+    [*_, last] = [run.events for run in sent(name).runs()]
+    ends = [event for event in last if event.kind == "llm_completed"]
+    usage = getattr(ends[-1], "usage", None) if ends else None
+    return "yes" if usage is not None and usage.input_tokens is not None else "no"
