@@ -26,8 +26,20 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if any(map(is_observed, functions)):
         return None
     given = args[0] if args else kwargs.get("tool_input")
-    arguments = instance._filter_injected_args(given) if isinstance(given, dict) else {"input": given}
+    own = cast("dict[str, Any]", given) if isinstance(given, dict) else None
+    arguments: dict[str, Any] = {"input": given} if own is None else _without_injected(instance, own)
     return tool(instance.name, arguments, kwargs.get("tool_call_id"))
+
+
+def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that the model gave, without state, stores and contexts that the framework adds."""
+    own_filter = getattr(instance, "_filter_injected_args", None)  # since langchain-core 1.1
+    if own_filter is not None:
+        return own_filter(arguments)
+    schema: Any = instance.tool_call_schema
+    schema: Any = instance.tool_call_schema
+    known: Any = schema.model_fields if hasattr(schema, "model_fields") else schema.get("properties", {})
+    return {name: value for name, value in arguments.items() if name in known}
 
 
 def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
