@@ -104,6 +104,7 @@ OUTCOME: Final = "playhead.outcome"
 MCP_SERVER: Final = "playhead.mcp.server"  # the name that the server gives itself, for which there is no convention
 PREFERRED: Final = "playhead.preferred"  # true: by another instrumentation, which the program prefers to ours
 INTERRUPTED: Final = "interrupted"
+TRIPPED: Final = "tripped"  # of a guardrail that stops what it checked
 
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------
 STARTED: Final = "playhead.started"

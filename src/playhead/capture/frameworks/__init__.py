@@ -27,6 +27,7 @@ Begin = Callable[[], ObservedSpan | None]
 
 _TOOL = Observation(None, "tool", True, True, None, {}, None)
 _RETRIEVER = Observation(None, "retriever", True, True, None, {}, None)
+_GUARDRAIL = Observation(None, "guardrail", True, True, None, {}, None)
 _AGENT = Observation(None, "agent", True, True, None, {}, None)
 
 
@@ -71,6 +72,11 @@ def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool =
 def retriever(name: str, query: dict[str, Any]) -> Begin:
     """Begins the span of a retrieval. `query`: what is searched for, as arguments by name."""
     return lambda: _RETRIEVER.begin(name, query, {})
+
+
+def guardrail(name: str, checked: dict[str, Any]) -> Begin:
+    """Begins the span of a check of what goes into an agent or comes out of it. `checked`: that, by name."""
+    return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
 def agent(name: str, agent_input: Any, *, session: Any = None) -> Begin:

@@ -12,6 +12,7 @@ the functions of `model_methods`.  Who records a call is decided as follows:
 - A resumed run whose record has the call here is answered from it, before anything is called.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -91,19 +92,28 @@ class FrameworkModelCall:
 
     def end(self, result: Any) -> None:
         """Ends the call with what the method returned."""
+        self.end_raw(lambda: self._api.dump(result))
+
+    def end_raw(self, raw: Callable[[], Any], *, aborted: bool = False) -> None:
+        """Ends the call with the answer in its raw form; `aborted`: the reader stopped before the end of the stream."""
         self._decide()
         observed = self.observed
         if observed is not None:
-            observed.end(lambda: self._api.read_recorded(self._api.dump(result)))
+            observed.end(lambda: self._api.read_recorded(raw()), aborted=aborted)
             self._note_inner_calls(observed)
 
-    def add_chunk(self, chunk: Any) -> None:
-        """Notes a chunk of a stream."""
+    def note_first_chunk(self) -> None:
+        """Notes that the answer has begun to arrive."""
         self._decide()
         if self.observed is not None:
             self.observed.first_chunk()
-            if len(self._chunks) < _MAX_CHUNKS and self.observed.span.run.recorded:
-                self._keep(chunk)
+
+    def add_chunk(self, chunk: Any) -> None:
+        """Notes a chunk of a stream."""
+        self.note_first_chunk()
+        observed = self.observed
+        if observed is not None and len(self._chunks) < _MAX_CHUNKS and observed.span.run.recorded:
+            self._keep(chunk)
 
     def _keep(self, chunk: Any) -> None:
         try:  # now, since frameworks change a chunk that they were given
@@ -120,15 +130,18 @@ class FrameworkModelCall:
             observed.end(self._read_chunks, aborted=aborted)
             self._note_inner_calls(observed)
 
-    def fail(self, raised: BaseException) -> None:
-        """Ends the call with an error, a cancellation, or the end of a reader's interest."""
+    def fail(self, raised: BaseException, raw: Callable[[], Any] | None = None) -> None:
+        """Ends the call with an error, a cancellation, or the end of a reader's interest. `raw`: what had come of the
+        answer, if the framework says; else it is the chunks.
+        """
         if isinstance(raised, GeneratorExit):
             self.end_stream(aborted=True)
             return
         self._decide()
         observed = self.observed
         if observed is not None:
-            observed.fail(raised, self._read_chunks if self._chunks else None)
+            read = self._read_chunks if self._chunks else None
+            observed.fail(raised, read if raw is None else lambda: self._api.read_recorded(raw()))
 
     def _decide(self) -> None:
         """Decides who records the call, once there is something to record."""

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.errors import CannotRestore
+from playhead.errors import CannotRestore, RunStopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,8 @@ class FrameworkModelApi:
         recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
         if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
             raise CannotRestore(f"the answer was not kept ({recorded['$playhead']}); fork the run before this call")
+        if self.join is None and ending is not None and not isinstance(ending, RunStopped):
+            raise ending
         try:
             if self.join is None:
                 return self.load(raw)

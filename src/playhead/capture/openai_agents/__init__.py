@@ -1,4 +1,6 @@
-"""OpenAI Agents: its function tools, its agents, and handoffs between them."""
+"""OpenAI Agents: its function tools, its agents and handoffs between them, guardrails, models without an instrumented
+client, and tool calls that wait for a person.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +21,9 @@ from playhead.capture.frameworks import (
     recorded_result,
     tool,
 )
+from playhead.capture.openai_agents.guardrails import GUARDRAILS, note_decisions, note_interruptions
 from playhead.capture.openai_agents.handoffs import AgentRun, turn
+from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 from playhead.model.canonical import parse_json
@@ -126,13 +130,12 @@ def _read(arguments: str) -> dict[str, Any]:
 
 
 @none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any]:
-    """What begins the agent, and the agent itself."""
+def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[Begin, Any, Any]:
+    """What begins the agent, the agent itself, and its input."""
     starting = args[0] if args else kwargs.get("starting_agent")
-    asked: Any = args[1] if len(args) > 1 else kwargs.get("input")
-    if not isinstance(asked, str | list):  # the state of a run that was interrupted
-        asked = None
-    return agent(str(getattr(starting, "name", "agent")), asked), starting
+    given: Any = args[1] if len(args) > 1 else kwargs.get("input")
+    is_state = not isinstance(given, str | list)  # that of a run that was interrupted
+    return agent(str(getattr(starting, "name", "agent")), None if is_state else given), starting, given
 
 
 @none_on_error
@@ -140,12 +143,13 @@ def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 
 
-async def _recorded(agent: tuple[Begin, Any], made: Any) -> Any:
-    begin, starting = agent
+async def _recorded(agent: tuple[Begin, Any, Any], made: Any) -> Any:
+    begin, starting, given = agent
     span = begin()
     if span is None:
         return await made
     enter(span)
+    note_decisions(span, given)
     run = AgentRun(span, starting)
     try:
         with run.current():
@@ -153,6 +157,7 @@ async def _recorded(agent: tuple[Begin, Any], made: Any) -> Any:
     except BaseException as error:
         run.fail(error)
         raise
+    note_interruptions(span, result)
     run.finish(_final_output(result))
     return result
 
@@ -166,6 +171,7 @@ def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     if found is None or span is None:
         return wrapped(*args, **kwargs)
     enter(span)
+    note_decisions(span, found[2])
     run = AgentRun(span, found[1])
     try:
         with run.current():
@@ -192,6 +198,7 @@ def _ended(run: AgentRun, result: Any, task: Any) -> None:
     if raised is not None:
         run.fail(raised)
     else:
+        note_interruptions(run.span, result)
         run.finish(_final_output(result))
 
 
@@ -206,6 +213,8 @@ _agents = Instrumentation(
         # In each module that calls them: one imports them from the other.
         *(Wrap("agents.run", name, turn, is_optional=True) for name in _TURNS),
         *(Wrap("agents.run_internal.run_loop", name, turn, is_optional=True) for name in _TURNS),
+        *GUARDRAILS,
+        *MODELS,
     ]
 )
 patch, unpatch = _agents.patch, _agents.unpatch

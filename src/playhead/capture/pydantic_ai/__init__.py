@@ -1,4 +1,6 @@
-"""pydantic-ai's function tools and agents, also agents that tools of another agent start."""
+"""pydantic-ai's function tools, agents (also those that tools of another agent start), output validators, models
+without an instrumented client, and tools that wait for a person.
+"""
 
 from functools import partial
 from typing import Any
@@ -9,6 +11,7 @@ from playhead.capture.frameworks import (
     Begin,
     agent,
     call_async,
+    guardrail,
     is_inside_run,
     is_observed,
     none_on_error,
@@ -16,6 +19,8 @@ from playhead.capture.frameworks import (
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.pydantic_ai.deferred import note_requests, note_results
+from playhead.capture.pydantic_ai.models import MODELS
 from playhead.model import names
 
 SUPPORTS = "pydantic-ai-slim >= 2.0"
@@ -33,8 +38,18 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 
 @none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
-    return agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
+def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any]":
+    """What begins the agent, and the results of deferred tools that it goes on with."""
+    begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
+    return begin, kwargs.get("deferred_tool_results")
+
+
+@none_on_error
+def _validator(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run() or is_observed(instance.function):
+        return None
+    output = args[0] if args else kwargs.get("result")
+    return guardrail(getattr(instance.function, "__name__", "output validator"), {"output": output})
 
 
 @none_on_error
@@ -45,9 +60,9 @@ def _output(run: Any) -> Any:
 class _StartedAgent:
     """The block in which an agent runs."""
 
-    def __init__(self, begin: Begin, block: Any):
+    def __init__(self, started: "tuple[Begin, Any]", block: Any):
         self._block = block
-        self._begin = begin
+        self._begin, self._results = started
         self._span: ObservedSpan | None = None
         self._run: Any = None
 
@@ -55,6 +70,7 @@ class _StartedAgent:
         self._span = self._begin()
         if self._span is not None:
             enter(self._span)
+            note_results(self._span, self._results)
         try:
             self._run = await self._block.__aenter__()
         except BaseException as error:
@@ -71,6 +87,7 @@ class _StartedAgent:
         if raised is not None and not handled:
             self._failed(raised)
         elif self._span is not None:
+            note_requests(self._span, _output(self._run))
             finish(self._span, names.OUTPUT_REF, _output(self._run))
         return handled
 
@@ -80,12 +97,15 @@ class _StartedAgent:
 
 
 _call_tool = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+_validate = recorded_result(_validator, partial(call_async, output=names.OUTPUT_REF))
 _iter = recorded_result(_agent, _StartedAgent)
 
 _pydantic_ai = Instrumentation(
     [
         Wrap("pydantic_ai.toolsets.function", "FunctionToolset.call_tool", _call_tool),
         Wrap("pydantic_ai.agent", "Agent.iter", _iter),  # which `run`, `run_sync` and `run_stream` go through
+        Wrap("pydantic_ai._output", "OutputValidator.validate", _validate, is_optional=True),
+        *MODELS,
     ]
 )
 patch, unpatch = _pydantic_ai.patch, _pydantic_ai.unpatch

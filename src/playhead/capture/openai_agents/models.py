@@ -1,0 +1,199 @@
+"""OpenAI Agents' models, where no instrumented client inside them records the call: those of users, and of providers
+that are not known.  All of them are asked, and answer, in the terms of Responses.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any, cast
+
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.frameworks.model_api import FrameworkModelApi
+from playhead.capture.frameworks.model_methods import observing_model_async, observing_model_stream_async
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.openai.responses_events import events_of, whole_response
+from playhead.capture.openai.responses_outcome import with_message
+from playhead.capture.patching import WrapSubclasses
+from playhead.dialect import openai_responses as dialect
+from playhead.model import names
+
+_POSITIONS = ("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing")
+_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+}
+
+
+def _given(asked: MethodCall) -> dict[str, Any]:
+    return {**dict(zip(_POSITIONS, asked.args, strict=False)), **asked.kwargs}
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    given = _given(asked)
+    kind = str(type(asked.client).__name__)
+    settings = _settings(given)
+    attributes = {_ATTRIBUTES[name]: value for name, value in settings.items() if name in _ATTRIBUTES}
+    if asked.method == "stream_response":
+        settings["stream"] = attributes[names.REQUEST_STREAM] = True
+    items = given["input"]
+    return ModelRequest(
+        provider="openai-agents",
+        operation="chat",
+        model=str(getattr(asked.client, "model", None) or kind),
+        name=kind,
+        messages=[{"role": "user", "content": items}] if isinstance(items, str) else list(map(_dumped, items)),
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=_tools(given) or None,
+        system=given.get("system_instructions"),
+        settings=settings,
+        attributes=attributes,
+        shape={"dialect": dialect.NAME, "input": "text" if isinstance(items, str) else "items", "before": 0},
+    )
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    settings = given.get("model_settings")
+    plain: dict[str, Any] = asdict(cast(Any, settings)) if is_dataclass(settings) else {}
+    schema = given.get("output_schema")
+    if schema is not None and not schema.is_plain_text():
+        plain["output_schema"] = schema.json_schema()
+    for name in ("previous_response_id", "conversation_id"):
+        plain[name] = given.get(name)
+    return {name: value for name, value in plain.items() if value is not None}
+
+
+def _tools(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The definitions of tools, and of handoffs, which models see as tools."""
+    tools = [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": getattr(tool, "description", None),
+            "parameters": getattr(tool, "params_json_schema", None),
+        }
+        for tool in cast("Sequence[Any]", given.get("tools") or ())
+    ]
+    handoffs = [
+        {
+            "type": "function",
+            "name": handoff.tool_name,
+            "description": handoff.tool_description,
+            "parameters": handoff.input_json_schema,
+        }
+        for handoff in cast("Sequence[Any]", given.get("handoffs") or ())
+    ]
+    return [{key: value for key, value in each.items() if value is not None} for each in (*tools, *handoffs)]
+
+
+def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
+    given = _given(asked)
+    return MethodCall(asked.client, asked.method, (), {**given, "input": messages}, asked.is_async)
+
+
+def _dumped(value: Any) -> Any:
+    if not hasattr(value, "model_dump"):
+        return value
+    return value.model_dump(mode="json", exclude_unset=True, warnings=False)
+
+
+def _dump(response: Any) -> Any:
+    """A ModelResponse of the framework in the form of a Response."""
+    usage = response.usage
+    return {
+        "id": response.response_id,
+        "output": [_dumped(item) for item in response.output],
+        "usage": {
+            "requests": usage.requests,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+            "input_tokens_details": _dumped(usage.input_tokens_details),
+            "output_tokens_details": _dumped(usage.output_tokens_details),
+        },
+    }
+
+
+def _load(raw: Any) -> Any:
+    from agents.items import ModelResponse as AgentsResponse  # noqa: PLC0415 - imported by the program
+    from agents.usage import Usage  # noqa: PLC0415 - as above
+    from openai.types.responses import ResponseOutputItem  # noqa: PLC0415 - as above
+    from pydantic import TypeAdapter  # noqa: PLC0415 - as above
+
+    adapter: Any = TypeAdapter(list[ResponseOutputItem])
+    counts = cast("dict[str, Any]", raw.get("usage") or {})
+    usage = Usage(**{name: value for name, value in counts.items() if value is not None})
+    return AgentsResponse(output=adapter.validate_python(raw["output"]), usage=usage, response_id=raw.get("id"))
+
+
+def _load_event(raw: Any) -> Any:
+    from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415 - as above
+    from pydantic import TypeAdapter  # noqa: PLC0415 - as above
+
+    adapter: Any = TypeAdapter(ResponseStreamEvent)
+    return adapter.validate_python(raw)
+
+
+_USAGE = (
+    ("", "input_tokens", names.INPUT_TOKENS),
+    ("", "output_tokens", names.OUTPUT_TOKENS),
+    ("input_tokens_details", "cached_tokens", names.CACHE_READ_TOKENS),
+    ("input_tokens_details", "cache_write_tokens", names.CACHE_WRITE_TOKENS),
+    ("output_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
+)
+
+
+def _read(raw: Any) -> ModelResponse:
+    items = cast("list[dict[str, Any]]", raw.get("output") or [])
+    read = [dialect.output_message(item) for item in items]
+    reasonings = [reasoning for _, reasoning in read if reasoning is not None]
+    calls = any(item.get("type") == "function_call" for item in items)
+    attributes: dict[str, Any] = {names.FINISH_REASONS: ["tool_calls" if calls else "stop"], **_usage(raw)}
+    if raw.get("id"):
+        attributes[names.RESPONSE_ID] = raw["id"]
+    reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
+    return ModelResponse([message for message, _ in read], raw, reasoning, attributes)
+
+
+def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
+    usage = cast("dict[str, Any]", raw.get("usage") or {})
+    if not usage.get("total_tokens"):  # the framework counts zeros where the model's class has said nothing
+        return {}
+    found: dict[str, int] = {}
+    for group, key, name in _USAGE:
+        counts: Any = usage.get(group) if group else usage
+        if isinstance(counts, dict) and isinstance(count := cast("dict[str, Any]", counts).get(key), int):
+            found[name] = count
+    return found
+
+
+def _from_message(message: Mapping[str, Any], asked: MethodCall) -> Any:
+    said = message if set(message) != {"role", "content"} else str(message["content"])
+    return with_message(None, said, model=str(getattr(asked.client, "model", "")), streamed=False)
+
+
+_WHOLE = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=_dump,
+    load=_load,
+    read=_read,
+    from_message=_from_message,
+)
+_STREAMED = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=_dumped,
+    load=_load_event,
+    read=_read,
+    from_message=_from_message,
+    join=whole_response,
+    split=events_of,
+)
+MODELS = (
+    WrapSubclasses(
+        "agents.models.interface",
+        "Model",
+        {"get_response": observing_model_async(_WHOLE), "stream_response": observing_model_stream_async(_STREAMED)},
+    ),
+)

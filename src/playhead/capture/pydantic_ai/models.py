@@ -1,0 +1,253 @@
+"""pydantic-ai's models, where no instrumented client inside them records the call: `FunctionModel`, `TestModel`, models
+of users and of providers that are not known.
+"""
+
+from collections.abc import AsyncIterator
+from functools import cache
+from typing import Any, cast
+
+from playhead.api.guard import swallowed
+from playhead.capture.client_methods import MethodCall
+from playhead.capture.frameworks.chat import chat_request, chat_response
+from playhead.capture.frameworks.model import FrameworkModelCall
+from playhead.capture.frameworks.model_api import FrameworkModelApi
+from playhead.capture.frameworks.model_methods import observing_model_async
+from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.patching import WrapSubclasses
+from playhead.capture.pydantic_ai.model_messages import chat_messages, model_messages, response_of
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+_FINISH_REASONS = {"tool_call": "tool_calls"}
+
+
+def _given(asked: MethodCall) -> dict[str, Any]:
+    positions = ("messages", "model_settings", "model_request_parameters", "run_context")
+    return {**dict(zip(positions, asked.args, strict=False)), **asked.kwargs}
+
+
+def _read_request(asked: MethodCall) -> ModelRequest:
+    given, model = _given(asked), asked.client
+    parameters = given["model_request_parameters"]
+    settings = dict(cast("dict[str, Any]", given.get("model_settings") or {}))
+    if asked.method == "request_stream":
+        settings["stream"] = True
+    if parameters.output_mode != "text":
+        settings["output_mode"] = parameters.output_mode
+    return chat_request(
+        model,
+        provider=str(model.system),
+        model_name=str(model.model_name),
+        messages=chat_messages(given["messages"]),
+        tools=[_definition(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
+        settings=settings,
+    )
+
+
+def _definition(tool: Any) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
+    return {"type": "function", "function": function}
+
+
+def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
+    given = _given(asked)
+    given["messages"] = model_messages(messages, given["messages"])
+    return MethodCall(asked.client, asked.method, (), given, asked.is_async)
+
+
+def _dump(response: Any) -> Any:
+    from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - imported by the program
+
+    return ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0]
+
+
+def _load(raw: Any) -> Any:
+    from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
+
+    return ModelMessagesTypeAdapter.validate_python([raw])[0]
+
+
+def _read(raw: Any) -> ModelResponse:
+    response = _load(raw)
+    usage, reason = response.usage, response.finish_reason
+    details = cast("dict[str, int]", usage.details or {})
+    counts = {
+        names.INPUT_TOKENS: usage.input_tokens or None,
+        names.OUTPUT_TOKENS: usage.output_tokens or None,
+        names.CACHE_READ_TOKENS: usage.cache_read_tokens or None,
+        names.CACHE_WRITE_TOKENS: usage.cache_write_tokens or None,
+        names.REASONING_TOKENS: details.get("reasoning_tokens"),
+    }
+    return chat_response(
+        raw,
+        chat_messages([response])[0],
+        usage=counts,
+        finish_reason=_FINISH_REASONS.get(reason, reason),
+        model_name=response.model_name,
+        response_id=response.provider_response_id,
+    )
+
+
+_WHOLE = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=_dump,
+    load=_load,
+    read=_read,
+    from_message=lambda message, asked: _dump(response_of(message)),
+)
+
+
+# --- streams: a block with an iterable of events in it ----------------------------------------------------------------
+
+
+def _load_stream(raw: Any) -> tuple[Any, list[Any]]:
+    events = _events_adapter().validate_python(raw["stream"])
+    return _load(raw["response"]), events
+
+
+def _events_adapter() -> Any:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - as above
+    from pydantic_ai.messages import ModelResponseStreamEvent  # noqa: PLC0415 - as above
+
+    return TypeAdapter(list[ModelResponseStreamEvent])
+
+
+def _read_stream(raw: Any) -> ModelResponse:
+    read = _read(raw["response"])
+    return ModelResponse(read.messages, raw, read.reasoning, read.attributes)
+
+
+def _stream_of(message: Any, _asked: MethodCall) -> Any:
+    from pydantic_ai.messages import PartStartEvent  # noqa: PLC0415 - as above
+
+    response = response_of(message)
+    events = [PartStartEvent(index=at, part=part) for at, part in enumerate(response.parts)]
+    return {"stream": _events_adapter().dump_python(events, mode="json"), "response": _dump(response)}
+
+
+_STREAMED = FrameworkModelApi(
+    read_request=_read_request,
+    with_messages=_with_messages,
+    dump=lambda raw: raw,
+    load=_load_stream,
+    read=_read_stream,
+    from_message=_stream_of,
+)
+
+
+class _ObservedStreamBlock:
+    """The block in which a stream is open."""
+
+    def __init__(self, wrapped: Any, asked: MethodCall):
+        self._wrapped = wrapped
+        self._recording = FrameworkModelCall(_STREAMED, asked)
+        self._block: Any = None
+        self._response: Any = None
+        self._events: list[Any] = []
+        self._is_whole = False
+
+    async def __aenter__(self) -> Any:
+        recording = self._recording
+        recording.begin()
+        if recording.has_answer:
+            return _recorded_stream(recording.answer(), recording.asked)
+        asked = recording.asked
+        try:
+            with recording.current():
+                self._block = self._wrapped(*asked.args, **asked.kwargs)
+                response = await self._block.__aenter__()
+        except BaseException as error:
+            recording.fail(error)
+            raise
+        self._watch(response)
+        return response
+
+    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
+        if self._block is None:
+            return None
+        try:
+            with self._recording.current():
+                handled = await self._block.__aexit__(kind, raised, trace)
+        except BaseException as error:
+            self._recording.fail(error, self._raw)
+            raise
+        if raised is not None and not handled and isinstance(raised, Exception):
+            self._recording.fail(raised, self._raw)
+        else:
+            self._recording.end_raw(self._raw, aborted=not self._is_whole)
+        return handled
+
+    def _watch(self, response: Any) -> None:
+        """Sees the events where the model's class makes them: the framework's own part of the stream stays as it is."""
+        try:
+            self._response, events = response, response._get_event_iterator
+            response._get_event_iterator = lambda: self._watched(events())
+        except BaseException as error:  # noqa: BLE001 - the guard: another version
+            let_through(error)
+            swallowed("record a stream of pydantic-ai", error)
+
+    async def _watched(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        try:
+            while True:
+                with self._recording.current():
+                    event = await anext(events, None)
+                if event is None:
+                    break
+                self._recording.note_first_chunk()
+                self._keep(event)
+                yield event
+            self._is_whole = True
+        finally:
+            await cast("Any", events).aclose()
+
+    def _keep(self, event: Any) -> None:
+        if self._recording.observed is None:
+            return
+        try:  # now, since its part grows with those that follow
+            [dumped] = _events_adapter().dump_python([event], mode="json", warnings=False)
+            self._events.append(dumped)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("record an event of a stream", error)
+
+    def _raw(self) -> Any:
+        return {"stream": self._events, "response": _dump(self._response.get())}
+
+
+def _recorded_stream(answer: tuple[Any, list[Any]], asked: MethodCall) -> Any:
+    response, events = answer
+    parameters = _given(asked)["model_request_parameters"]
+    return _recorded_stream_class()(response, model_request_parameters=parameters, replay_events=events)
+
+
+@cache
+def _recorded_stream_class() -> Any:
+    """The framework's class for a stream that was recorded, with the events that it makes itself of those of a model:
+    they say where a part ends, and where the final result begins.
+    """
+    from pydantic_ai.models import CompletedStreamedResponse, StreamedResponse  # noqa: PLC0415 - as above
+
+    class RecordedStreamedResponse(CompletedStreamedResponse):
+        def __aiter__(self) -> Any:
+            return StreamedResponse.__aiter__(self)
+
+        async def _get_event_iterator(self) -> AsyncIterator[Any]:
+            for event in cast("Any", self)._replay_events:
+                self._parts_manager.apply_event(event)
+                yield event
+
+    return RecordedStreamedResponse
+
+
+def _request_stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    return _ObservedStreamBlock(wrapped, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
+
+
+MODELS = (
+    WrapSubclasses(
+        "pydantic_ai.models",
+        "Model",
+        {"request": observing_model_async(_WHOLE), "request_stream": _request_stream},
+    ),
+)
