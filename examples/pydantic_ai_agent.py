@@ -8,6 +8,7 @@ recorded.
 
 import asyncio
 import os
+from typing import Any
 
 from anthropic import AsyncAnthropic
 from pydantic import BaseModel
@@ -43,14 +44,21 @@ def is_sensible(reply: Reply | DeferredToolRequests) -> Reply | DeferredToolRequ
     return reply
 
 
-def support_agent(client: AsyncAnthropic) -> Agent[None, Reply | DeferredToolRequests]:
+def support_agent(client: AsyncAnthropic) -> Agent[None, Any]:
     """An agent with two tools, one of which needs a person's approval."""
     model = AnthropicModel("claude-sonnet-5", provider=AnthropicProvider(anthropic_client=client))
-    agent = Agent(model, name="support", instructions="Be kind.", output_type=[Reply, DeferredToolRequests])
+    agent: Any = Agent(
+        model,
+        name="support",
+        instructions="Be kind.",
+        output_type=[Reply, DeferredToolRequests],
+        model_settings={"max_tokens": 1000},
+    )
     agent.tool_plain(look_up)
     agent.tool_plain(requires_approval=True)(refund)
     agent.output_validator(is_sensible)
-    return agent
+    supporting: Agent[None, Any] = agent
+    return supporting
 
 
 async def main() -> None:

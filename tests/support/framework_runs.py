@@ -75,6 +75,7 @@ class Agent:
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none"}
+        kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
         command = [sys.executable, str(self.program), self.variant]
         process = subprocess.Popen(
@@ -128,6 +129,21 @@ def assert_is_killed_and_resumed(agent: Agent) -> None:
     assert len(agent.server.requests) == 4
     [length] = agent.asked_more_than_once()
     assert length == max(len(request.messages) for request in agent.server.requests)
+    assert_is_recorded_well(agent.recorded())
+
+
+def assert_nothing_completed_is_repeated(agent: Agent, step: int) -> None:
+    """Killed while it waits for the model's answer of this step, 1 to 3; resumed, it asks that again and nothing else,
+    and runs no tool twice."""
+    agent.run_until_asked(step)
+    assert len(agent.server.requests) == step
+    code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
+    assert (code, answer) == (0, ANSWER), errors
+    assert "live from here" not in errors
+    assert agent.effects() == ALL_EFFECTS
+    assert len(agent.server.requests) == 4
+    [length] = agent.asked_more_than_once()
+    assert length == len(agent.server.requests[step - 1].messages)
     assert_is_recorded_well(agent.recorded())
 
 

@@ -3,15 +3,22 @@
 # ruff: noqa: T201 - what it prints is what the test reads
 
 import asyncio
+import json
 import os
 import signal
 import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage, convert_to_messages
+from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
@@ -56,7 +63,35 @@ def refund(order: str, amount: float, config: RunnableConfig) -> str:
     return f"refunded {amount}"
 
 
-model = ChatOpenAI(model="m", streaming=STREAMED).bind_tools([look_up, refund])
+class OverHttp(BaseChatModel):
+    """A model as users write one: on no client that is instrumented."""
+
+    tools: Any = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "over-http"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return OverHttp(tools=[convert_to_openai_tool(tool) for tool in tools])
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        asked = {"model": "m", "messages": convert_to_openai_messages(messages), "tools": self.tools}
+        url, headers = f"{os.environ['OPENAI_BASE_URL']}/chat/completions", {"Content-Type": "application/json"}
+        request = urllib.request.Request(url, json.dumps(asked).encode(), headers)
+        with urllib.request.urlopen(request) as response:
+            said = json.load(response)["choices"][0]["message"]
+        [message] = convert_to_messages([{"content": "", **{key: value for key, value in said.items() if value}}])
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def hosted_model() -> Any:
+    if "anthropic" in sys.argv[1]:
+        return ChatAnthropic(model_name="claude-sonnet-5", timeout=None, stop=None, streaming=STREAMED)
+    return OverHttp() if "own" in sys.argv[1] else ChatOpenAI(model="m", streaming=STREAMED)
+
+
+model = hosted_model().bind_tools([look_up, refund])
 
 
 def ask(state: MessagesState) -> dict[str, Any]:
@@ -82,13 +117,13 @@ CONFIG: RunnableConfig = {"configurable": {"thread_id": "t1"}}
 
 @an_agent
 def agent() -> str:
-    return compiled.invoke(ASKED, CONFIG)["messages"][-1].content
+    return compiled.invoke(ASKED, CONFIG)["messages"][-1].text
 
 
 @an_agent
 async def streaming_agent() -> str:
     states = [state async for state in compiled.astream(ASKED, CONFIG, stream_mode="values")]
-    return states[-1]["messages"][-1].content
+    return states[-1]["messages"][-1].text
 
 
 if __name__ == "__main__":

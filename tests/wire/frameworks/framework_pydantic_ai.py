@@ -20,7 +20,10 @@ ALONE = "alone" in sys.argv[1]
 a_tool: Any = (lambda function: function) if ALONE else observe(kind="tool")
 an_agent: Any = (lambda function: function) if ALONE else observe
 VARIANT = sys.argv[1]
-assistant = Agent("openai-responses:m" if VARIANT == "responses" else "openai-chat:m", instructions="be kind")
+MODELS = {"responses": "openai-responses:m", "anthropic": "anthropic:claude-sonnet-5"}
+MODEL = next((name for said, name in MODELS.items() if said in VARIANT), "openai-chat:m")
+# Anthropic's client refuses to wait for long answers without streaming.
+assistant = Agent(MODEL, instructions="be kind", model_settings={"max_tokens": 1000})
 
 
 def effect(what: str) -> None:

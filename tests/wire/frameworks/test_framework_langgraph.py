@@ -15,6 +15,7 @@ from tests.support.framework_runs import (
     Agent,
     assert_is_in_doubt_and_goes_on_when_told_to,
     assert_is_killed_and_resumed,
+    assert_nothing_completed_is_repeated,
 )
 
 server = pytest_plugin.mock_model_server
@@ -36,3 +37,22 @@ def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):
     check(Agent(PROGRAM, variant, tmp_path, server))
+
+
+STEPS: list[Any] = [("alone, anthropic", 2), ("alone, own", 3)]
+if os.environ.get("PLAYHEAD_EVERY_STEP"):
+    STEPS += [
+        (variant, step)
+        for variant in ("alone, anthropic", "alone, anthropic, streamed", "alone, own")
+        for step in (1, 2, 3)
+        if (variant, step) not in STEPS
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.covers("langgraph", "resume")
+@pytest.mark.parametrize(("variant", "step"), STEPS)
+def test_on_a_model_that_is_not_openais_nothing_completed_is_repeated(
+    server: MockModelServer, tmp_path: Path, variant: str, step: int
+):
+    assert_nothing_completed_is_repeated(Agent(PROGRAM, variant, tmp_path, server), step)

@@ -26,6 +26,8 @@ WAYS: list[Any] = [
 if os.environ.get("PLAYHEAD_EVERY_STEP"):
     WAYS += [
         ("responses", assert_is_killed_and_resumed),
+        ("alone, anthropic", assert_is_killed_and_resumed),
+        ("anthropic, streamed", assert_is_in_doubt_and_goes_on_when_told_to),
         ("alone, streamed", assert_is_killed_and_resumed),
         ("without a loop", assert_is_killed_and_resumed),
     ]

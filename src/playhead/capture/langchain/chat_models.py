@@ -4,6 +4,7 @@ Wrapped is what a class of model implements (`_generate`, `_stream`), so that La
 tells callbacks and joins chunks, runs for recorded answers, too.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -108,6 +109,8 @@ def _dump(answer: Any) -> Any:
 def _dump_generation(generation: Any) -> dict[str, Any]:
     message = generation.message
     data = message.model_dump(mode="json", warnings=False)
+    # As texts: the record does not keep the order of keys, and a model is told its arguments in the order it gave them.
+    data["tool_calls"] = [{**call, "args": json.dumps(call["args"])} for call in data.get("tool_calls") or ()]
     return {"message": {"type": message.type, "data": data}, "generation_info": generation.generation_info}
 
 
@@ -129,7 +132,9 @@ def _load_chunk(raw: Any) -> Any:
 def _loaded_generation(raw: Any, kind: Any) -> Any:
     from langchain_core.messages import messages_from_dict  # noqa: PLC0415 - as above
 
-    [message] = messages_from_dict([raw["message"]])
+    data = raw["message"]["data"]
+    calls = [{**call, "args": json.loads(call["args"])} for call in data.get("tool_calls") or ()]
+    [message] = messages_from_dict([{**raw["message"], "data": {**data, "tool_calls": calls}}])
     return kind(message=message, generation_info=raw.get("generation_info"))
 
 

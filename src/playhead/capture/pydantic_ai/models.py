@@ -2,6 +2,7 @@
 of users and of providers that are not known.
 """
 
+import json
 from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any, cast
@@ -18,6 +19,7 @@ from playhead.capture.pydantic_ai.model_messages import chat_messages, model_mes
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
+_ORDERED = "$ordered"
 _FINISH_REASONS = {"tool_call": "tool_calls"}
 
 
@@ -58,13 +60,25 @@ def _with_messages(asked: MethodCall, messages: list[Any]) -> MethodCall:
 def _dump(response: Any) -> Any:
     from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - imported by the program
 
-    return ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0]
+    raw = ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0]
+    # As texts: the record does not keep the order of keys, and a model is told its arguments in the order it gave them.
+    raw["parts"] = [
+        {**part, "args": {_ORDERED: json.dumps(part["args"])}} if isinstance(part.get("args"), dict) else part
+        for part in raw["parts"]
+    ]
+    return raw
 
 
 def _load(raw: Any) -> Any:
     from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
 
-    return ModelMessagesTypeAdapter.validate_python([raw])[0]
+    parts = [
+        {**part, "args": json.loads(part["args"][_ORDERED])}
+        if isinstance(part.get("args"), dict) and _ORDERED in part["args"]
+        else part
+        for part in raw["parts"]
+    ]
+    return ModelMessagesTypeAdapter.validate_python([{**raw, "parts": parts}])[0]
 
 
 def _read(raw: Any) -> ModelResponse:

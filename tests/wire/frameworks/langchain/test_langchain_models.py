@@ -197,7 +197,7 @@ def test_an_error_and_a_structured_answer_come_back_from_the_record(recording: R
         number: str
 
     model = Own()
-    model._said = AIMessage("", tool_calls=[{"name": "Order", "args": {"number": "A1"}, "id": "c9"}])
+    model._said = AIMessage("", tool_calls=[{"name": "Order", "args": {"z": 1, "number": "A1"}, "id": "c9"}])
 
     class WithTools(Own):
         def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
@@ -211,11 +211,12 @@ def test_an_error_and_a_structured_answer_come_back_from_the_record(recording: R
         try:
             model.invoke("fail")
         except ConnectionError as error:
-            return [str(error), tooled.with_structured_output(Order).invoke("which order?")]
+            answer: Any = tooled.with_structured_output(Order, include_raw=True).invoke("which order?")
+            return [str(error), answer["parsed"], [*answer["raw"].tool_calls[0]["args"]]]
         return []
 
     first = agent()
-    assert first == ["the model is gone", Order(number="A1")]
+    assert first == ["the model is gone", Order(number="A1"), ["z", "number"]]  # in the order in which they were said
     failed, answered = calls(recording)
     assert failed.attributes[names.ERROR_TYPE] == "ConnectionError"
     assert answered.attributes[names.FINISH_REASONS] == ["tool_calls"]
