@@ -66,7 +66,8 @@ def split(items: Iterable[PackedContent | ThreadNode]) -> list[PackItems]:
     packs, size = [PackItems()], 0
     for item in items:
         more = len(item.data) if isinstance(item, PackedContent) else 0
-        if packs[-1].keys and (size + more > PACK_BYTES or len(packs[-1].nodes) == PACK_NODES):
+        begun = packs[-1].contents or packs[-1].nodes
+        if begun and (size + more > PACK_BYTES or len(packs[-1].nodes) == PACK_NODES):
             packs.append(PackItems())
             size = 0
         size += more
