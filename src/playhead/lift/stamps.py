@@ -4,6 +4,7 @@ Several dialects may say the same of one span, and so may several attributes of 
 stays, equal content is stored once, and what differs is kept under its own name.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
@@ -11,11 +12,13 @@ from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
 
 _JSON_STARTS: Final = ("{", "[", '"')
 _TIMES_ENCODED: Final = 3
+_COMPACTION: Final = "compaction"
 _MOST_ID_CHARACTERS: Final = 256
 
 
@@ -78,10 +81,28 @@ def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: Li
         attributes.setdefault(names.REASONING_REF, found.reasoning(thoughts[0] if len(thoughts) == 1 else thoughts))
     if answer.finish_reasons:
         attributes.setdefault(names.FINISH_REASONS, answer.finish_reasons)
+    note_compaction(attributes, answer.messages, answer.rest)
     if answer.rest is not None:
         if isinstance(response := answer.rest.get("id"), str) and len(response) <= _MOST_ID_CHARACTERS:
             attributes.setdefault(names.RESPONSE_ID, response)
         stamp(attributes, names.RESPONSE_REF, found.content(answer.rest), own + ".rest")
+
+
+def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> None:
+    """Says on the span what the provider itself did to the context: OpenAI's `compaction` items, Anthropic's edits."""
+    if any(part.get("type") == _COMPACTION for message in messages for part in message["parts"]):
+        attributes.setdefault(names.COMPACTED, True)
+    managed: Any = rest.get("context_management") if rest else None
+    edits: Any = cast(dict[str, Any], managed).get("applied_edits") if isinstance(managed, dict) else None
+    if not isinstance(edits, list):
+        return
+    applied = [cast(dict[str, Any], edit) for edit in cast(list[Any], edits) if isinstance(edit, dict)]
+    kinds = [kind for edit in applied if isinstance(kind := edit.get("type"), str)]
+    cleared = [count for edit in applied if type(count := edit.get("cleared_input_tokens")) is int]
+    if kinds:
+        attributes.setdefault(names.CONTEXT_EDITS, ", ".join(kinds)[:_MOST_ID_CHARACTERS])
+        if cleared:
+            attributes.setdefault(names.CONTEXT_CLEARED_TOKENS, sum(cleared))
 
 
 def stamp_tools(attributes: Attributes, natives: Any, own: str, found: LiftedContent) -> None:

@@ -321,7 +321,8 @@ class InputReceived(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextCompressed(Event):
-    """The context lost messages.  `origin` is `declared`, or `inferred` from a cut between calls of one agent."""
+    """The context lost messages.  `origin` is `declared`, `inferred` from a cut between calls of one agent, or
+    `provider`: the provider compacted or edited it."""
 
     kind: ClassVar[str] = "context_compressed"
     priority: ClassVar[str] = CRITICAL

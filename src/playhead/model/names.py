@@ -11,6 +11,7 @@ OPERATION: Final = "gen_ai.operation.name"
 PROVIDER: Final = "gen_ai.provider.name"
 SYSTEM: Final = "gen_ai.system"  # the older name of PROVIDER; read, never written
 CONVERSATION: Final = "gen_ai.conversation.id"
+COMPACTED: Final = "gen_ai.conversation.compacted"  # true: the provider's answer begins the conversation anew
 AGENT_NAME: Final = "gen_ai.agent.name"
 AGENT_ID: Final = "gen_ai.agent.id"
 REQUEST_MODEL: Final = "gen_ai.request.model"
@@ -153,6 +154,9 @@ COMPRESSION_KEPT: Final = "playhead.compression.kept"
 COMPRESSION_SUMMARISED: Final = "playhead.compression.summarised"
 COMPRESSION_DROPPED: Final = "playhead.compression.dropped"
 COMPRESSION_TOKENS_BEFORE: Final = "playhead.compression.tokens_before"
+# Of a model call whose context the provider edited before the model saw it (Anthropic's context management).
+CONTEXT_EDITS: Final = "playhead.context.edits"  # what it did, "clear_tool_uses_20250919"
+CONTEXT_CLEARED_TOKENS: Final = "playhead.context.cleared_tokens"
 COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"
 
 SCOPE: Final = "playhead"  # the instrumentation scope of our own spans

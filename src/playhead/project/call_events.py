@@ -39,7 +39,7 @@ from playhead.project.attributes import (
     usage_of,
     whole,
 )
-from playhead.project.context.compression_events import declared, inferred
+from playhead.project.context.compression_events import declared, edited, inferred
 from playhead.project.context.conversations import Conversations, InputDelta
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import SharedHistory, restore_conversations
@@ -80,6 +80,9 @@ class EventWriter:
         self.begun: dict[str, Begun] = {}
         # The thread that each agent's model saw last.
         self._threads: dict[str | None, ContentRef] = {}
+        # Agents whose last answer was a compaction, and calls that came after one.
+        self._compacted: set[str | None] = set()
+        self._after_compaction: set[str] = set()
         # How many log records of a span have had the same name and time.
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Outputs that calls inside a model call brought (two instrumentations of one call), by the outer call's span.
@@ -199,6 +202,9 @@ class EventWriter:
         if thread is not None:
             self._threads[span_node.actor] = thread
         entered = self.conversations.call_started(span_node.span.span_id, span_node.actor, thread, tokens)
+        if span_node.actor in self._compacted:
+            self._compacted.remove(span_node.actor)
+            self._after_compaction.add(span_node.span.span_id)
         self._asked(span_node, entered)
         return entered
 
@@ -206,7 +212,8 @@ class EventWriter:
         attributes = span_node.span.attributes
         thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
         if entered.cut is not None:
-            self.events.append(inferred(self._at_start(span_node, "context_compressed"), entered.cut, thread, tokens))
+            head, by_provider = self._at_start(span_node, "context_compressed"), self._is_after_compaction(span_node)
+            self.events.append(inferred(head, entered.cut, thread, tokens, by_provider=by_provider))
         for node in entered.new:
             role = self._known.role(node.message, "user")
             head = self._at_start(span_node, "message_added", node.depth)
@@ -264,7 +271,16 @@ class EventWriter:
                     output=ref(attributes, names.OUTPUT_REF),
                 )
             )
+        if attributes.get(names.COMPACTED) is True:
+            self._compacted.add(span_node.actor)
+        asked = ref(attributes, names.INPUT_MESSAGES_REF)
+        compressed = edited(self._at_end(span_node, "context_compressed", "edited"), attributes, asked)
+        if compressed is not None:
+            self.events.append(compressed)
         self._add_output(span_node, thread)
+
+    def _is_after_compaction(self, span_node: SpanNode) -> bool:
+        return span_node.span.span_id in self._after_compaction
 
     def _add_output(self, span_node: SpanNode, thread: ContentRef | None) -> None:
         """Output messages; also the part of one that came before a call failed or was closed."""

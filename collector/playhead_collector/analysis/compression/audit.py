@@ -134,6 +134,8 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
 def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
+    if event.origin == "provider" and not fates.diff.removed:
+        return rules.DECLARED, "the provider says that it edited what the model saw"
     went = f"{len(fates.diff.removed)} of {len(fates.diff.before)} messages are not in the next call's input"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"

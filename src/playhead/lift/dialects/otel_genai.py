@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from playhead.dialect import openai, otel_genai
 from playhead.lift.found import LiftedContent, put_ref
 from playhead.lift.natives.canonical import canonical_messages
+from playhead.lift.stamps import note_compaction
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -114,6 +115,7 @@ def _output(raw: Any, attributes: Attributes, found: LiftedContent) -> ContentRe
         attributes.setdefault(names.FINISH_REASONS, reasons)
     if reasonings and names.REASONING_REF not in attributes:
         attributes[names.REASONING_REF] = found.reasoning(reasonings[0] if len(reasonings) == 1 else reasonings)
+    note_compaction(attributes, messages)
     return found.thread(canonical_messages(messages))
 
 

@@ -11,14 +11,21 @@ from playhead.project.attributes import ref, text, texts, whole
 from playhead.project.context.conversations import Conversations, Cut
 from playhead.project.context.fates import declared_fates
 
-INFERRED, DECLARED = "inferred", "declared"
+INFERRED, DECLARED, PROVIDER = "inferred", "declared", "provider"
 
 
-def inferred(head: Mapping[str, Any], cut: Cut, after: ContentRef | None, tokens_after: int | None) -> ev.RunEvent:
-    """A cut that shows in a call's input."""
+def inferred(
+    head: Mapping[str, Any],
+    cut: Cut,
+    after: ContentRef | None,
+    tokens_after: int | None,
+    *,
+    by_provider: bool = False,
+) -> ev.RunEvent:
+    """A cut that shows in a call's input.  `by_provider`: the answer before it was a compaction."""
     return ev.ContextCompressed(
         **head,
-        origin=INFERRED,
+        origin=PROVIDER if by_provider else INFERRED,
         strategy=cut.verdict.strategy,
         tokens_before=cut.tokens,
         tokens_after=tokens_after,
@@ -28,6 +35,26 @@ def inferred(head: Mapping[str, Any], cut: Cut, after: ContentRef | None, tokens
         before=cut.before,
         after=after,
         summary=cut.verdict.summary,
+    )
+
+
+def edited(head: Mapping[str, Any], attributes: Mapping[str, Any], thread: ContentRef | None) -> ev.RunEvent | None:
+    """What a provider left out of a call's context before the model saw it; None when it says nothing of that.
+
+    Which messages it were is not told: only how many tokens."""
+    strategy, tokens = text(attributes, names.CONTEXT_EDITS), whole(attributes, names.INPUT_TOKENS)
+    if strategy is None:
+        return None
+    cleared = whole(attributes, names.CONTEXT_CLEARED_TOKENS)
+    before = None if tokens is None or cleared is None else tokens + cleared
+    return ev.ContextCompressed(
+        **head,
+        origin=PROVIDER,
+        strategy=strategy,
+        tokens_before=before,
+        tokens_after=tokens,
+        before=thread,
+        after=thread,
     )
 
 

@@ -1,0 +1,102 @@
+"""What other people's packages really send, to a real collector.
+
+Every question about their runs is answered, no payload is left outside of the tables for content, and runs of one
+session are found together."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from playhead_collector.process import CollectorProcess
+from tests.senders.catalogue import SENDERS
+from tests.senders.losses import CONTEXT_DIFFERS
+from tests.senders.programs import scene
+from tests.senders.sent import GOLDEN, sent
+
+LISTS = ("events", "messages", "llm-calls", "tool-calls", "spans", "compressions", "decisions", "attributions")
+DETAILS = ("compressions", "decisions", "attributions")
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[CollectorProcess]:
+    with CollectorProcess() as collector:
+        yield collector
+        assert "Traceback" not in collector.log()
+
+
+def send(collector: CollectorProcess, name: str) -> list[str]:
+    """Everything that a sender sent; the runs, in the order in which they began."""
+    captured = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    for signal in ("traces", "logs"):
+        answer = httpx.post(f"{collector.url}/v1/{signal}", json=captured[signal])
+        assert answer.status_code == 200, answer.text
+        assert not answer.json().get("partialSuccess"), answer.text
+    spans = sorted(sent(name).spans, key=lambda span: span.start_ns)
+    return list(dict.fromkeys(span.trace_id for span in spans))
+
+
+def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
+    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, timeout=30)
+    assert answer.status_code == 200, (path, answer.text)
+    return answer.json()
+
+
+@pytest.mark.parametrize("name", sorted(SENDERS))
+def test_every_question_about_a_senders_runs_is_answered(collector: CollectorProcess, name: str):
+    runs = send(collector, name)
+    calls = 0
+    for run in runs:
+        summary = ask(collector, f"runs/{run}")
+        assert summary["status"] == "completed"
+        lists = {kind: ask(collector, f"runs/{run}/{kind}")["items"] for kind in LISTS}
+        for kind in DETAILS:
+            for item in lists[kind]:
+                ask(collector, f"runs/{run}/{kind}/{item['seq']}")
+        calls += len(lists["llm-calls"])
+        last = lists["events"][-1]["seq"]
+        ask(collector, f"runs/{run}/state", at=last)
+        ask(collector, f"runs/{run}/causes/{last}")
+        assert ask(collector, f"runs/{run}/tokens")
+        assert lists["decisions"]
+    assert calls == 3
+    context = json.dumps(ask(collector, f"runs/{runs[-1]}/context"))
+    assert scene.QUESTION in context
+    assert scene.FOLLOW_UP in context
+    if name not in CONTEXT_DIFFERS:
+        assert scene.REPORT in context
+
+
+def test_no_payload_of_any_sender_is_left_outside_of_the_tables_for_content(collector: CollectorProcess):
+    for name in SENDERS:
+        send(collector, name)
+    for run in ask(collector, "runs")["items"]:
+        ask(collector, f"runs/{run['run']}/state")  # projected, so that events and rows for searches are there
+    assert asyncio.run(rows_with(collector, "Marker-")) == []
+
+
+async def rows_with(collector: CollectorProcess, marker: str) -> list[str]:
+    """Tables, other than those for content, that have the text somewhere, as text or as bytes."""
+    connection = await asyncpg.connect(collector.database)
+    try:
+        found: list[str] = []
+        for (table,) in await connection.fetch("select tablename from pg_tables where schemaname = 'public'"):
+            query = f"select count(*) from {table} as r where r::text like $1 or r::text like $2"
+            if "content" not in table and await connection.fetchval(query, f"%{marker}%", f"%{marker.encode().hex()}%"):
+                found.append(table)
+        return found
+    finally:
+        await connection.close()
+
+
+def test_traces_of_one_session_are_found_together(collector: CollectorProcess):
+    runs = send(collector, "openinference_langgraph")
+    for run in runs:
+        ask(collector, f"runs/{run}")
+    found = ask(collector, "runs", session=scene.SESSION)["items"]
+    assert len(runs) == 2
+    assert {run["run"] for run in found} >= set(runs)
