@@ -63,6 +63,10 @@ class Agent:
             _, err = process.communicate(timeout=120)
         assert process.returncode == -signal.SIGKILL, err
 
+    def assert_is_recorded_well(self) -> None:
+        """Its run, model calls and tools: see `assert_is_recorded_well`."""
+        assert_is_recorded_well(self.recorded())
+
     def script(self) -> None:
         """What the model says: two look-ups at once, then the refund, then the answer."""
         self.server.when(~tool_result_received("look_up"), LOOKED_UP)
@@ -129,7 +133,7 @@ def assert_is_killed_and_resumed(agent: Agent) -> None:
     assert len(agent.server.requests) == 4
     [length] = agent.asked_more_than_once()
     assert length == max(len(request.messages) for request in agent.server.requests)
-    assert_is_recorded_well(agent.recorded())
+    agent.assert_is_recorded_well()
 
 
 def assert_nothing_completed_is_repeated(agent: Agent, step: int) -> None:
@@ -144,7 +148,7 @@ def assert_nothing_completed_is_repeated(agent: Agent, step: int) -> None:
     assert len(agent.server.requests) == 4
     [length] = agent.asked_more_than_once()
     assert length == len(agent.server.requests[step - 1].messages)
-    assert_is_recorded_well(agent.recorded())
+    agent.assert_is_recorded_well()
 
 
 def assert_is_in_doubt_and_goes_on_when_told_to(agent: Agent) -> None:
@@ -163,7 +167,7 @@ def assert_is_in_doubt_and_goes_on_when_told_to(agent: Agent) -> None:
     assert (code, answer) == (0, ANSWER), errors
     assert agent.effects() == [*ALL_EFFECTS, ALL_EFFECTS[-1]]
     assert agent.asked_more_than_once() == []
-    assert_is_recorded_well(agent.recorded())
+    agent.assert_is_recorded_well()
 
 
 def assert_is_recorded_well(seen: Journaled) -> None:

@@ -23,6 +23,7 @@ LIBRARIES: dict[str, str] = {
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",
     "pydantic_ai": "playhead.capture.pydantic_ai",
+    "smolagents": "playhead.capture.smolagents",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

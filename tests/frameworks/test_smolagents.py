@@ -1,0 +1,151 @@
+"""Agents on smolagents: what is recorded of them; killed and resumed, no completed call is repeated."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playhead.model import names
+from playhead.model.span import Span
+from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call
+from tests.support.framework_runs import (
+    ALL_EFFECTS,
+    ANSWER,
+    LOOKED_UP,
+    REFUND,
+    Agent,
+    assert_is_in_doubt_and_goes_on_when_told_to,
+    assert_is_killed_and_resumed,
+)
+from tests.support.journal_reader import Journaled, kind
+
+server = pytest_plugin.mock_model_server
+PROGRAM = Path(__file__).parent / "programs/smolagents_agent.py"
+CODE = """Thought: both, then the money.
+<code>
+first = look_up(order="A1")
+second = look_up("B2")
+refund("A1", amount=5)
+final_answer("A1 is refunded.")
+</code>"""
+
+
+class SmolAgent(Agent):
+    """Results go back to the model as texts, and the answer is a tool's."""
+
+    def script(self) -> None:
+        self.server.when(~contains("delayed"), LOOKED_UP)
+        self.server.when(~contains("refunded 5"), REFUND)
+        self.server.otherwise(tool_call("final_answer", {"answer": ANSWER}))
+
+    def assert_is_recorded_well(self) -> None:
+        seen = self.recorded()
+        assert_every_tool_has_the_id_of_the_models_request(seen)
+        assert len({span.attributes[names.RUN_ID] for span in seen.spans}) == 1
+        assert not any(names.UNRESTORABLE in span.attributes for span in seen.spans)
+
+
+def assert_every_tool_has_the_id_of_the_models_request(seen: Journaled) -> None:
+    asked = {
+        (part["id"], part["name"], str(part["arguments"]))
+        for span in of_kind(seen, "llm")
+        if names.OUTPUT_MESSAGES_REF in span.attributes
+        for message in seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
+        for part in message["parts"]
+        if part["type"] == "tool_call"
+    }
+    ran = {
+        (
+            span.attributes[names.TOOL_CALL_ID],
+            span.attributes[names.TOOL_NAME],
+            str(seen.value(span, names.TOOL_ARGUMENTS_REF)),
+        )
+        for span in of_kind(seen, "tool")
+    }
+    assert len(asked) == 4
+    assert ran == asked
+
+
+def of_kind(seen: Journaled, wanted: str) -> list[Span]:
+    return [span for span in seen.spans if kind(span) == wanted]
+
+
+def said(message: Any) -> tuple[str, str]:
+    """Role and text of a message of a request."""
+    content = message["content"]
+    return message["role"], content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def recorded(message: Any) -> tuple[str, str]:
+    """The same of a recorded message."""
+    return message["role"], "".join(part["content"] for part in message["parts"])
+
+
+@pytest.mark.slow
+@pytest.mark.covers("smolagents", "spans", "messages", "tools", "usage")
+@pytest.mark.parametrize("variant", ["plain", "streamed"])
+def test_agent_tools_and_messages_are_recorded(server: MockModelServer, tmp_path: Path, variant: str):
+    agent = SmolAgent(PROGRAM, variant, tmp_path, server)
+    agent.script()
+    code, answer, errors = agent.run()
+    assert (code, answer) == (0, ANSWER), errors
+    assert agent.effects() == ALL_EFFECTS
+    seen = agent.recorded()
+    [of_agent] = of_kind(seen, "agent")
+    assert of_agent.attributes[names.AGENT_NAME] == "support"
+    assert seen.value(of_agent, names.INPUT_REF) == {"input": "Refund A1, please."}
+    assert seen.value(of_agent, names.OUTPUT_REF) == ANSWER
+    assert_every_tool_has_the_id_of_the_models_request(seen)
+    [refunded] = seen.calls("refund")
+    assert seen.value(refunded, names.TOOL_RESULT_REF) == "refunded 5"
+    calls = of_kind(seen, "llm")
+    assert len(calls) == len(server.requests) == 3
+    for call, request in zip(calls, server.requests, strict=True):
+        assert call.parent_id == of_agent.span_id
+        assert call.attributes[names.INPUT_TOKENS] > 0
+        thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
+        assert list(map(recorded, thread)) == list(map(said, request.messages))
+        assert {each["function"]["name"] for each in seen.value(call, names.TOOL_DEFINITIONS_REF)} == {
+            "look_up", "refund", "final_answer",
+        }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.covers("smolagents", "tools")
+def test_tools_that_an_agents_code_calls_are_recorded(server: MockModelServer, tmp_path: Path):
+    agent = SmolAgent(PROGRAM, "code", tmp_path, server)
+    server.otherwise(text(CODE))
+    code, answer, errors = agent.run()
+    assert (code, answer) == (0, ANSWER), errors
+    seen = agent.recorded()
+    ran = [
+        (span.attributes[names.TOOL_NAME], seen.value(span, names.TOOL_ARGUMENTS_REF)) for span in of_kind(seen, "tool")
+    ]
+    assert ran == [
+        ("look_up", {"order": "A1"}),
+        ("look_up", {"order": "B2"}),
+        ("refund", {"order": "A1", "amount": 5}),
+        ("final_answer", {"answer": ANSWER}),
+    ]
+    [of_agent] = of_kind(seen, "agent")
+    assert {span.parent_id for span in of_kind(seen, "tool")} == {of_agent.span_id}
+    code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
+    assert (code, answer, len(server.requests)) == (0, ANSWER, 1), errors
+    assert agent.effects() == ALL_EFFECTS
+
+
+@pytest.mark.slow
+@pytest.mark.covers("smolagents", "resume", "streaming")
+@pytest.mark.parametrize(
+    ("variant", "check"),
+    [
+        ("plain", assert_is_killed_and_resumed),
+        ("streamed", assert_is_killed_and_resumed),
+        ("plain", assert_is_in_doubt_and_goes_on_when_told_to),
+    ],
+)
+def test_it_goes_on_from_where_it_was_killed(
+    server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
+):
+    check(SmolAgent(PROGRAM, variant, tmp_path, server))
