@@ -24,6 +24,7 @@ LIBRARIES: dict[str, str] = {
     "langgraph": "playhead.capture.langgraph",
     "pydantic_ai": "playhead.capture.pydantic_ai",
     "smolagents": "playhead.capture.smolagents",
+    "strands": "playhead.capture.strands",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

@@ -29,6 +29,7 @@ _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
 _MAX_TRACE_TEXT = 16_384
+_MAX_CAUSES = 20
 
 
 def current_span() -> ObservedSpan | None:
@@ -184,7 +185,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     if isinstance(raised, GeneratorExit):
         abort(span)
         return
-    if isinstance(raised, RunStopped) and span.run.replay is not None:
+    if span.run.replay is not None and _tells_of_stop(raised):
         detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
         return
     if span.end_ns is not None:  # what a signal's handler has raised after it
@@ -203,6 +204,16 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         swallowed(f"record the error of {span.name!r}", error)
     finally:
         _end(span)
+
+
+def _tells_of_stop(raised: BaseException) -> bool:
+    """Whether the error is that the run stopped, or a framework's error around that."""
+    error: BaseException | None = raised
+    for _ in range(_MAX_CAUSES):
+        if error is None or isinstance(error, RunStopped):
+            break
+        error = error.__cause__ or error.__context__
+    return isinstance(error, RunStopped)
 
 
 def fail_and_detach(span: ObservedSpan, raised: BaseException) -> None:

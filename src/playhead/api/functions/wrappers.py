@@ -8,6 +8,7 @@ import asyncio
 import sys
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from dataclasses import dataclass
 from typing import Any
 
 from opentelemetry.context import Context
@@ -23,6 +24,22 @@ Begin = Callable[[], ObservedSpan | None]
 # What a generator gave is kept until it ends; without a bound an endless one would be a leak.
 _MAX_ITEMS = 10_000
 _MAX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class EventReader:
+    """Reads a generator whose items are a framework's events: the result is in one of them, and only that is recorded.
+
+    Both functions may raise nothing of their own.
+    """
+
+    result: Callable[[ObservedSpan, Any], Any]
+    """The result that an event has, or NO_RESULT; the last one counts."""
+    restore: Callable[[Any], list[Any]]
+    """The events in place of the function's, for a recorded result, or for one that a person set."""
+
+
+NO_RESULT: Any = object()
 
 
 def call(span: ObservedSpan, output: str | None, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -157,18 +174,23 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
         raised = None  # its traceback refers to this frame
 
 
-async def iterate_async(begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
-    """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected."""
+async def iterate_async(
+    begin: Begin, output: str | None, steps: AsyncGenerator[Any, Any], reader: EventReader | None = None
+) -> AsyncGenerator[Any, Any]:
+    """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected.
+
+    `reader`: of its items, which are events; without it they are values, and all of them are the result.
+    """
     span = begin()
     answer = await recorded_answer_async(span) if span is not None else None
     if span is not None and answer is not None:
         await steps.aclose()
-        for item in _items(span, output, answer):
+        for item in _items(span, output, answer) if reader is None else reader.restore(_replayed(span, output, answer)):
             yield item
         if answer.ending is not None:
             raise answer.ending
         return
-    watch = _GeneratorRecording(span, output)
+    watch = _GeneratorRecording(span, output, reader)
     leaving = False
     try:
         if span is not None:
@@ -227,14 +249,16 @@ class _GeneratorRecording:
     Lives in the generator's frame: when that is collected without having been closed, so is this.
     """
 
-    __slots__ = ("item", "items", "more", "output", "room", "span")
+    __slots__ = ("item", "items", "more", "output", "reader", "result", "room", "span")
 
-    def __init__(self, span: ObservedSpan | None, output: str | None) -> None:
+    def __init__(self, span: ObservedSpan | None, output: str | None, reader: EventReader | None = None) -> None:
         self.span = span
         self.output = output
         self.item: Any = None
+        self.reader = reader
+        self.result = NO_RESULT
         wanted = span is not None and span.run.recorded and span.recorder.content and output is not None
-        self.items: list[Any] | None = [] if wanted else None
+        self.items: list[Any] | None = [] if wanted and reader is None else None
         self.more = 0
         self.room = _MAX_BYTES
 
@@ -243,6 +267,8 @@ class _GeneratorRecording:
         self.item = item
         if self.span is None:
             return None
+        if self.reader is not None and (result := self.reader.result(self.span, item)) is not NO_RESULT:
+            self.result = result
         if self.items is not None:
             self.room -= _bytes_of(item)
             if len(self.items) < _MAX_ITEMS and self.room > 0:
@@ -263,7 +289,7 @@ class _GeneratorRecording:
     def end(self, *, aborted: bool, returned: Any = None) -> None:
         span = self.span
         if span is not None:
-            output = self.output if self.items is not None else None
+            output = self.output if self.items is not None or self.result is not NO_RESULT else None
             lost = "it gave more than is recorded" if self.more else None
             if returned is not None:
                 lost = "it also returned a value, and a record of what a generator gave has no place for that"
@@ -290,6 +316,8 @@ class _GeneratorRecording:
     def _output(self) -> Any:
         """The recorded output: texts joined into one, anything else as a list."""
         items = self.items
+        if self.reader is not None:
+            return self.result
         if self.more:
             return {"items": items, "items_not_recorded": self.more}
         if items and all(type(item) is str for item in items):
