@@ -13,7 +13,7 @@ _FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
 
 
 class Unavailable(Exception):
-    """Nothing can be delivered now. `hopeless`: nor in the next few seconds, so callers should not wait."""
+    """Nothing can be delivered now. With `hopeless`, the next few seconds will not change that: do not wait."""
 
     def __init__(self, cause: str, sentence: str, *, retry_after: float = 0.0, hopeless: bool = False):
         super().__init__(sentence)
@@ -26,11 +26,11 @@ class Clock(Protocol):
     """The time, and waiting. Tests use a clock that never waits."""
 
     def now(self) -> float:
-        """Seconds; only differences mean something."""
+        """The time in seconds, from an arbitrary start: only differences between two calls are meaningful."""
         ...
 
     def wait(self, event: threading.Event, seconds: float) -> None:
-        """Returns when the event is set, and after so many seconds at the latest."""
+        """Waits until the event is set, at most `seconds`."""
         ...
 
 

@@ -18,10 +18,10 @@ class ShipCounters:
     asked_refs: int = 0
     retries: int = 0
     rejected: int = 0
-    """Spans, log events, contents and threads that the collector will not take: they are dead letters now."""
+    """Spans, log events, contents and threads that the collector refused for good. They are stored as dead letters."""
     unknown_parents: int = 0
-    """Threads whose beginning the collector does not have."""
+    """Threads whose parent thread the collector does not have."""
     skipped_frames: int = 0
-    """Places in the journal that cannot be read: cut short by a crash, or damaged."""
+    """Frames or stretches of the journal that cannot be read: cut short by a crash, or damaged."""
     damaged_bytes: int = 0
-    """Bytes in the journal that were written whole and cannot be read any more."""
+    """Bytes of the journal that were written completely and were damaged afterwards."""

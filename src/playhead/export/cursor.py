@@ -12,14 +12,14 @@ _CHUNK_BYTES = 2**20
 
 
 class LaneCursor:
-    """A position in a lane. `complete`: nobody writes to the lane any more."""
+    """Reads a lane from a position on. `complete`: no process writes to the lane any more."""
 
     def __init__(self, lane: LaneReader, *, complete: bool):
-        """Begins after what was acknowledged."""
+        """Starts at the first position that the collector has not acknowledged."""
         self.lane = lane
         self.at = Position(1, 0)
         self.skipped = 0
-        """Places that could not be read: cut short by a crash, or damaged."""
+        """Frames or stretches that could not be read: cut short by a crash, or damaged."""
         self.damaged_bytes = 0
         self._suspect: Position | None = None
         self._complete = complete
@@ -27,7 +27,7 @@ class LaneCursor:
         self.skipped = self.damaged_bytes = 0
 
     def load(self) -> Shipment:
-        """The next shipment; afterwards `at` is its end.  Empty, and perhaps moved on: nothing more to ship for now."""
+        """Returns the next shipment and moves `at` to its end. An empty shipment: nothing more to ship for now."""
         shipment = Shipment(resource=self._resource)
         for kind, payload in self._frames():
             if not shipment.fits(kind, payload):
@@ -46,7 +46,7 @@ class LaneCursor:
         return is_damaged
 
     def _resource_at(self, start: Position) -> dict[str, object]:
-        # A segment tells at its beginning whose records it has, and the cursor may begin in the middle of one.
+        # The resource frame is at the beginning of a segment, and the cursor may begin in the middle of one.
         shipment = Shipment()
         self.at = Position(start.segment, 0)
         if start.offset:
@@ -62,7 +62,7 @@ class LaneCursor:
         """Yields whole frames. `at` moves past a frame only when the next one is requested."""
         want = _CHUNK_BYTES
         while True:
-            # Asked before reading: a segment that has a successor is never written to again.
+            # Checked before reading: a segment that has a successor is never written to again.
             last = max(self.lane.segments(), default=0)
             data, start = self.lane.read(self.at, want)
             self.at, taken = start, 0
@@ -89,7 +89,7 @@ class LaneCursor:
         """
         found = next_frame(data, 1)
         if not complete and (found is None or (is_cut_frame(data) and self._suspect != start)):
-            self._suspect = start  # a frame that is still cut when it is looked at again is damaged
+            self._suspect = start  # a frame that is still incomplete at the next look is damaged
             return False
         self.skipped += 1
         if found is not None or not is_cut_frame(data):

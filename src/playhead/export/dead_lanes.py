@@ -24,7 +24,7 @@ class DeadLanes:
         own: Path | None = None,
         only: Sequence[Path] | None = None,
     ):
-        """Looks once; `own` is left out, and so is what is not among `only`, if that is given.  Raises OSError."""
+        """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError."""
         found = lanes(journal_dir) if only is None else only
         self._waiting = deque(path for path in found if path != own and not is_delivered(path))
         self._cursor: LaneCursor | None = None
@@ -33,7 +33,7 @@ class DeadLanes:
         self.shipped = 0
 
     def step(self, deliver: Callable[[Shipment], None]) -> bool:
-        """Delivers one shipment; False when there is nothing left.  After an exception, goes on with the next lane."""
+        """Delivers one shipment; False when nothing is left. After an exception, the next call takes the next lane."""
         cursor = self._cursor or self._open_next()
         if cursor is None:
             return False
@@ -52,7 +52,7 @@ class DeadLanes:
         return True
 
     def release(self) -> None:
-        """Releases the lane that is being shipped. What was not acknowledged stays for others."""
+        """Releases the lane that is being shipped. Another process can deliver what was not acknowledged."""
         self._cursor = None
         adopted, self._adopted = self._adopted, None
         if adopted is not None:
@@ -65,7 +65,7 @@ class DeadLanes:
             if adopted is None:
                 continue
             self._adopted = adopted
-            # Another may have delivered it between our look and our lock.
+            # Another process may have delivered it before this one got the lock.
             if not is_delivered(path):
                 self._cursor = LaneCursor(LaneReader(path), complete=True)
                 return self._cursor
@@ -74,7 +74,7 @@ class DeadLanes:
 
 
 def undelivered(journal_dir: Path) -> list[Path]:
-    """Lanes of dead processes that are not delivered, and that nobody is delivering."""
+    """Lanes of dead processes that have undelivered records and that no process is delivering."""
     left: list[Path] = []
     for path in lanes(journal_dir):
         if not is_delivered(path) and (adopted := adopt(path)) is not None:

@@ -31,12 +31,12 @@ FOLDER = "dead-letters"
 _SUFFIX = ".jsonl"
 
 
-# An eighth of the journal: what fills it is no longer a few odd records, and the rest is for those that can be sent.
+# An eighth of the journal: enough for some refused records. The rest is for records that can be delivered.
 _SHARE = 8
 
 
 def most_bytes(settings: Settings) -> int:
-    """Most space that dead letters may take."""
+    """Limit for the size of all dead letters, in bytes."""
     return settings.journal_max_bytes // _SHARE
 
 
@@ -48,14 +48,14 @@ class DeadLetters:
     """The dead letters of one process in one journal."""
 
     def __init__(self, journal_dir: Path, max_bytes: int):
-        """Does not touch the disk.  `max_bytes`: most that all of the folder may take."""
+        """Does not touch the disk. `max_bytes`: limit for the size of the whole folder."""
         self.folder = journal_dir / FOLDER
         self._journal_dir = journal_dir
         self._max_bytes = max_bytes
         self._written: list[Path] = []
 
     def keep(self, given_up: Sequence[tuple[Record, str]]) -> None:
-        """Stores records; they are on disk when this returns. Raises OSError, and then nothing is stored."""
+        """Stores records with the reason of their refusal, durably. Raises OSError, and then none is stored."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
         data = b"".join(orjson.dumps({"at": at, "why": why, **_to_json(record)}) + b"\n" for record, why in given_up)
         if len(data) + sum(_size(path) for path in dead_letters(self._journal_dir)) > self._max_bytes:
@@ -74,7 +74,7 @@ class DeadLetters:
         self._written.append(path)
 
     def waiting(self) -> bool:
-        """Whether anything that this process gave up has not been sent again."""
+        """Whether there are dead letters of this process that have not been sent again."""
         self._written = [path for path in self._written if path.exists()]
         return bool(self._written)
 
@@ -88,12 +88,12 @@ def dead_letters(journal_dir: Path) -> list[Path]:
 
 
 def count_letters(journal_dir: Path) -> int:
-    """Number of records that were given up and are still stored."""
+    """Number of records that are stored as dead letters."""
     return sum(len(_lines(path)) for path in dead_letters(journal_dir))
 
 
 def read_letters(path: Path) -> Shipment:
-    """The records of a file.  What cannot be read is counted as `unreadable`."""
+    """The records of a file. Lines that cannot be read are counted in `unreadable`."""
     shipment = Shipment()
     for line in _lines(path):
         try:

@@ -26,7 +26,7 @@ from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 T = TypeVar("T", Span, LogEvent, Content | ThreadExtension)
 
 _PROTOBUF = "application/x-protobuf"
-# 1 KiB: a question costs about 100 bytes and a round trip; a smaller content is sent for little more than that.
+# 1 KiB: asking for a ref costs about 100 bytes and a round trip; sending a smaller content costs little more.
 _WORTH_ASKING_BYTES = 1024
 _MAX_EPOCHS = 3
 _SLOWLY_SECONDS = 60.0
@@ -44,7 +44,7 @@ class Delivery:
         letters: DeadLetters,
         on_epoch_change: Callable[[], None] = lambda: None,
     ):
-        """`letters` keeps what the collector will not take.  `on_epoch_change`: the collector may have let go of
+        """`letters` stores what the collector refuses. `on_epoch_change` is called when the collector may have deleted
         content that it had."""
         self._endpoint = CollectorEndpoint(settings, counters)
         self._sending = Sending(self._endpoint.shown)
@@ -64,16 +64,16 @@ class Delivery:
         self._known.forget()
 
     def deliver(self, shipment: Shipment) -> None:
-        """Returns when all of it was acknowledged, or is a dead letter; raises Unavailable.
+        """Returns when every record was acknowledged or stored as a dead letter. Raises Unavailable.
 
-        What was acknowledged leaves the shipment, so that delivering it again continues where it failed.
+        Acknowledged records are removed from the shipment, so a second call continues where the first one failed.
         """
         if not shipment:
             return
         self._deliver_content(shipment)
         shipment.contents.clear()
         shipment.threads.clear()
-        # Before spans: what a log event belongs to is then announced before it ends.
+        # Before spans: a call is then announced before its end arrives.
         logs = list(shipment.log_events())
         self._counters.logs += self._send(logs, self._send_logs)
         shipment.spans_and_announcements.clear()
@@ -87,11 +87,11 @@ class Delivery:
         for _ in range(_MAX_EPOCHS):
             epoch = self._epoch
             items: list[Content | ThreadExtension] = [*self._wanted(shipment), *shipment.threads]
-            epoch = epoch or self._epoch  # the first answer of all: nothing was left out on the word of an older one
+            epoch = epoch or self._epoch  # the first answer: nothing was left out because of an older one
             self._send(items, self._upload)
             if epoch in {None, self._epoch}:
                 return
-            # What was left out because the collector had it may be gone: once more, all of it.
+            # Contents left out because the collector had them may have been deleted: send everything again.
 
     def _wanted(self, shipment: Shipment) -> list[Content]:
         known = self._known
@@ -156,7 +156,7 @@ class Delivery:
         return count, why
 
     def _send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> int:
-        """Number of accepted items; the others become dead letters."""
+        """Sends the items and returns how many were accepted; the others become dead letters."""
         taken, given_up = self._sending.send(items, send)
         if given_up:
             self._give_up(given_up)

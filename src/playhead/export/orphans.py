@@ -14,17 +14,18 @@ from playhead.export.delivery import Delivery
 from playhead.export.shipment import Shipment
 from playhead.settings.sdk import Settings, load
 
-# More than `sending` waits out an odd answer, so that a record which alone is refused does not hold up the others.
+# More tries than `sending` makes for an answer that may be temporary, so that one refused record does not stop
+# the others.
 _MAX_TRIES = 8
 _MAX_WAIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ShipReport:
-    """What `ship_orphans` did.  `bytes` went over the wire; `left` lanes are still to be delivered: see `problem`.
+    """What `ship_orphans` did. `bytes`: size of all requests. `left`: lanes not delivered, because of `problem`.
 
-    `dead_letters`: records that the collector refused, this time or before, and that are kept in the journal's folder.
-    `damaged_bytes`: what stood in the journal and cannot be read any more; the records around it were delivered.
+    `dead_letters`: records stored in the journal's folder because the collector refused them, now or earlier.
+    `damaged_bytes`: bytes of the journal that are damaged; the records around them were delivered.
     """
 
     lanes: int
@@ -45,9 +46,9 @@ def ship_orphans(
     clock: Clock | None = None,
     on_problem: Callable[[str], None] | None = None,
 ) -> ShipReport:
-    """Delivers all that dead processes left; a collector that cannot be reached is a `problem` of the report.
+    """Delivers the lanes of dead processes. A collector that cannot be reached is reported as `problem`, not raised.
 
-    `letters`: sends dead letters again, too; those that are refused again stay.  Raises JournalUnusable when the
+    With `letters`, dead letters are sent again, too; those refused again are kept. Raises JournalUnusable when the
     journal cannot be read.
     """
     settings = settings or load()
@@ -65,7 +66,7 @@ def _ship(
 ) -> ShipReport:
     counters = ShipCounters()
     dead = DeadLanes(folder, counters)
-    again = dead_letters(folder) if letters else []  # not those of this time
+    again = dead_letters(folder) if letters else []  # listed before this run adds its own
     aside = DeadLetters(folder, most_bytes(settings))
     delivery = Delivery(settings, counters, ProblemReporter(on_problem), aside)
     deliver, problem = _with_retries(delivery.deliver, clock or SystemClock(), counters), ""
@@ -84,7 +85,7 @@ def _ship(
 
 
 def _send_again(path: Path, deliver: Callable[[Shipment], None]) -> None:
-    """What is refused again is in a new file by the time that this one goes."""
+    """Sends the dead letters of a file and deletes it. Records refused again are in a new file by then."""
     shipment = read_letters(path)
     unreadable = shipment.unreadable
     deliver(shipment)

@@ -58,20 +58,20 @@ def logs_request(logs: Sequence[LogEvent]) -> bytes:
 
 
 def rejected_spans(answer: bytes) -> tuple[int, str]:
-    """How many spans of a request were not taken, and why (a reason without a number is a remark)."""
+    """(number of refused spans, reason) from an answer; a reason with the number 0 is only a warning."""
     partial = _read(ExportTraceServiceResponse, answer).partial_success
     return partial.rejected_spans, partial.error_message
 
 
 def rejected_logs(answer: bytes) -> tuple[int, str]:
-    """The same of log events."""
+    """(number of refused log events, reason) from an answer; see `rejected_spans`."""
     partial = _read(ExportLogsServiceResponse, answer).partial_success
     return partial.rejected_log_records, partial.error_message
 
 
 def status_message(answer: bytes) -> str:
-    """What the `google.rpc.Status` of a failed request says; empty when the answer is none."""
-    # A Status begins like a partial success, with a number and a text, and so needs no package of its own.
+    """The message of the `google.rpc.Status` in the answer to a failed request; empty if it is not one."""
+    # A Status begins with the same fields as a partial success, a number and a text: no other package is needed.
     return _read(ExportTracePartialSuccess, answer).error_message
 
 
@@ -135,7 +135,7 @@ def _set(to: AnyValue, value: Any) -> None:
         case bool():
             to.bool_value = value
         case int():
-            # OTLP's integers have 64 bits; a text of digits is better than a number that is not the same.
+            # OTLP's integers have 64 bits: a larger one is sent as text, so that its value stays exact.
             if _MIN_INT <= value <= _MAX_INT:
                 to.int_value = value
             else:

@@ -14,9 +14,9 @@ from playhead.export.http import RequestRejected, everything_refused
 
 T = TypeVar("T")
 
-# 20 items in a row, and none taken: it is not the items.
+# When 20 items in a row are refused, the cause is not the items.
 _MAX_REFUSED_IN_A_ROW = 20
-# With the waits of `backoff`, 5 tries are 3 to 6 s; what takes longer is looked into, and waited out as well.
+# With the delays of `backoff`, 5 tries take 3 to 6 s; after that the items are tried in smaller batches.
 _UNSURE_RETRIES = 5
 _TOO_LARGE = 413
 
@@ -38,19 +38,20 @@ class _Search(Generic[T]):
 
 
 class Sending:
-    """Sends to one endpoint.  Belongs to one thread."""
+    """Sends items to one endpoint. Used by one thread."""
 
     def __init__(self, shown: str):
-        """`shown`: the endpoint, as the user is told of it."""
+        """`shown`: the endpoint's name for messages to the user."""
         self._shown = shown
         self._doubts = 0
 
     def send(self, items: Sequence[T], send: Callable[[Sequence[T]], tuple[int, str]]) -> tuple[int, list[GivenUp[T]]]:
-        """How many were taken, and those that never will be.  Raises Unavailable.
+        """Returns the number of accepted items, and the items given up. Raises Unavailable.
 
-        `send` makes one request, which may be sent again, and returns how many of its items the collector has left out
-        of what it took, and why; it raises Refused or Unavailable, and ValueError or TypeError for an item that cannot
-        be expressed.  Of no items it makes a request, too: the collector's word that it takes requests of this kind.
+        `send` makes one request with the given items and may be called again with the same ones. It returns how many of
+        them the collector refused within an accepted request, and the reason. It raises RequestRejected or Unavailable,
+        and ValueError or TypeError for an item that cannot be encoded. It is also called with no items, to see whether
+        the collector accepts requests of this kind at all.
         """
         if not items:
             return 0, []
@@ -86,7 +87,7 @@ class Sending:
         self._try(items[half:], send, search)
 
     def _wait_out(self, rejected: RequestRejected, count: int) -> None:
-        # Of what is too large for something on the way, smaller pieces may pass.
+        # A proxy's limit on size may still let smaller batches pass.
         if rejected.is_final or (rejected.status == _TOO_LARGE and count > 1) or self._doubts >= _UNSURE_RETRIES:
             return
         self._doubts += 1

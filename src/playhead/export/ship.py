@@ -1,7 +1,7 @@
 """journal → [ship] ══▶ collector.  The shipper: a daemon thread that delivers what this process appends to its lane.
 
-Whoever appends calls `wake`; the thread lingers, so that records travel together, and delivers all there is.  When the
-collector is down it tries again, ever more slowly; the records are safe in the journal, and the program goes on.
+Appending code calls `wake`. The thread waits a little, so that records are sent together, and delivers everything.
+When the collector is down it retries with growing delays; the records stay in the journal, and the program goes on.
 """
 
 import os
@@ -26,25 +26,25 @@ from playhead.settings.sdk import Settings
 if TYPE_CHECKING:
     from playhead.export.delivery import Delivery
 
-# 1 MiB: more would not compress better, and the collector would rather have it in pieces.
+# 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20
 _LOOK_SECONDS = 0.25
-# Processes die rarely, and `playhead ship` is there for the impatient.
+# Processes rarely die; `playhead ship` delivers what they left at once.
 _DEAD_LANES_SECONDS = 600.0
-# A tenth of a second of this thread's time; and, of a program that is about to end, no more than it leaves itself.
+# Looking at 200 lanes takes this thread a tenth of a second; a program that is about to end has less time.
 _LANES_AT_A_LOOK, _LANES_AT_THE_END = 200, 10
 _BROKEN_SECONDS = 60.0
-# What nobody has named for a day, the collector may delete: what it has is asked for or sent again far more often.
+# The collector may delete content that was not named for a day: it is asked for or sent again far more often.
 _BELIEF_SECONDS = 3600.0
 _DISK_SECONDS = 1.0
 
 
 class _ShipperStopping(Exception):
-    """The shipper has to end."""
+    """Raised in the shipping thread when the shipper has to end."""
 
 
 class Shipper:
-    """Ships one process's lane.  No method raises; all but `restart_after_fork` may be called from any thread."""
+    """Delivers the lane of one process. No method raises. Any thread may call all but `restart_after_fork`."""
 
     counters: ShipCounters
 
@@ -60,12 +60,12 @@ class Shipper:
         before_read: Callable[[], bool] = lambda: True,
         begin_segment: Callable[[], int | None] = lambda: None,
     ):
-        """Starts nothing yet.  `on_problem` is told each kind of problem once, in a sentence; by default it is logged.
+        """Does not start the thread. `on_problem` gets one sentence per kind of problem; by default it is logged.
 
-        `on_epoch_change`: the collector may have let go of content, so nothing is to be believed stored any more.
-        `on_acknowledged`: the journal may give back the space of what is before this.  `before_read`: what is still in
-        memory is to be written; False if it could not be.  `begin_segment`: see `OwnExpiry`.  All are called by the
-        shipping thread.
+        `on_epoch_change`: the collector may have deleted content, so no content counts as stored there any more.
+        `on_acknowledged`: the journal may free the space before this position. `before_read`: writes what is still in
+        memory, and returns False if that failed. `begin_segment`: see `OwnExpiry`. The shipping thread calls all of
+        them.
         """
         self._settings = settings
         self._clock = clock or SystemClock()
@@ -81,7 +81,7 @@ class Shipper:
         self._process = os.getpid()
         self._lane = LaneReader(lane_path)
         self._next_lane: Path | None = None
-        self._ended: list[Path] = []  # lanes that this process had to give up, and that are not delivered
+        self._ended: list[Path] = []  # this process's former lanes that are not delivered yet
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
         self._stuck: Position | None = None
         self._expiry = Expiry(lane_path.parent, self._settings.journal_keep_seconds)
@@ -96,8 +96,8 @@ class Shipper:
         self._stopping = False
         self._awake = False
         self._bell = threading.Event()  # there may be something to ship
-        self._urgent = threading.Event()  # somebody waits, or all is to end: no lingering, no backing off
-        # Flushes are numbered: asked for, done, and given up as hopeless for so many seconds.
+        self._urgent = threading.Event()  # a caller waits, or the shipper has to end: no delays
+        # Flushes are numbered: requested, done, and given up for so many seconds.
         self._turn = threading.Condition()
         self._asked = self._done = self._failed = 0
         self._hopeless_seconds = 0.0
@@ -119,13 +119,13 @@ class Shipper:
                 self._thread = thread
 
     def wake(self) -> None:
-        """Says that there is more to ship. Costs next to nothing if the thread knows already."""
+        """Tells the thread that there is more to deliver. Very cheap when the thread was told already."""
         if not self._awake:
             self._awake = True
             self._bell.set()
 
     def follow(self, lane_path: Path) -> None:
-        """Continues with this lane of the journal. The rest of the one before is delivered as well."""
+        """Continues with this lane. The rest of the previous lane is delivered as well."""
         self._next_lane = lane_path
         self.wake()
 
@@ -136,10 +136,12 @@ class Shipper:
         self._bell.set()
 
     def flush(self, timeout_s: float) -> bool:
-        """Whether all that was appended before is acknowledged, and nothing was put aside as a dead letter.  Gives up
-        early when waiting is of no use."""
+        """Waits, at most `timeout_s` seconds, until everything appended before was delivered.
+
+        Returns True if all of it was acknowledged and nothing became a dead letter. Returns early when waiting is of no
+        use."""
         if self._process != os.getpid():
-            return True  # a child that has appended nothing; the locks here may be held by threads that it has not
+            return True  # a forked child that has appended nothing: the locks may be held by threads of the parent
         self.start()
         deadline = time.monotonic() + timeout_s
         with self._turn:
@@ -157,7 +159,7 @@ class Shipper:
         return not self._letters.waiting()
 
     def stop(self, timeout_s: float) -> bool:
-        """Flushes, and ends the thread; returns what `flush` returns. What is left stays in the journal."""
+        """Flushes and ends the thread; returns what `flush` returns. Undelivered records stay in the journal."""
         if self._process != os.getpid():
             return True
         deadline = time.monotonic() + timeout_s
@@ -170,10 +172,10 @@ class Shipper:
         return delivered
 
     def restart_after_fork(self, lane_path: Path) -> None:
-        """In a forked child: ships the child's own lane from now on.  Starts nothing yet."""
+        """In a forked child: delivers the child's own lane from now on. Does not start the thread."""
         if self._dead is not None:
-            self._dead.release()  # only this process's hold on the lock: the parent goes on shipping that lane
-        # Not closed: the connection is the parent's, and TLS would tell the collector that it ends.
+            self._dead.release()  # releases only the child's copy of the lock: the parent goes on delivering that lane
+        # Not closed: the connection is the parent's, and closing it would end its TLS session.
         _of_parents.append(self._delivery)
         self._begin(lane_path)
 
@@ -219,7 +221,7 @@ class Shipper:
 
     def _pause(self, seconds: float) -> None:
         """Waits after a failure that is not the collector's. Callers of `flush` are notified at once."""
-        self._cursor = None  # whatever was loaded and not acknowledged is loaded again
+        self._cursor = None  # records that were loaded and not acknowledged are loaded again
         self._fail(self._asked, _BROKEN_SECONDS)
         self._urgent.clear()
         self._clock.wait(self._urgent, seconds)
@@ -249,7 +251,7 @@ class Shipper:
         return self._cursor
 
     def _ship_own(self) -> None:
-        # In this order: who appends from here on rings again, and who did before is seen by the look at the end.
+        # In this order: an append from here on wakes the thread again; an earlier one is seen by the check at the end.
         self._bell.clear()
         self._urgent.clear()
         self._awake = False
@@ -278,7 +280,7 @@ class Shipper:
         while cursor.at < end:
             begin = cursor.at
             shipment = cursor.load()
-            if cursor.at == begin:  # a frame that is still being written, or damaged: one more look tells
+            if cursor.at == begin:  # a frame that is still being written, or damaged: reading it once more tells which
                 if begin != self._stuck:
                     self._stuck = begin
                     self._bell.set()
@@ -311,7 +313,7 @@ class Shipper:
             return False
         finally:
             dead.release()
-        with self._turn:  # what is left of these, its owner delivers, or who has taken it
+        with self._turn:  # the rest of these is delivered by the process that owns or has adopted the lane
             self._too = [path for path in self._too if path not in too]
         self._ended = [path for path in self._ended if not is_delivered(path)]
         return not self._ended
@@ -381,7 +383,7 @@ class Shipper:
         try:
             if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):
                 self._dead = None
-        except Unavailable as error:  # the next look will find it again
+        except Unavailable as error:  # it is found again at the next try
             self._dead = None
             self._problems.report(error.cause, str(error))
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better

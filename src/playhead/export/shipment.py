@@ -14,15 +14,15 @@ from playhead.wire.pack import ThreadExtension
 
 T = TypeVar("T", Span, LogEvent)
 
-# 4 MiB: as large as receivers commonly take unasked, and enough that more would not compress better.
+# 4 MiB: a size that receivers commonly accept by default; more would not compress better.
 MAX_BYTES = 4 * 2**20
-# 1,000 spans: a request of some 200 kB, and few enough that sending them again costs little.
+# 1,000 spans: a request of about 200 kB; sending it again costs little.
 MAX_SPANS = 1_000
 
 
 @dataclass(slots=True)
 class Shipment:
-    """Some of a lane's records, in the lane's order.  `resource` holds for the spans and log events added next."""
+    """Some records of a lane, in the lane's order. `resource` applies to the spans and log events added next."""
 
     resource: Attributes = field(default_factory=dict[str, Any])
     contents: dict[bytes, Content] = field(default_factory=dict[bytes, Content])
@@ -37,13 +37,13 @@ class Shipment:
         return bool(self.contents or self.threads or self.spans or self.spans_and_announcements)
 
     def fits(self, kind: bytes, payload: bytes) -> bool:
-        """Whether to add this frame; a frame over the limit of bytes is sent alone."""
+        """Whether this frame fits within the limits; one larger than the limit is sent alone."""
         if kind == frame.RESOURCE or not self:
             return True
         return self.payload_bytes + len(payload) <= MAX_BYTES and (kind != frame.SPAN or len(self.spans) < MAX_SPANS)
 
     def add(self, kind: bytes, payload: bytes) -> None:
-        """Adds a frame; one that is whole but cannot be decoded is counted and left out."""
+        """Adds a frame. One that cannot be decoded is counted in `unreadable` and left out."""
         try:
             self._add(kind, payload)
         except (ValueError, TypeError, IndexError):
@@ -52,7 +52,7 @@ class Shipment:
             self.payload_bytes += len(payload)
 
     def log_events(self) -> Iterator[LogEvent]:
-        """What goes out as OTLP logs: the span that ends in this shipment needs no announcement any more."""
+        """The log events to send by OTLP, without announcements of spans that end in this shipment."""
         ended = {span.span_id for span in self.spans}
         for each in self.spans_and_announcements:
             if isinstance(each, LogEvent):
@@ -75,7 +75,7 @@ class Shipment:
                 self.spans_and_announcements.append(self._with_resource(frame.read_log(payload)))
             case frame.RESOURCE:
                 self.resource = orjson.loads(payload)
-            case _:  # of a later version: it will read its own lane again when it resumes
+            case _:  # a kind of a later version, which reads its lane itself when it resumes
                 self.unreadable += 1
 
     def _with_resource(self, record: T) -> T:

@@ -1,7 +1,7 @@
-"""Private files and folders, and descriptors that a program may have closed under us.
+"""Private files and folders, and file descriptors that the program may have closed.
 
-A program that becomes a daemon closes all descriptors, ours too, and the next file that it opens gets one of their
-numbers.  So before a descriptor is written to or closed, it is compared with the file that it was opened for.
+A program that becomes a daemon closes all descriptors, also ours, and the next file that it opens gets one of their
+numbers.  So before a descriptor is written to or closed, it is checked to be the file that was opened.
 """
 
 import os
@@ -12,7 +12,7 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
 class OwnFile:
-    """A file that this process has opened, and how to tell whether its descriptor still stands for it."""
+    """An open file, which detects when its descriptor was closed or reused for another file."""
 
     __slots__ = ("_device", "_inode", "fd")
 
@@ -23,44 +23,44 @@ class OwnFile:
         self._device, self._inode = state.st_dev, state.st_ino
 
     def is_same(self, state: os.stat_result) -> bool:
-        """Whether this is the state of the file that was opened."""
+        """Whether `state` belongs to the file that was opened."""
         return state.st_ino == self._inode and state.st_dev == self._device
 
     def is_open(self) -> bool:
-        """Whether the descriptor still stands for the file."""
+        """Whether the descriptor is still open for the same file."""
         try:
             return self.fd >= 0 and self.is_same(os.fstat(self.fd))
         except OSError:
             return False
 
     def is_at(self, path: Path) -> bool:
-        """Whether the descriptor still stands for the file, and the file is still there, under this name."""
+        """Whether the descriptor is still open for the same file, and that file still has this path."""
         try:
             return self.is_open() and self.is_same(path.stat())
         except OSError:
             return False
 
     def close(self) -> None:
-        """Closes the descriptor, unless it stands for another file by now.  A second call does nothing."""
+        """Closes the descriptor, unless its number is used for another file by now. A second call does nothing."""
         if self.is_open():
             os.close(self.fd)
         self.fd = -1
 
 
 def open_private(path: Path, flags: int) -> int:
-    """A descriptor of the file, made for the user alone whatever the umask says.  Raises OSError."""
+    """Opens the file, readable by the user only whatever the umask is, and returns a descriptor. Raises OSError."""
     fd = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
     if hasattr(os, "fchmod"):
-        with suppress(OSError):  # another user's file, or a file system without modes: as private as it can be
+        with suppress(OSError):  # another user's file, or a file system without modes: it cannot be more private
             if os.fstat(fd).st_mode & 0o777 != _FILE_MODE:
                 os.fchmod(fd, _FILE_MODE)
     return fd
 
 
 def make_private_folder(path: Path) -> None:
-    """Makes the folder, and those above it that are missing, for the user alone whatever the umask says.
+    """Creates the folder and missing parents, accessible to the user only whatever the umask is.
 
-    Folders that are there already stay as they are.  Raises OSError.
+    Existing folders are not changed. Raises OSError.
     """
     missing = [path]
     while not missing[-1].parent.is_dir() and missing[-1].parent != missing[-1]:

@@ -1,4 +1,4 @@
-"""Frames: what the journal's files are made of.  Pure; written by `lane`, read back by `export` and by resume.
+"""Frames: the records in the journal's files.  Pure; written by `lane`, read by `export` and by resume.
 
 A frame is a header (payload length, CRC-32 of kind and payload, kind) and a payload.  A crash can only cut the last
 frame short, and a cut frame fails its length or its checksum, as does a run of zeros.  After damage in the middle of a
@@ -41,7 +41,7 @@ class _KindChecksums(dict[bytes, int]):
 _CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)})
 _CONTENT_CHECKSUM = _CHECKSUMS[CONTENT]
 _SMALL = 16 * 1024
-# Lengths begin with a control character, up to half a gigabyte: JSON has none, so few places look like a header.
+# Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASL]", re.DOTALL)
 _SMALL_ENOUGH_TO_TRY = 64 * 1024
 
@@ -67,7 +67,7 @@ def frames_in(data: bytes, at: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
 
 
 def readable_frames(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
-    """As `frames_in`, of a whole file: what is damaged is left out."""
+    """(kind, payload, offset after it) of all readable frames of a file; skips damaged parts."""
     at: int | None = 0
     while at is not None:
         for found in frames_in(data, at):
@@ -83,7 +83,7 @@ def next_frame(data: bytes, at: int) -> int | None:
         size, checksum, kind = _HEADER.unpack_from(data, at)
         start = at + HEADER_BYTES
         end = start + size
-        # Large payloads look like headers by chance in many places; each would take a checksum over megabytes.
+        # In a large payload, many offsets look like a header by chance; each would take a checksum over megabytes.
         if end <= len(data) and (size <= _SMALL_ENOUGH_TO_TRY or _may_follow(data, end)):
             with memoryview(data) as view:
                 if crc32(view[start:end], crc32(kind)) == checksum:
@@ -93,7 +93,7 @@ def next_frame(data: bytes, at: int) -> int | None:
 
 
 def is_cut_frame(data: bytes) -> bool:
-    """Whether this, at the end of a file, is what a crash can leave: a frame that is not all there, or zeros."""
+    """Whether these bytes at the end of a file can be the result of a crash: an incomplete frame, or zeros."""
     if len(data) < HEADER_BYTES:
         return True
     return HEADER_BYTES + int.from_bytes(data[:4], "big") > len(data) or not data.strip(b"\0")
@@ -105,7 +105,7 @@ def _may_follow(data: bytes, at: int) -> bool:
 
 
 def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:
-    """A content, with the digest that its ref is made of."""
+    """The frame of a content; `digest` is the SHA-256 in its ref."""
     head = digest + (_MEDIA.get(media_type) or _media(media_type))
     if len(data) <= _SMALL:
         payload = head + data
@@ -123,14 +123,14 @@ _MEDIA = {media_type: _media(media_type) for media_type in (JSON, TEXT)}
 
 
 def read_content(payload: bytes) -> tuple[bytes, Content]:
-    """(digest, content)."""
+    """The digest and the content that `content_frame` wrote."""
     start = 33 + payload[32]
     return payload[:32], Content(payload[start:], payload[33:start].decode())
 
 
 def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> bytes:
-    """Messages appended to a thread."""
-    # All digests in one go: a property of a ref for each takes longer than all else here.
+    """The frame of messages that are appended to a thread."""
+    # All digests at once: reading a property of each ref would take longer than the rest of this function.
     refs = messages if parent is None else (parent, *messages)
     digests = bytes.fromhex("".join([ref[7:71] for ref in refs]))
     return frame(THREAD, (b"\x00" if parent is None else b"\x01") + digests)
@@ -148,7 +148,7 @@ def span_frame(kind: bytes, fields: Sequence[Any]) -> bytes:
 
 
 def read_span(payload: bytes) -> Span:
-    """The span, its resource left to the reader, and its scope, too, where it is our own (empty)."""
+    """The span that `span_frame` wrote. The caller sets its resource, and its scope if that is empty (our own)."""
     fields = cast("list[Any]", orjson.loads(payload))
     trace_id, span_id, parent_id, name, kind, start_ns, end_ns, status, message, attributes, events, links = fields[:12]
     return Span(
@@ -169,10 +169,10 @@ def read_span(payload: bytes) -> Span:
 
 
 def log_frame(log: LogEvent) -> bytes:
-    """A log event."""
+    """The frame of a log event."""
     return frame(LOG, orjson.dumps([log.name, log.time_ns, log.trace_id, log.span_id, log.attributes]))
 
 
 def read_log(payload: bytes) -> LogEvent:
-    """The log event, scope and resource left to the reader."""
+    """The log event that `log_frame` wrote. The caller sets its scope and resource."""
     return LogEvent(*orjson.loads(payload))

@@ -1,7 +1,7 @@
 """The journal of this process: one lane, opened at the first append, and its behaviour when the disk fails.
 
-Appending is durable once it returns True (see `lane`), and never raises.  What cannot be written waits in memory, up to
-a limit, and is written when it can be; what is beyond that is lost, counted, and makes the next `playhead.flush` False.
+Appending is durable once it returns True (see `lane`), and never raises.  Data that cannot be written waits in memory,
+up to a limit; data beyond that is lost and counted, and the next `playhead.flush` returns False.
 A journal whose folder was removed or whose descriptors were closed goes on in a new lane.  In a forked child the
 journal begins a lane of its own.
 """
@@ -25,29 +25,29 @@ from playhead.model.span import Attributes
 
 log = logging.getLogger("playhead")
 
-# The last fifth of the limit is for calls alone: payloads become markers before there is no room for calls.
+# The last fifth of the limit is reserved for calls: before it, payloads are replaced by markers.
 _FOR_PAYLOADS = 0.8
-# What the collector has, may go before that is reached, so that there is room before it is needed.
+# Acknowledged data is deleted before that limit is reached, so that there is room when it is needed.
 _KEPT = 0.6
-# Space is given back segment by segment: a small journal has small ones.
+# Space is freed by whole segments, so a small journal has small ones.
 _SEGMENTS = 8
-# The limit is shared: nobody writes more than a 64th of it before it looks again what the others have written ...
+# All processes share the limit: each writes at most a 64th of it before it measures the folder again.
 _MAX_ALLOWED = 64
-# ... and looking costs as much as some hundred appends, so nobody looks for less than a 4096th.
+# Measuring costs as much as some hundred appends, so no process does it for less than a 4096th of the limit.
 _MIN_ALLOWED = 4096
-# How often to look while nothing is short, and how often while something is.
+# How often to measure while there is room, and how often while there is none.
 _LOOK_SECONDS, _SHORT_LOOK_SECONDS = 5.0, 1.0
 # Deleting is the shipper's work, a second at a time; a call that cannot be recorded without it does a little itself.
 _SHIPPER_SECONDS, _PROGRAM_SECONDS = 1.0, 0.02
 # `off` keeps appends in memory for this long at most, and gives them to the shipper in one piece.
 _MAX_BUFFERED = 256 * 1024
-# 4 MiB: some hundred calls, the time in which a folder is mounted again or descriptors are given back; and little
-# beside what a program with an agent takes anyway.
+# 4 MiB: some hundred calls, enough for the time until a folder is mounted again or descriptors are free; little
+# compared with the memory of a program with an agent.
 _MAX_WAITING = 4 * 2**20
 _PIECE = 64 * 1024
 _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS = 0.05, 5.0
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
-# Freed at once when the disk is full: enough not to come back for every append.
+# How much to free when the disk is full: enough for many appends.
 _FREE_AT_ONCE = 2**20
 
 
@@ -76,7 +76,7 @@ class Journal:
     ):
         """`on_room(False)` is called when the limit is reached, `on_room(True)` when there is room again.
 
-        `on_new_segment`: what is in the segments before may be deleted, so records must not refer to it any more.
+        `on_new_segment`: earlier segments may be deleted, so new records must not refer to content in them.
         """
         self.journal_dir = journal_dir
         self.counters = JournalCounters()
@@ -92,17 +92,17 @@ class Journal:
         self._on_failed_write = on_failed_write
         self._on_new_segment = on_new_segment
         self._now = now
-        # Re-entrant: the garbage collector or a signal may end a call while this thread is in here.
+        # Re-entrant: the garbage collector or a signal may end a call while this thread holds the lock.
         self._mutex = threading.RLock()
         self._forget_all()
 
     def _forget_all(self) -> None:
         self._direct: LaneWriter | None = None
-        """The lane, while appends may go to it without further thought."""
+        """The lane, while appends may go to it without any check."""
         self._allowance = self._max_bytes // _MAX_ALLOWED
-        """How many bytes may be appended before the folder has to be looked at."""
+        """Number of bytes that may be appended before the folder has to be measured."""
         self._left = self._max_bytes
-        """How many bytes all processes may append, as of the last look."""
+        """Number of bytes that all processes together may append, as of the last measurement."""
         self._looked = self._now()
         self._has_looked = False
         self._waiting: list[bytes] = []
@@ -117,11 +117,11 @@ class Journal:
     # --- appending ----------------------------------------------------------------------------------------------------
 
     def append(self, frames: bytes) -> bool:
-        """Appends these frames in one piece. False if they are lost, or wait for the disk."""
+        """Appends these frames in one piece. Returns False if they are lost, or wait in memory for the disk."""
         lane, allowance = self._direct, self._allowance - len(frames)
         if lane is None or allowance < 0:
             kept = self._append_or_buffer(frames)
-        else:  # as nearly always
+        else:  # the usual case
             self._allowance = allowance
             try:
                 lane.append(frames)
@@ -152,8 +152,10 @@ class Journal:
         return written
 
     def _is_first_look_due(self) -> bool:
-        """A program may end before five seconds are over.  Looking takes time with thousands of lanes, so of programs
-        that write little only some look: one for so many bytes that they have written together."""
+        """Whether a young process should measure the folder: it may end before its first regular measurement.
+
+        Measuring takes time with thousands of lanes, so a process that writes little does so with a small
+        probability: together, such processes measure once per so many bytes."""
         if self._has_looked:
             return False
         written = self._max_bytes // _MAX_ALLOWED - self._allowance
@@ -168,14 +170,14 @@ class Journal:
             self.make_room()
 
     def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
-        """Measures what all processes have written, and deletes what may be deleted, for at most so many seconds."""
+        """Measures the folder and deletes acknowledged segments if needed, for at most `seconds`."""
         try:
             self._check_limits(seconds)
         except OSError as error:
             self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
     def begin_segment(self) -> int | None:
-        """Begins another segment; later records do not rely on anything before it. Returns its number, or None when
+        """Begins another segment; later records do not refer to anything before it. Returns its number, or None when
         there is no need or no room for one. Called by the shipper.
         """
         with self._mutex:
@@ -209,7 +211,7 @@ class Journal:
                 lane.close()
 
     def after_fork(self) -> None:
-        """In the child: drops the parent's lane, and what the parent holds in memory."""
+        """In the child: forgets the parent's lane and the data that the parent holds in memory."""
         self._mutex = threading.RLock()
         self.on_append, self.on_lane = _ignore_append, _ignore_lane
         lane, self.lane = self.lane, None
@@ -217,7 +219,7 @@ class Journal:
         if lane is not None:
             lane.abandon()
 
-    # --- when it is not that simple -----------------------------------------------------------------------------------
+    # --- when the disk fails or space is short ------------------------------------------------------------------------
 
     def _append_or_buffer(self, frames: bytes) -> bool:
         with self._mutex:
@@ -266,7 +268,7 @@ class Journal:
         return b"".join(pieces)
 
     def _write(self, data: bytes) -> None:
-        """Raises OSError or JournalUnusable, and then nothing of it is written."""
+        """Writes the data. Raises OSError or JournalUnusable, and then nothing was written."""
         try:
             self._write_once(data)
         except (OSError, JournalUnusable) as error:
@@ -287,7 +289,7 @@ class Journal:
         self._next_try = self._now() + self._try_seconds
         self._try_seconds = min(2 * self._try_seconds, _MAX_TRY_SECONDS)
         self.counters.failed_writes += 1
-        # What was in the frames must not be believed to be stored.
+        # The contents in these frames must not count as stored.
         self._on_failed_write()
         if isinstance(error, JournalUnusable):
             self._warn("failed", f"nothing is recorded, but for a little in memory, until this is mended: {error}")
@@ -310,13 +312,13 @@ class Journal:
         return lane
 
     def _replace(self, lane: LaneWriter) -> LaneWriter:
-        """Goes on in a new lane, with what nobody can read in the old one any more.
+        """Continues in a new lane, and copies frames to it that only this process can still read.
 
         Raises OSError or JournalUnusable.
         """
         rescued = lane.unreadable()
         if self._acked.segment < lane.segment_number and not lane.path.exists():
-            self.counters.lost_records += 1  # at least: nobody knows how many there were
+            self.counters.lost_records += 1  # at least one: the number is unknown
             self._warn("lost", f"records were lost: somebody has removed {lane.path}")
         self._direct = self.lane = None
         lane.close()
@@ -353,13 +355,15 @@ class Journal:
             own = lane.path if lane is not None else None
             taken -= reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
         self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
-        share = left // (2 * max(1, usage.active_lanes))  # each may write its share before any of them looks again
+        share = left // (
+            2 * max(1, usage.active_lanes)
+        )  # each process may write its share before any of them measures again
         least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
         self._allowance = min(left, most, max(least, share))
         self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
 
     def _free_space(self, *, at_once: bool = False) -> bool:
-        """The disk is full, whatever the journal's limit: frees space, and returns whether any was freed."""
+        """Frees space when the disk itself is full. Returns whether any was freed."""
         lane, now = self.lane, self._now()
         self._is_short_of_space = True
         if now < self._next_freeing and not at_once:
@@ -386,8 +390,8 @@ class Journal:
 
 
 def _ignore_append() -> None:
-    """Nobody waits for appends."""
+    """The default for `on_append`: does nothing."""
 
 
 def _ignore_lane(path: Path) -> None:
-    """Nobody follows the lane."""
+    """The default for `on_lane`: does nothing."""

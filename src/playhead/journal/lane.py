@@ -5,12 +5,12 @@ A journal is a folder of lanes. A lane is a folder with
 | file | holds |
 |---|---|
 | `00000001.segment`, ... | frames, in the order in which they were appended |
-| `acked` | up to where the collector has acknowledged |
-| `lock` | locked by the lane's owner for as long as it lives; shared by those who look after a dead owner's lane |
+| `acked` | the position up to which the collector has acknowledged |
+| `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
 | `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
 
-The kernel gives a lock back when its process dies, however it dies. It alone says whether an owner lives: the process
-id in a lane's name is for people, and means nothing in another container.
+The kernel releases a lock when its process ends, however it ends. Only the lock says whether an owner lives: the
+process id in a lane's name is for people, and means nothing in another container.
 
 Once an append returns, the data survive the end of the process: see `segment`.
 """
@@ -30,12 +30,12 @@ from playhead.journal.files import OwnFile, make_private_folder, open_private
 from playhead.journal.locking import lock_file, share_lock
 from playhead.journal.segment import Segment, SegmentGone
 
-# Space is given back segment by segment: small enough to fit a limit closely, large enough to be few.
+# Space is freed by whole segments: small enough to stay close to the limit, large enough to be few.
 SEGMENT_BYTES = 16 * 2**20
 _MAX_OVERSIZE = 4
-# Not `.log`: files of this name are what log rotation truncates.
+# Not `.log`: log rotation truncates such files.
 _SUFFIX = ".segment"
-# What the first edition called them.
+# The name in journals of older versions.
 _OLD_SUFFIX = ".log"
 
 
@@ -48,15 +48,15 @@ class Position:
 
 
 class LaneWriter:
-    """Appends to one lane; owned by this process.  Safe for threads, signal handlers and finalizers."""
+    """Appends to a lane that this process owns. Safe for threads, signal handlers and finalizers."""
 
     def __init__(self, journal_dir: Path, *, fsync: bool, resource_frame: bytes, segment_bytes: int = SEGMENT_BYTES):
-        """Makes the lane's folder and locks it; raises JournalUnusable."""
+        """Creates the lane's folder and locks it. Raises JournalUnusable."""
         self.path = journal_dir / f"{time.time_ns():x}-{os.getpid()}-{secrets.token_hex(3)}"
         self._fsync = fsync
         self._resource_frame = resource_frame
         self._segment_bytes = segment_bytes
-        # Re-entrant: a signal's handler or a finalizer that appends while this thread is in here does not wait.
+        # Re-entrant: a signal handler or finalizer may append while this thread holds the lock.
         self._mutex = threading.RLock()
         self._number = 0
         self._size = 0
@@ -64,14 +64,14 @@ class LaneWriter:
         self._is_rotating = False
         self._is_restarting = False
         self._missing = b""
-        """What is to stand at the beginning of the segment, and does not yet."""
+        """Frames that still have to be written at the beginning of the segment."""
         self._lock: OwnFile | None = None
         try:
-            # Payloads can be private: for the user alone.
+            # Payloads can be private: only the user may read them.
             make_private_folder(self.path)
-            # Made now: when the disk is full there is no room for a new file, and without this one none is freed.
+            # Created now: on a full disk it could not be created later, and without this file no space is freed.
             LaneReader(self.path).ack(Position(1, 0))
-            # Locked before it has its name: nobody must take it for the lane of a dead process meanwhile.
+            # Locked before it gets its name, so that no process takes it for the lane of a dead one.
             self._lock = lock_file(self.path / "lock.new")
             (self.path / "lock.new").rename(self.path / "lock")
             self._rotate()
@@ -87,7 +87,7 @@ class LaneWriter:
 
     @property
     def segment_number(self) -> int:
-        """That of the segment that is written to."""
+        """The number of the segment that is written to."""
         return self._number
 
     @property
@@ -96,9 +96,9 @@ class LaneWriter:
         return Position(self._number, self._segment.size() if self._segment is not None else self._size)
 
     def append(self, frames: bytes) -> None:
-        """Durable (see the module) once this returns.  Raises OSError, and then nothing of it is in the file.
+        """Appends the frames, durably (see the module). Raises OSError, and then the file is unchanged.
 
-        An append within an append is written at once, before or after the outer one.
+        An append that interrupts another one is written at once, before or after the outer one.
         """
         with self._mutex:
             if self._size >= self._segment_bytes and not self._is_rotating:
@@ -116,12 +116,12 @@ class LaneWriter:
                 segment.sync()
 
     def is_there(self) -> bool:
-        """Whether other processes still find the lane's files and its lock."""
+        """Whether the lane's files and its lock still exist under their names, so that other processes find them."""
         segment = self._segment
         return segment is not None and segment.is_there() and self.owns(self.path)
 
     def unreadable(self) -> bytes:
-        """Frames that only this process can still read, because the file was removed."""
+        """Frames of a deleted segment file, which only this process can still read."""
         with self._mutex:
             try:
                 segment = self._segment
@@ -130,9 +130,9 @@ class LaneWriter:
                 return b""
 
     def restart(self, acked: Position) -> bool:
-        """Frees the space of the current segment; False unless all of it was acknowledged.
+        """Frees the space of the current segment. Returns False, and does nothing, unless all of it was acknowledged.
 
-        It goes on as the next segment, in the same file: on a disk that is full there is no room for another one.
+        The file is renamed to the next segment: a full disk has no room for another file.
         Raises OSError.
         """
         with self._mutex:
@@ -152,9 +152,9 @@ class LaneWriter:
                 self._is_restarting = False
 
     def begin_segment(self) -> int | None:
-        """Ends the segment that is written to, if there is anything in it; the number of the next one, else None.
+        """Ends the current segment and returns the number of the next one; None if the current one is empty.
 
-        Raises OSError, and then all is as it was.
+        Raises OSError, and then nothing has changed.
         """
         with self._mutex:
             if self._segment is None or self._is_rotating or self._is_restarting or self._missing:
@@ -169,7 +169,7 @@ class LaneWriter:
         return self._lock is not None and self._lock.is_at(lane / "lock")
 
     def close(self) -> None:
-        """Releases the lane: others may deliver and delete it. A second call does nothing."""
+        """Releases the lane: other processes may deliver and delete it. A second call does nothing."""
         with self._mutex:
             segment, self._segment = self._segment, None
             if segment is not None:
@@ -179,11 +179,11 @@ class LaneWriter:
 
     def abandon(self) -> None:
         """In a forked child: closes the files without touching the lane, which stays the parent's."""
-        self._mutex = threading.RLock()  # the parent's threads, which may have held it, are not here
+        self._mutex = threading.RLock()  # a thread of the parent may have held it
         self.close()
 
     def _rotate_if_possible(self) -> None:
-        """Without descriptors or space for another file, the one that is open grows for a while."""
+        """Begins the next segment; without descriptors or space for another file, the current one grows further."""
         try:
             self._rotate()
         except OSError:
@@ -194,10 +194,10 @@ class LaneWriter:
         return self.path / f"{number:08d}{_SUFFIX}"
 
     def _rotate(self) -> None:
-        """Begins the next segment; if that fails, all is as it was.  Raises OSError."""
+        """Begins the next segment. Raises OSError, and then nothing has changed."""
         path = self._segment_path(self._number + 1)
-        # Readers take a segment that has a successor for complete. An append within this goes to the segment before
-        # until that is given up; only then the new one gets the name by which it is found.
+        # Readers take a segment that has a successor for complete. An append that interrupts this function goes to the
+        # previous segment until that is closed; only then the new one gets its name.
         unnamed = path.with_suffix(".new")
         self._is_rotating = True
         try:
@@ -215,7 +215,7 @@ class LaneWriter:
             self._is_rotating = False
 
     def _begun(self, path: Path) -> Segment:
-        path.unlink(missing_ok=True)  # of an attempt that failed
+        path.unlink(missing_ok=True)  # left by a failed attempt
         segment = Segment(path)
         try:
             segment.append(self._resource_frame)
@@ -229,7 +229,7 @@ class LaneWriter:
 class LaneReader:
     """Reads a lane (its own process's or a dead one's) and stores how far it was acknowledged.
 
-    A deleted file reads as empty. Any other problem with the disk raises OSError, and is never taken for the end.
+    A deleted file reads as empty. Any other problem with the disk raises OSError.
     """
 
     def __init__(self, path: Path):
@@ -245,7 +245,7 @@ class LaneReader:
             return Position(1, 0)
 
     def ack(self, position: Position) -> None:
-        """Stores that everything before `position` was acknowledged, in one small atomic write.
+        """Stores durably, in one small atomic write, that everything before `position` was acknowledged.
 
         Raises OSError.
         """
@@ -256,13 +256,13 @@ class LaneReader:
             os.close(fd)
 
     def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
-        """Up to `max_bytes` from there, and where they begin: the start of the next segment if this one is used up.
+        """Up to `max_bytes` from `at`, and their position: the start of the next segment if this one is at its end.
 
-        Empty when there is no more.  The last frame may be cut: read on from after the last whole one, with more
-        bytes if there was none.  Raises OSError.
+        Empty when there is no more. The last frame may be incomplete: continue after the last complete frame, with a
+        larger `max_bytes` if there was none. Raises OSError.
         """
         while True:
-            # Asked before reading: a segment with a successor is complete, so what is read after this is all of it.
+            # Checked before reading: a segment with a successor is complete, so the read below gets all of it.
             later = [n for n in self.segments() if n > at.segment]
             try:
                 with self.segment_path(at.segment).open("rb") as file:
@@ -277,7 +277,7 @@ class LaneReader:
     def segments(self) -> list[int]:
         """Numbers of the segment files, oldest first.  Raises OSError."""
         try:
-            names = os.listdir(self.path)  # noqa: PTH208 - asked before each read; objects for paths take ten times as long
+            names = os.listdir(self.path)  # noqa: PTH208 - called before each read; Path objects take ten times as long
         except FileNotFoundError:
             return []
         return sorted({int(name[:8]) for name in names if name[8:] in {_SUFFIX, _OLD_SUFFIX} and name[:8].isdecimal()})
@@ -301,9 +301,9 @@ class LaneReader:
         self.segment_path(number).unlink(missing_ok=True)
 
     def delete(self) -> None:
-        """Removes the whole lane; only for whoever has adopted it.  Raises OSError.
+        """Deletes the whole lane; call it only after `adopt`. Raises OSError.
 
-        The lock goes last: a lane that is only half deleted is still found.
+        The lock is deleted last, so that a partly deleted lane is still found.
         """
         for entry in sorted(self.path.iterdir(), key=lambda entry: entry.name == "lock"):
             entry.unlink(missing_ok=True)
@@ -311,14 +311,14 @@ class LaneReader:
 
 
 class AdoptedLane:
-    """A dead owner's lane that this process alone delivers or deletes, until `close`."""
+    """The lane of a dead process, which only this process may deliver or delete until `close`."""
 
     def __init__(self, lock: OwnFile, delivering: OwnFile):
-        """Takes over both locks."""
+        """`lock` and `delivering` are held; `close` releases them."""
         self._locks = (delivering, lock)
 
     def close(self) -> None:
-        """Gives it back.  A second call does nothing."""
+        """Releases the lane. A second call does nothing."""
         for lock in self._locks:
             lock.close()
 
@@ -327,12 +327,12 @@ _own: WeakSet[LaneWriter] = WeakSet()
 
 
 def lanes(journal_dir: Path) -> list[Path]:
-    """All lanes, oldest first, but those of other users.  Raises OSError."""
+    """The folders of all lanes except those of other users, oldest first. Raises OSError."""
     return [path for path in map(journal_dir.joinpath, names_in(journal_dir)) if _is_lane(path)]
 
 
 def names_in(journal_dir: Path) -> list[str]:
-    """The names of all lanes, oldest first, and of a few things that are none.  Raises OSError."""
+    """The names of all entries of the journal's folder, lanes and a few others, oldest lane first. Raises OSError."""
     try:
         return sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
     except FileNotFoundError:
@@ -347,7 +347,7 @@ def _is_lane(path: Path) -> bool:
 
 
 def adopt(lane: Path) -> AdoptedLane | None:
-    """Takes over the lane of a dead owner; None while the owner lives, or while another process has adopted it.
+    """Takes over the lane of a dead process. None while its owner lives, or while another process has adopted it.
 
     Raises OSError.
     """
@@ -375,7 +375,7 @@ def is_own(lane: Path) -> bool:
 
 
 def is_owned(lane: Path) -> bool:
-    """Whether the lane's owner lives, be it this process or another.  Raises OSError."""
+    """Whether the lane's owner (this process or another) lives. Raises OSError."""
     lock = share_lock(lane / "lock")
     if lock is None:
         return (lane / "lock").exists()

@@ -1,7 +1,7 @@
-"""refs → [journal] → export.  Leases on runs: which process of this machine goes on with one from its record.
+"""refs → [journal] → export.  Leases on runs: which process of this machine resumes a run.
 
-A lease is a file in the journal's folder `leases` that its holder keeps locked: the kernel gives it back when the
-process dies, however it dies.  Only runs that go on have one; a run that begins is known to be alive by its lane.
+A lease is a file in the journal's folder `leases` that its holder keeps locked: the kernel releases the lock when the
+process ends, however it ends.  Only resumed runs have a lease; for a new run, the lock of its lane does the same.
 """
 
 import os
@@ -16,12 +16,12 @@ from playhead.journal.locking import lock_file
 
 _FOLDER = "leases"
 _JOURNAL = "journal"  # the file with this journal's name; those of runs have 32 hex digits
-# So often a file may be given back between opening and locking it before something else must be wrong.
+# How often the file may be deleted between opening and locking it before that is an error.
 _ATTEMPTS = 100
 
 
 class LocalLease:
-    """A run that this process alone may go on with, among those that share the journal."""
+    """The right to resume a run, which only one of the processes that share the journal has at a time."""
 
     def __init__(self, path: Path, lock: OwnFile):
         """`lock` is held; use `take_local`."""
@@ -31,18 +31,18 @@ class LocalLease:
 
     @property
     def is_held(self) -> bool:
-        """Whether the lease is still held: with force, another process replaces the file."""
+        """Whether the lease is still held: another process may have taken it with `force`."""
         return self._lock.is_at(self._path)
 
     def release(self) -> None:
         """Releases the lease. Does nothing the second time, and in a forked child, whose parent has it."""
         if self.is_held:
-            with suppress(OSError):  # Windows keeps a file that is open
+            with suppress(OSError):  # Windows does not delete an open file
                 self._path.unlink()
         self._lock.close()
 
     def abandon(self) -> None:
-        """In a forked child: drops the lease, which is the parent's."""
+        """In a forked child: forgets the lease, which stays the parent's."""
         self._lock.close()
 
 
@@ -50,9 +50,9 @@ _held: WeakSet[LocalLease] = WeakSet()
 
 
 def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalLease | None:
-    """Takes the lease, until `release` or the end of this process; None while another process has it.
+    """Takes the lease until `release` or the end of this process. None while another process has it.
 
-    With `force` it is taken from the process that has it, which notices that by `is_held`. Raises OSError.
+    With `force` it is taken from the process that has it; there, `is_held` is False from then on. Raises OSError.
     """
     path = _path(journal_dir, run_id)
     make_private_folder(path.parent)
@@ -66,12 +66,12 @@ def take_local(journal_dir: Path, run_id: str, *, force: bool = False) -> LocalL
             os.ftruncate(lock.fd, 0)
             os.pwrite(lock.fd, f"process {os.getpid()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode(), 0)
             return LocalLease(path, lock)
-        lock.close()  # its holder gave it back, and the file with it, while we were at the door
+        lock.close()  # its holder released it and deleted the file before we had the lock
     raise OSError(f"{path} does not stay where it is")
 
 
 def holder_of(journal_dir: Path, run_id: str) -> str:
-    """For people: which process has it, and since when."""
+    """A sentence for people: which process has the lease, and since when."""
     try:
         return _path(journal_dir, run_id).read_text() or "another process"
     except OSError:
@@ -79,7 +79,7 @@ def holder_of(journal_dir: Path, run_id: str) -> str:
 
 
 def journal_name(journal_dir: Path) -> str:
-    """An id of this journal, the same under any path. Raises OSError."""
+    """The id of this journal, which does not depend on its path. Raises OSError."""
     path = journal_dir / _FOLDER / _JOURNAL
     make_private_folder(path.parent)
     own = path.with_suffix(f".{secrets.token_hex(8)}")
@@ -89,7 +89,7 @@ def journal_name(journal_dir: Path) -> str:
     finally:
         os.close(fd)
     try:
-        os.link(own, path)  # whole or not at all, for whoever reads it meanwhile
+        os.link(own, path)  # atomic: readers see the whole file or none
     except FileExistsError:
         pass
     finally:

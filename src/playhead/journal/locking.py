@@ -1,7 +1,7 @@
-"""File locks that die with their process, however it dies, in whatever container it runs.
+"""File locks that the kernel releases when their process ends, however it ends, in any container.
 
-The kernel that keeps the files keeps the locks: processes that share a folder see each other's, also where each has
-process ids of its own.
+The locks belong to the files, not to process ids: processes that share a folder see each other's locks, also from
+containers with their own process ids.
 """
 
 import os
@@ -12,14 +12,16 @@ from playhead.journal.files import OwnFile, open_private
 
 
 def lock_file(path: Path) -> OwnFile | None:
-    """Holds the lock until it is closed, and makes the file if need be; None when another has it.  Raises OSError."""
+    """Locks the file (created if missing) until the result is closed. None when another process holds the lock.
+
+    Raises OSError."""
     return _locked(open_private(path, os.O_RDWR), shared=False)
 
 
 def share_lock(path: Path) -> OwnFile | None:
-    """Holds the lock together with others that share it, of a file that is there already.
+    """Takes a shared lock of an existing file.
 
-    None when somebody has it alone (see `lock_file`), or when the file is gone.  Raises OSError.
+    None when a process holds the lock alone (see `lock_file`), or when the file does not exist. Raises OSError.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -48,7 +50,7 @@ if sys.platform == "win32":
 
     def _try_lock(fd: int, shared: bool) -> bool:
         try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # there is no shared lock: who shares it is alone with it, too
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # Windows has no shared lock here: a shared one is exclusive, too
         except OSError:
             return False
         return True

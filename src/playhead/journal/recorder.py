@@ -24,7 +24,7 @@ from playhead.refs.threads import exact_thread, extend_thread, native_ref, threa
 
 
 class JournalRecorder:
-    """See `api.ports.Recorder` for the promises. The `frames` that it gets are its own `CallFrames`."""
+    """Implements `api.ports.Recorder`, which documents the methods. `frames` are always its own `CallFrames`."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class JournalRecorder:
             thread, exact = exact_thread(intake, messages, to_message, from_message, known, frames, redact)
             if shape is None:
                 return thread, exact
-            keep = intake.recorded if intake.redacts else intake.repeated  # mostly the same from call to call
+            keep = intake.recorded if intake.redacts else intake.repeated  # usually the same in each call
             return thread, keep({**shape, "messages": exact}, frames)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
@@ -199,7 +199,7 @@ class JournalRecorder:
         return without_secrets(kept, self.intake.mask, raised) if self.intake.mask else kept
 
     def _may_be_kept(self, raised: BaseException, kept: Any, redact: Redact | None) -> bool:
-        """Hooks are asked about its parts as the program knows them, too: some look for keys and not for texts."""
+        """Whether redaction leaves the error as it is. Hooks also get its parts: some look for keys, not for texts."""
         if redact is None and not self.redacts:
             return True
         return all(self.intake.redaction_changes_nothing(part, redact) for part in (*raised.args, vars(raised), kept))
@@ -244,7 +244,7 @@ def _fields_json(fields: Sequence[Any]) -> bytes:
 
 
 class CallFrames(Frames):
-    """One call's new contents and threads, as the journal takes them: see `refs.intake.NewContentSink`."""
+    """The frames of one call's new contents and threads. Implements `refs.intake.NewContentSink`."""
 
     __slots__ = ()
 

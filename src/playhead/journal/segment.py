@@ -1,7 +1,7 @@
-"""Segment files, as their one writer sees them: an append is one `write` at the end of the file.
+"""Segment files, for their only writer: an append is one `write` at the end of the file.
 
-The kernel puts each `write` behind all others (O_APPEND), so an append from a signal's handler or from a finalizer
-that interrupts another one needs no lock and no queue: it is in the file when it returns, as any other.
+The kernel puts each `write` after all others (O_APPEND), so an append from a signal handler or a finalizer that
+interrupts another append needs neither lock nor queue: it is in the file when it returns.
 """
 
 import errno
@@ -12,7 +12,7 @@ from playhead.journal.files import OwnFile, open_private
 
 
 class SegmentGone(OSError):
-    """The file was deleted, or its descriptor was closed: nobody would find what is appended."""
+    """The file was deleted, or its descriptor was closed: appended data would be lost."""
 
     def __init__(self, why: str):
         super().__init__(errno.ESTALE, why)
@@ -22,14 +22,14 @@ class Segment:
     """One file, open for appending."""
 
     def __init__(self, path: Path):
-        """Makes the file; it must not be there yet.  Raises OSError."""
+        """Creates the file, which must not exist yet. Raises OSError."""
         self.path = path
         self._file = OwnFile(open_private(path, os.O_RDWR | os.O_APPEND | os.O_EXCL))
 
     def append(self, data: bytes) -> int:
-        """Writes the data, whole, and returns how many bytes the file has then.
+        """Writes all of the data and returns the new size of the file in bytes.
 
-        Raises OSError, and then nothing of the data is in the file; SegmentGone when it is no use to try again.
+        Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too.
         """
         fd = self._file.fd
         try:
@@ -45,15 +45,15 @@ class Segment:
         return before + written if written == len(data) else self._write_rest(data, written, before)
 
     def sync(self) -> None:
-        """Waits until the disk has all that was appended.  Raises OSError."""
+        """Waits until everything appended is on the disk (fsync). Raises OSError."""
         os.fsync(self._file.fd)
 
     def size(self) -> int:
-        """How many bytes the file has.  Raises OSError."""
+        """The size of the file in bytes. Raises OSError."""
         return os.fstat(self._file.fd).st_size
 
     def rename(self, path: Path) -> None:
-        """Gives the file another name.  Raises OSError."""
+        """Renames the file. Raises OSError."""
         self.path.rename(path)
         self.path = path
 
@@ -66,7 +66,7 @@ class Segment:
         return self._file.is_at(self.path)
 
     def read_from(self, start: int) -> bytes:
-        """What was appended after `start`, also when the file has been deleted; empty when the descriptor is gone."""
+        """The bytes from offset `start` on, also of a deleted file; empty when the descriptor was closed."""
         if not self._file.is_open():
             return b""
         pieces: list[bytes] = []
@@ -80,7 +80,7 @@ class Segment:
         self._file.close()
 
     def _write_rest(self, data: bytes, written: int, before: int) -> int:
-        """Writes what a short write left: the disk is full, or the data are larger than one write takes."""
+        """Writes the rest after a short write: the disk is full, or the data is larger than one write takes."""
         try:
             while written < len(data):
                 written += os.write(self._file.fd, memoryview(data)[written:])
@@ -88,6 +88,6 @@ class Segment:
             if self.size() == before + written:
                 os.ftruncate(self._file.fd, before)
             raise
-        if self.size() != before + written:  # an append of a signal's handler is in the middle: once more
+        if self.size() != before + written:  # a signal handler's append is in the middle: write again
             return self.append(data)
         return before + written

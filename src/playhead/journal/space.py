@@ -1,6 +1,6 @@
-"""The limit of the journal's folder: what all processes have written there, and what may be deleted.
+"""The size limit of the journal's folder: measures what all processes have written, and deletes acknowledged segments.
 
-What is not acknowledged is never deleted here.
+Records that were not acknowledged are never deleted here.
 """
 
 import time
@@ -11,20 +11,20 @@ from pathlib import Path
 
 from playhead.journal.lane import LaneReader, Position, adopt, lanes
 
-# Who has not written for a minute will measure before it writes much.
+# A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """What the journal takes on disk, and how many lanes are being written to."""
+    """The size of the journal on disk in bytes, and the number of lanes that are being written to."""
 
     bytes: int
     active_lanes: int
 
 
 def journal_usage(journal_dir: Path) -> DiskUsage:
-    """Looks at every segment, of whatever process.  Raises OSError."""
+    """Measures all segments of all processes. Raises OSError."""
     total = active = 0
     recently = time.time() - _ACTIVE_SECONDS
     for path in lanes(journal_dir):
@@ -38,7 +38,7 @@ def journal_usage(journal_dir: Path) -> DiskUsage:
 
 def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
     for number in reader.segments():
-        with suppress(FileNotFoundError):  # deleted meanwhile
+        with suppress(FileNotFoundError):  # deleted in the meantime
             state = reader.segment_path(number).stat()
             yield state.st_size, state.st_mtime
 
@@ -46,14 +46,14 @@ def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
 def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float = float("inf")) -> int:
     """Deletes acknowledged segments, oldest first, until so many bytes are free. Returns how many bytes were freed.
 
-    Stops after so many seconds, since thousands of lanes take long. Of its own lane it deletes only segments before
-    the one being shipped; of other lanes, only those whose owner is dead.
+    Stops after `seconds`, since thousands of lanes take long. From the lane `own` it deletes only segments before the
+    one being shipped. Of the other lanes it considers only those of dead processes.
     """
     freed, deadline = 0, time.monotonic() + seconds
     for path in lanes(journal_dir):
         if freed >= excess or time.monotonic() > deadline:
             break
-        with suppress(OSError):  # what cannot be deleted now, e.g. because another process does so too, stays
+        with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
             freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
     return freed
 

@@ -1,7 +1,7 @@
 """Packs: the body of a content upload, SDK to collector.
 
-Built to be small after compression: a ref is 32 bytes that nothing compresses, so refs that the reader can compute
-are not sent.  Layout: header length (4 bytes, big endian), header (JSON), then the contents' bytes one after another.
+Small after compression: a ref is 32 bytes that cannot be compressed, so refs that the reader can compute are not
+sent.  Layout: header length (4 bytes, big endian), header (JSON), then the contents' bytes one after another.
 
 | header field | meaning |
 |---|---|
@@ -28,19 +28,19 @@ _VERSION = 1
 
 
 class BadPack(ValueError):
-    """The upload cannot be read, or its bytes are not what its digest says."""
+    """The upload cannot be read, or its content does not match its digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadExtension:
-    """These messages, in order, after that thread (None: a new thread)."""
+    """Messages to append, in this order, to the thread `parent` (None: a new thread)."""
 
     parent: ContentRef | None
     messages: tuple[ContentRef, ...]
 
     @property
     def ref(self) -> ContentRef | None:
-        """The thread that results; None when both are empty."""
+        """The ref of the resulting thread; None when both fields are empty."""
         ref = self.parent
         for message in self.messages:
             ref = node_ref(message, ref)
@@ -49,14 +49,14 @@ class ThreadExtension:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Contents and thread extensions that travel together.  A parent stands before what extends it."""
+    """Contents and thread extensions that are sent together. A thread comes before its extensions."""
 
     contents: tuple[Content, ...]
     threads: tuple[ThreadExtension, ...]
 
 
 def encode_pack(pack: Pack) -> bytes:
-    """The bytes to send (compress them)."""
+    """The bytes to send, not compressed."""
     media: dict[str, int] = {}
     index = {content.ref.plain: n for n, content in enumerate(pack.contents)}
     contents = [[media.setdefault(content.media_type, len(media)), len(content.data)] for content in pack.contents]
@@ -75,7 +75,7 @@ def encode_pack(pack: Pack) -> bytes:
 
 
 def decode_pack(data: bytes) -> Pack:
-    """Reads a pack and proves its digest; raises BadPack."""
+    """Reads a pack and verifies its digest. Raises BadPack."""
     try:
         size = int.from_bytes(data[:4], "big")
         header = cast(dict[str, Any], orjson.loads(data[4 : 4 + size]))
