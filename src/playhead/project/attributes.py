@@ -1,4 +1,4 @@
-"""store → [project]: what a span's attributes say.  Others wrote them: what has the wrong type counts as not said."""
+"""store → [project]: reads a span's attributes.  A value of the wrong type counts as missing."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -13,13 +13,13 @@ _OTHER = "_OTHER"  # what OpenTelemetry calls an error of unknown type
 
 
 def text(attributes: Mapping[str, Any], name: str) -> str | None:
-    """A text that is not empty."""
+    """A text; None when it is missing or empty."""
     value = attributes.get(name)
     return value if isinstance(value, str) and value else None
 
 
 def texts(attributes: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A list of texts."""
+    """A list of texts; empty when it is missing."""
     value = attributes.get(name)
     if not isinstance(value, list | tuple):
         return ()
@@ -27,7 +27,7 @@ def texts(attributes: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def whole(attributes: Mapping[str, Any], name: str) -> int | None:
-    """A whole number, 0 or more."""
+    """An integer of 0 or more; None when it is missing."""
     value = attributes.get(name)
     if type(value) is int:
         return value if value >= 0 else None
@@ -35,36 +35,36 @@ def whole(attributes: Mapping[str, Any], name: str) -> int | None:
 
 
 def number(attributes: Mapping[str, Any], name: str) -> float | None:
-    """Any number."""
+    """An integer or a float; None when it is missing."""
     value = attributes.get(name)
     return float(value) if type(value) is int or type(value) is float else None
 
 
 def ref(attributes: Mapping[str, Any], name: str) -> ContentRef | None:
-    """A ref of ours.  Refs of others (`gs://...`) name nothing that we keep."""
+    """A content ref; None for other values, such as references to other storage (`gs://...`)."""
     value = attributes.get(name)
     return None if value is None or not is_ref(value) else ContentRef(value)
 
 
 def order_of(attributes: Mapping[str, Any]) -> int | None:
-    """The place that the run's own process counted, 1 or more."""
+    """The number that the run's process gave the call or log event, from 1; None without one."""
     return whole(attributes, names.CALL_ORDER) or None
 
 
 def attempt_of(attributes: Mapping[str, Any]) -> int:
-    """Which attempt at the run this belongs to."""
+    """The number of the attempt at the run."""
     return whole(attributes, names.RUN_ATTEMPT) or 0
 
 
 def replaced_by(resumed: LogEvent) -> list[tuple[int, int]]:
-    """The numbers of calls that a resumed attempt has found nothing of and done again, each as (first, last)."""
+    """Ranges (first, last) of call numbers that were not in the record and that a resumed attempt made again."""
     said = resumed.attributes.get(names.RESUMED_WITHOUT)
     numbers = [item for item in cast(list[Any], said) if type(item) is int] if isinstance(said, list | tuple) else []
     return list(zip(numbers[::2], numbers[1::2], strict=False))
 
 
 def kind_of(span: Span) -> str | None:
-    """One of our kinds; None for a span that is neither ours nor GenAI."""
+    """The kind of call (llm, tool, step, ...); None for a span that is neither ours nor of GenAI."""
     kind = text(span.attributes, names.KIND)
     if kind is not None:
         return kind
@@ -75,7 +75,7 @@ def kind_of(span: Span) -> str | None:
 
 
 def agent_name(span: Span, kind: str | None) -> str | None:
-    """The agent that this span says is acting; for an agent's own span without a name, what its span is called."""
+    """The name of the acting agent; for an agent's own span without that attribute, the span's name."""
     name = text(span.attributes, names.AGENT_NAME)
     if name is not None or kind != "agent":
         return name
@@ -83,18 +83,18 @@ def agent_name(span: Span, kind: str | None) -> str | None:
 
 
 def model_of(attributes: Attributes) -> str | None:
-    """The model that was asked for."""
+    """The name of the requested model."""
     return text(attributes, names.REQUEST_MODEL)
 
 
 def answer_tokens(attributes: Attributes) -> int | None:
-    """Tokens of a call's answer, when it is one message: what was thought does not stay in the context."""
+    """Tokens of a call's answer if that is one message, without reasoning tokens, which do not stay in the context."""
     output = whole(attributes, names.OUTPUT_TOKENS)
     return None if output is None else max(0, output - (usage_of(attributes).reasoning_tokens or 0))
 
 
 def usage_of(attributes: Attributes) -> TokenUsage:
-    """Tokens as reported."""
+    """Token usage as the provider reported it."""
     cache_write = whole(attributes, names.CACHE_WRITE_TOKENS)
     return TokenUsage(
         whole(attributes, names.INPUT_TOKENS),
@@ -106,12 +106,12 @@ def usage_of(attributes: Attributes) -> TokenUsage:
 
 
 def has_failed(span: Span) -> bool:
-    """Whether it raised.  Cancelled is a way to raise; closed early (`aborted`) is not."""
+    """Whether the call raised. Cancellation counts as raising; closing a stream early (`aborted`) does not."""
     return span.status == STATUS_ERROR or span.attributes.get(names.OUTCOME) == CANCELLED
 
 
 def failure_of(span: Span) -> tuple[str, str]:
-    """Type and message of what a failed span raised."""
+    """Type and message of the exception of a failed span."""
     error_type = text(span.attributes, names.ERROR_TYPE)
     message = span.status_message
     for event in reversed(span.events):
@@ -123,18 +123,18 @@ def failure_of(span: Span) -> tuple[str, str]:
 
 
 def failure_fields(span: Span) -> dict[str, Any]:
-    """What the end of a failed call says."""
+    """The fields of the event for the end of a failed call."""
     error_type, message = failure_of(span)
     outcome = text(span.attributes, names.OUTCOME)
     return {"elapsed_ms": elapsed_ms(span), "error_type": error_type, "message": message, "outcome": outcome}
 
 
 def elapsed_ms(span: Span, since_ns: int | None = None) -> float:
-    """How long it took, or how long after `since_ns` it ended; 0 while it is open."""
+    """Duration in ms, from the start or from `since_ns` to the end; 0 while the span is open."""
     since_ns = span.start_ns if since_ns is None else since_ns
     return round(((span.end_ns or since_ns) - since_ns) / 1e6, 3)
 
 
 def tool_name(span: Span) -> str:
-    """The tool that was called; for one without a name, what its span is called."""
+    """The name of the called tool; without that attribute, the span's name."""
     return text(span.attributes, names.TOOL_NAME) or span.name.removeprefix("execute_tool").strip() or span.name

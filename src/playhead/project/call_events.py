@@ -2,13 +2,13 @@
 
 | call | at its start | at its end |
 |---|---|---|
-| the run's root | run_started; of a fork run_forked, ends of calls that it took over | run_completed or run_failed |
+| the run's root | run_started; in a fork run_forked, and ends taken from its parent | run_completed or run_failed |
 | llm | context_compressed, message_added, llm_called | llm_completed or llm_failed, message_added |
 | tool | tool_called | tool_completed or tool_failed |
 | every other kind | step_started | step_completed |
 
-A root that is an llm or tool call gives both; any other root is told by the run's own events.  A later attempt that
-does not say where it begins (`log_events`) begins with its root.
+A root that is an llm or tool call gives both; any other root gives the run's events only.  A later attempt without a
+log event for its beginning (see `log_events`) begins with its root.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ from playhead.project.span_tree import SpanNode, SpanTree
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What was written when a call began, and what its input added."""
+    """The events of a call's start, and the messages that its input added."""
 
     events: list[ev.RunEvent]
     entered: InputDelta
@@ -76,16 +76,16 @@ class EventWriter:
         self._known = known
         self.conversations = Conversations(nodes, known)
         self._next = self._shared.upto + 1
-        # What was written at the start of calls that have not ended.
+        # The starts of open calls.
         self.begun: dict[str, Begun] = {}
         # The thread that each agent's model saw last.
         self._threads: dict[str | None, ContentRef] = {}
         # Agents whose last answer was a compaction, and calls that came after one.
         self._compacted: set[str | None] = set()
         self._after_compaction: set[str] = set()
-        # How many log records of a span have had the same name and time.
+        # Number of log records of a span with the same name and time.
         self._alike: Counter[tuple[str | None, str]] = Counter()
-        # Outputs that calls inside a model call brought (two instrumentations of one call), by the outer call's span.
+        # Output threads of calls inside a model call (two instrumentations of one call), by the outer call's span.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
         restore_conversations(self.conversations, self._shared.events)
         for event in self._shared.events:
@@ -93,7 +93,7 @@ class EventWriter:
                 self._threads[event.actor] = event.thread
 
     def write(self, moment: Moment) -> None:
-        """Adds what happened at this moment.  Raises Unread, having changed nothing."""
+        """Adds the events of this moment. Raises Unread, and then nothing has changed."""
         span_node = moment.node
         if moment.log is not None:
             self._write_log_event(moment.log, span_node)
@@ -104,14 +104,14 @@ class EventWriter:
             self._end(span_node)
 
     def take(self) -> list[ev.RunEvent]:
-        """The events since the last time."""
+        """Returns the events written since the last call of this method."""
         taken, self.events = self.events, []
         self._next += len(taken)
         return taken
 
     def again(self, span_node: SpanNode) -> list[tuple[ev.RunEvent, ev.RunEvent]]:
-        """A call that had begun has ended, and says more than it did: events of its start that are others now, each
-        as (as it was, as it is)."""
+        """Writes the start's events of a call again, from the span that has ended since. Returns those that changed, as
+        pairs (before, now)."""
         begun = self.begun[span_node.span.span_id]
         kept, after = self.events, self._next
         self.events, self._next = [], begun.events[0].seq if begun.events else after
@@ -178,12 +178,12 @@ class EventWriter:
             self._begin_fork(span_node, parent)
 
     def _first_attempt(self, span_node: SpanNode) -> int:
-        """A root that a later attempt went on with has that one's number."""
+        """The number of the attempt at which the run began."""
         later = [attempt for attempt, order in self._resumed.items() if order > (span_node.order or 0)]
         return min([span_node.attempt, *(attempt - 1 for attempt in later)])
 
     def _resume(self, head: dict[str, Any], attempt: int) -> None:
-        """What the record has is not told again: all that follows is what went live."""
+        """Begins a resumed attempt. Calls answered from the record give no second events: all that follow are live."""
         self.conversations.process_died()
         self.events.append(ev.RunResumed(**head, attempt=attempt, from_seq=head["seq"] - 1))
 
@@ -283,7 +283,7 @@ class EventWriter:
         return span_node.span.span_id in self._after_compaction
 
     def _add_output(self, span_node: SpanNode, thread: ContentRef | None) -> None:
-        """Output messages; also the part of one that came before a call failed or was closed."""
+        """Adds the output messages, also the partial one of a call that failed or was closed early."""
         inner = self._inner_outputs.pop(span_node.span.span_id, None)
         added = list(self.conversations.call_ended(span_node.span.span_id, thread))
         tokens = answer_tokens(span_node.span.attributes) if len(added) == 1 else None
@@ -340,7 +340,7 @@ class EventWriter:
     # --- log records -----------------------------------------------------------------------------------------------
 
     def _write_log_event(self, log: LogEvent, span_node: SpanNode | None) -> None:
-        """A log record has no id: what tells it from others in its span is its number, else its time."""
+        """Writes a log record's event. Its id is made of the record's number, or else of its time."""
         kind, ordinal = log_kind(log), str(order_of(log.attributes) or log.time_ns)
         alike = (log.span_id, f"{kind}.{ordinal}")
         self._alike[alike] += 1
@@ -366,7 +366,7 @@ class EventWriter:
         )
 
     def _head(self, kind: str, time_ns: int, span: str | None, actor: str | None, ordinal: object) -> dict[str, Any]:
-        """What all events have.  The id says where the event comes from, so that it is the same in every projection."""
+        """The fields of all events. The id is made of the event's origin, so it is the same in every projection."""
         event_id = f"{span or self._run}.{kind}.{ordinal}"
         seq = self._next_seq()
         return {"id": event_id, "run": self._run, "seq": seq, "time_ns": time_ns, "span": span, "actor": actor}

@@ -1,7 +1,7 @@
-"""store → [project]: what a fork has of its parent, so that it tells only what it did itself.  Pure.
+"""store → [project]: the history that a fork shares with its parent, so that it stores only its own events.  Pure.
 
-A fork's history is the parent's events before the call at which they part, then its own; seqs go on.  It tells no call
-of the shared part again, so how calls ended that were underway at the cut is taken over from the parent.
+A fork's history is the parent's events before the call at which it was forked, then its own; seqs continue.  Calls of
+the shared part have no second events, so the ends of calls that were open at that point are taken from the parent.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.Step
 
 @dataclass(frozen=True, slots=True)
 class SharedHistory:
-    """`upto`: the seq of the last event that is shared; `events`: all of these that are here; `ends`: how calls ended
-    that were underway, in their order."""
+    """`upto`: the seq of the last shared event; `events`: the shared events that are stored; `ends`: the ends of calls
+    that were open at that point, in order."""
 
     upto: int
     events: Sequence[ev.RunEvent] = ()
@@ -30,26 +30,26 @@ class SharedHistory:
 
 
 def fork_root(spans: Iterable[Span]) -> Span | None:
-    """The span that says that the run is a fork; None for any other run."""
+    """The span that marks the run as a fork; None for any other run."""
     return next((span for span in spans if text(span.attributes, names.FORK_OF) is not None), None)
 
 
 def first_order(spans: Iterable[Span]) -> int:
-    """The number with which a run's own calls begin: a fork goes on from where its parent was."""
+    """The number of a run's first own call: a fork continues the numbers of its parent."""
     spans = list(spans)
     root = fork_root(spans)
     if root is None:
         return 1
     said = whole(root.attributes, names.FORK_ORDER)
-    # Its first call has the number of the one that it stands in for.
+    # A fork's first call has the number of the parent's call that it replaces.
     return said or min((order for span in spans if (order := order_of(span.attributes))), default=1)
 
 
 def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
-    """What the run shares with its parent; None when it is no fork, or the place where they part is not known (yet)."""
+    """What the run shares with its parent; None when it is no fork, or when the fork's position is not known (yet)."""
     parent = work.parent
     if parent is None:
-        # A parent that was here and is gone leaves everything in its place.
+        # When the parent was deleted, the fork's own events keep their seqs.
         return None if work.shared is None else SharedHistory(work.shared)
     cut = _cut(parent, first_order(work.spans))
     first = None if cut is None else next((event.seq for event in parent.events if event.span == cut.span_id), None)
@@ -63,7 +63,7 @@ def shared_with(work: RunInput, tree: SpanTree) -> SharedHistory | None:
 
 
 def restore_conversations(conversations: Conversations, events: Iterable[ev.RunEvent]) -> None:
-    """Brings conversations to where the parent's were."""
+    """Replays the shared events, so that the conversations are as the parent's were."""
     events = list(events)
     tokens = {event.span: event.usage.input_tokens for event in events if isinstance(event, ev.LlmCompleted)}
     for event in events:
@@ -81,7 +81,7 @@ def restore_conversations(conversations: Conversations, events: Iterable[ev.RunE
 
 
 def _cut(parent: Parent, order: int) -> Span | None:
-    """The parent's call at which they part: its own, or one that it shares itself."""
+    """The parent's call at which it was forked: its own, or one that it shares with its own parent."""
     for spans in parent.spans:
         found = next((span for span in spans if order_of(span.attributes) == order), None)
         if found is not None or order >= first_order(spans):
@@ -92,10 +92,8 @@ def _cut(parent: Parent, order: int) -> Span | None:
 def _ends(
     parent: Parent, shared: Sequence[ev.RunEvent], later: Sequence[ev.RunEvent], cut: Span | None, tree: SpanTree
 ) -> list[ev.RunEvent]:
-    """Of calls that the fork had answered from the record: not those that it made again, as it did all around the cut.
-
-    What was cancelled was not answered.
-    """
+    """Ends of calls that the fork had answered from the record. Calls around the cut were made again and give their
+    own ends; cancelled calls were not answered."""
     spans = {span.span_id: span for level in reversed(parent.spans) for span in level}
     again = {key for node in tree.nodes if (key := text(node.span.attributes, names.CALL_KEY)) is not None}
     around = set(_above(cut, spans))

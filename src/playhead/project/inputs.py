@@ -1,4 +1,4 @@
-"""[project]: what the projector is given of a run, and what it gives back.  Values only."""
+"""[project]: the input and the result of projecting a run.  Values only."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from playhead.project.run_row import RunRow
 
 @dataclass(slots=True)
 class Projection:
-    """What the projector makes of a run: all its events in seq order, its summary, and states to start folds from.
+    """The result of projecting a run: all its events in seq order, its summary, and states to start folds from.
 
-    `unread`: messages that would make a difference, if somebody read them and projected again.  `settled`: projecting
-    a run that has ended again would change nothing, unless something arrives.
+    `unread`: messages whose text may change the result: read them and project again.  `settled`: the run has ended,
+    and projecting it again changes nothing until new data arrives.
 
-    `appended`: events and snapshots are those behind the stored ones, of which only `altered` are others now.
-    `progress`: what the projector needs to go on, a `Progress`; whoever called it may keep it, for as long as it likes.
+    `appended`: the events and snapshots follow the stored ones, of which only those in `altered` have changed.
+    `progress`: the state to continue from, a `Progress`; the caller may keep or discard it.
     """
 
     events: Sequence[RunEvent]
@@ -36,7 +36,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The run that a fork was made from, as it is projected.
+    """The run that a fork was made from, with its projected events.
 
     `events` is its whole history; `spans` are its own ones, then those of the run that it was itself forked from, ...
     """
@@ -49,7 +49,7 @@ class Parent:
 
 @dataclass(slots=True)
 class RunInput:
-    """All that projecting a run needs."""
+    """The input of a projection."""
 
     run: str
     spans: Sequence[Span]
@@ -59,13 +59,13 @@ class RunInput:
     roles: Mapping[ContentRef, str]
     """Role of each message in `nodes` whose content is stored."""
     sealed: Sequence[RunEvent] | None
-    """The events as they were sealed; None while the run is open."""
+    """The events of a sealed run; None while the run is open."""
     last_arrival_ns: int
     messages: dict[ContentRef, Message] = field(default_factory=dict[ContentRef, Message])
-    """Messages that were read; none until `read` is asked for them."""
+    """Messages that were read so far, by ref."""
     parent: Parent | None = None
-    """Of a fork, when that run is here."""
+    """The parent of a fork, if it is stored."""
     shared: int | None = None
-    """`RunRow.shared` as it was projected last."""
+    """`RunRow.shared` of the last projection."""
     asked: set[ContentRef] = field(default_factory=set[ContentRef])
-    """Messages that were looked for, whether they are stored or not."""
+    """Refs of messages that were looked up, stored or not."""

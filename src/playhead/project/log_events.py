@@ -1,6 +1,6 @@
-"""store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, what is not known.
+"""store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, unknown names.
 
-OpenTelemetry's instrumentations may keep their spans free of content and say it in log records: that is the spans'.
+OpenTelemetry's instrumentations may send content in log records instead of spans: it is added to the spans.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ _KINDS = {
 }
 _OURS = "playhead."
 _BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
-# Said by the event itself, or by what it is about.
+# Attributes that are a part of the event itself, or that identify its call.
 _NOT_DATA = (names.RUN_ID, names.RUN_ATTEMPT, names.CALL_ORDER, names.CALL_KEY)
 
 _OF_SPANS: Final = "gen_ai."
@@ -41,18 +41,18 @@ _ABOUT_THE_SPAN: Final = (
 
 
 def log_kind(log: LogEvent) -> str:
-    """The kind of event that a log record stands for; what this version does not know goes by its own name."""
+    """The kind of a log record's event; for a record unknown to this version, its own name."""
     return _KINDS.get(log.name) or (log.name if log.name.startswith(_OURS) else ev.EventLogged.kind)
 
 
 def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
-    """Attempts that say themselves where they begin, and the numbers at which they do."""
+    """Attempts that have a log event for their beginning, with the call number of that."""
     said = (log.attributes for log in logs if log.name == names.RESUMED)
     return {attempt_of(attributes): order_of(attributes) or 0 for attributes in said}
 
 
 def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = None) -> ev.RunEvent:
-    """The event, with the head that it is given.  `thread`: what the model of the same agent saw last."""
+    """Makes the event. `head`: the fields of all events; `thread`: the last thread that the same agent's model saw."""
     attributes = log.attributes
     match log.name:
         case names.STATE_CHANGED:
@@ -85,7 +85,7 @@ _WAITS = (names.APPROVAL_REQUESTED, names.APPROVAL_RECEIVED, names.INPUT_REQUEST
 
 
 def _waits(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
-    """What waits for a person, or goes on with the answer."""
+    """The event of a run that waits for a person, or that continues with the person's answer."""
     attributes = log.attributes
     wait = text(attributes, names.WAIT_ID)
     match log.name:
@@ -106,7 +106,7 @@ def _value(read: Any) -> float | int | str | None:
 
 
 def _logged(log: LogEvent, head: dict[str, Any]) -> ev.EventLogged:
-    """Of somebody else: its body is the value, or else the only content that it names."""
+    """The event of another program's log record. Its value is the body, or else the only content that it names."""
     said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
     refs = [name for name, value in said.items() if is_ref(value)]
     body = next((name for name in _BODIES if name in refs), refs[0] if len(refs) == 1 else None)
@@ -117,7 +117,7 @@ def _logged(log: LogEvent, head: dict[str, Any]) -> ev.EventLogged:
 
 
 def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
-    """From a newer SDK: kept under its own name, so that nothing is lost until this collector is updated."""
+    """The event of a newer SDK's log record: stored under its own name, so that an updated collector can read it."""
     said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
     refs = {name: value for name, value in said.items() if is_ref(value)}
     original = {name: value for name, value in head.items() if value is not None}
@@ -127,7 +127,8 @@ def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
 
 
 def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
-    """The spans with what log records say of them; what a span says itself stays.  None of those given is changed."""
+    """The spans with the content that log records have for them. A span's own attributes take precedence. The given
+    spans are not changed."""
     said: dict[str, dict[str, Any]] = {}
     theirs = (log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS))
     for log in sorted(theirs, key=lambda log: (log.time_ns, log.name)):

@@ -1,16 +1,17 @@
-"""store → [project]: which spans are model calls of their own, where several spans tell of one call.
+"""store → [project]: which spans count as model calls, where several spans describe the same call.
 
-| what is seen | what becomes of it |
+| spans | result |
 |---|---|
-| a model call that says nothing of a model, with others inside (`@observe(kind="llm")` around a client) | a step |
-| a model call that tells the same as those inside it (a framework's span around the client's) | a step |
-| one request of which several instrumentations of clients tell | one of them is the call, the others give no events |
-| the same inside, without messages, which the one around it has (a client's own telemetry) | it gives no events |
+| a model call without content and model, with others inside (`@observe(kind="llm")` around a client) | a step |
+| a model call with the same content as those inside it (a framework's span around the client's) | a step |
+| one request recorded by several instrumentations of clients | one of them is the call, the others give no events |
+| the same inside, without the messages that the outer span has (a client's own telemetry) | it gives no events |
 
-Of several instrumentations, ours is believed first, then the one that the program prefers, then in the order of
-`model.instrumentations.FAMILIES`.  A function of kind llm is told as a model call until one begins inside it: its event
-has the same seq as a step.  The same: equal input or output messages, one response id, or tokens that are the inner
-call's, or the sum of several's; of clients' instrumentations, the same model, too.  Pure.
+Of several instrumentations, ours takes precedence, then the one that the program prefers, then the order of
+`model.instrumentations.FAMILIES`.  A function of kind llm counts as a model call until one begins inside it; its event
+as a step then has the same seq.  Two spans have the same content if they have equal input or output messages, the same
+response id, or tokens equal to those of the inner call or the sum of several; for two instrumentations of clients, one
+model and fitting times are enough.  Pure.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,18 +27,18 @@ _TELLS = (
     names.OUTPUT_TOKENS,
 )  # fmt: skip
 
-# Two spans of one call begin at nearly one time: in between, no more calls begin than a program makes at a time.
+# Two spans of one call begin at nearly the same time: only calls that run in parallel can begin between them.
 _AT_A_TIME = 100
 
 
 class _Requests:
-    """Which model calls tell of one request: each instrumentation at most once.  The best of them is the call."""
+    """Groups of spans that describe one request, at most one per instrumentation. The best of a group is the call."""
 
     def __init__(self, calls: Iterable[SpanNode]) -> None:
         self._alike = {node.span.span_id: [node] for node in calls}
 
     def join(self, one: SpanNode, other: SpanNode) -> None:
-        """These two tell of one request, unless an instrumentation tells of both."""
+        """Joins the groups of the two, unless an instrumentation has a call in both groups."""
         first, second = self._alike[one.span.span_id], self._alike[other.span.span_id]
         if {family_of(node.span.scope) for node in first} & {family_of(node.span.scope) for node in second}:
             return
@@ -50,7 +51,7 @@ class _Requests:
 
 
 def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
-    """Changes the kind of places that tell of a call which another one tells of.  Parents stand before children."""
+    """Changes the kind of nodes whose call another node describes. `nodes`: parents before their children."""
     calls = [node for node in nodes if node.kind == "llm"]
     requests = _Requests(calls)
     _merge_nested(calls, requests)
@@ -63,7 +64,7 @@ def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
 
 
 def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
-    """Innermost first: what is around a step that was a model call is around the calls in that."""
+    """Innermost calls first: when a call becomes a step, the calls inside it count as inside the next outer one."""
     within: dict[str, list[SpanNode]] = {}
     for node in reversed(calls):
         inner = within.pop(node.span.span_id, [])
@@ -79,7 +80,7 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
     if not says_something(outer):
         outer.kind = "step"
         return
-    # Our own never tell of one call twice, and what they tell while it happens is not taken back.
+    # Our own spans never describe one call twice, and events of a call that is still open must not change.
     others = [node for node in inner if not (is_ours(outer) and is_ours(node))]
     same = [node for node in others if _is_same(outer, node) or _is_same_request(outer, node)]
     if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
@@ -92,13 +93,13 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
 
 
 def _are_one_request(calls: Sequence[SpanNode]) -> bool:
-    """Whether these, all inside a call of which each tells, can be one call: no instrumentation tells of it twice."""
+    """Whether these calls inside one outer call can be the same request: no two are of the same instrumentation."""
     families = {family_of(node.span.scope) for node in calls}
     return len(calls) == 1 or (len(families) == len(calls) and all(map(_is_client, calls)))
 
 
 def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
-    """As of streams, while whose answer comes no span is current, and of instrumentations that make none current."""
+    """Joins duplicates that are siblings: spans of streams, and of instrumentations that do not make theirs current."""
     by_id: dict[str, list[SpanNode]] = {}
     by_parent: dict[str | None, list[SpanNode]] = {}
     for node in calls:
@@ -115,7 +116,7 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
 
 
 def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:
-    """Joins calls that are one and not inside each other."""
+    """Joins calls that are the same request and not inside each other."""
     if len({family_of(node.span.scope) for node in alike}) == 1:
         return
     in_time = sorted(alike, key=lambda node: node.span.start_ns)
@@ -133,7 +134,7 @@ def _is_around(outer: SpanNode, inner: SpanNode) -> bool:
 
 
 def _rank(node: SpanNode) -> int:
-    """The lower, the sooner it is believed."""
+    """The precedence of a span's instrumentation: the lowest number wins."""
     if is_ours(node):
         return 0
     if node.span.attributes.get(names.PREFERRED) is True:
@@ -143,17 +144,17 @@ def _rank(node: SpanNode) -> int:
 
 
 def says_something(node: SpanNode) -> bool:
-    """Whether a span says what a model was asked, or answered."""
+    """Whether a span has a model call's input or output."""
     return any(name in node.span.attributes for name in _TELLS)
 
 
 def _says_messages(node: SpanNode) -> bool:
-    """A client's own span, inside an instrumentation's, often has no content."""
+    """Whether the span has messages: a client's own span inside an instrumentation's often has none."""
     return names.INPUT_MESSAGES_REF in node.span.attributes
 
 
 def is_ours(node: SpanNode) -> bool:
-    """Whether our own instrumentation tells of it."""
+    """Whether the span is from our own instrumentation."""
     return node.span.scope == names.SCOPE
 
 
@@ -169,7 +170,7 @@ def _is_same(outer: SpanNode, inner: SpanNode) -> bool:
 
 
 def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
-    """Whether two instrumentations of clients name the same model: of calls of which one is in the other's time."""
+    """Whether two spans of different client instrumentations name the same model, or one names none."""
     if not (_is_client(one) and _is_client(other)) or family_of(one.span.scope) == family_of(other.span.scope):
         return False
     models = [text(node.span.attributes, names.REQUEST_MODEL) for node in (one, other)]
@@ -177,7 +178,7 @@ def _is_same_request(one: SpanNode, other: SpanNode) -> bool:
 
 
 def _is_client(node: SpanNode) -> bool:
-    """Whether the span is a client's request; of ours, functions of kind llm name no model."""
+    """Whether the span is a client's request. Our spans of functions of kind llm have no model and are none."""
     ours = is_ours(node) and names.REQUEST_MODEL in node.span.attributes
     return ours or is_of_client(node.span.scope)
 
@@ -202,6 +203,6 @@ def _overlap(one: SpanNode, other: SpanNode) -> bool:
 
 
 def _is_within(one: SpanNode, other: SpanNode) -> bool:
-    """Whether the time of one of them is within the other's."""
+    """Whether one of them began and ended during the other."""
     inner, outer = sorted((one.span, other.span), key=lambda span: (span.end_ns or span.start_ns) - span.start_ns)
     return outer.start_ns <= inner.start_ns and (inner.end_ns or inner.start_ns) <= (outer.end_ns or outer.start_ns)

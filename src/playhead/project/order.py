@@ -1,8 +1,8 @@
 """store → [project]: the order in which a run's calls began and ended.
 
-Our own process counts starts and log events (`playhead.call.order`) and says of each end which start it came after, so
-its order needs no clock.  Whatever has no numbers (other processes, other instrumentation) is placed by time, never
-before its parent.
+Our SDK numbers starts and log events (`playhead.call.order`) and records for each end which start it came after, so
+their order needs no clock.  Spans without numbers (other processes, other instrumentation) are ordered by time, never
+before their parent.
 """
 
 from collections.abc import Collection, Iterable, Sequence, Set
@@ -17,13 +17,13 @@ from playhead.project.attributes import attempt_of, order_of, replaced_by, whole
 from playhead.project.span_tree import SpanNode, SpanTree
 
 START, LOG, END = "start", "log", "end"
-# At one instant, what began earlier ends first, then calls begin, and last end those that took no time.
+# At the same time: first ends of calls that began earlier, then starts, then ends of calls that took no time.
 _ENDS, _BEGINS, _ENDS_AT_ONCE = 0, 1, 2
 
 
 @dataclass(slots=True)
 class Moment:
-    """A call's start or end, or a log event.  `node` is the call, or the one around the log event, when known."""
+    """A call's start or end, or a log event. `node`: the call, or the call around the log event if that is known."""
 
     kind: str
     time_ns: int
@@ -36,10 +36,10 @@ _Keyed = list[tuple[Key, Moment]]
 
 
 def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
-    """All that happened, in order.  The order in which `logs` stand makes no difference if they are `logs_once`."""
+    """All starts, ends and log events in order. If `logs` come from `logs_once`, their order makes no difference."""
     counted: _Keyed = []
     loose: list[Moment] = []
-    # Who resumes a run goes on counting, also in calls that it goes on with; whatever does not say so counts anew.
+    # A resumed attempt continues the numbers of the previous one if it says so; otherwise it begins again at 1.
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
     for node in tree.nodes:
         _count(node, 0 if goes_on else node.attempt, counted, loose)
@@ -59,16 +59,16 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
 
 
 def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
-    """The log events that are events of the run, each once, in an order of their own: not those with which
-    instrumentations bring the content of a model call, and not announcements."""
+    """The log events that become events of the run, each once, in a fixed order: without announcements, and without
+    those in which instrumentations send the content of a model call."""
     kept = (log for log in logs if log.name != names.STARTED and not log.name.startswith("gen_ai."))
     keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in kept}
     return [keyed[key] for key in sorted(keyed)]
 
 
 def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> int:
-    """Holes in what the run's process counted, from `first` on.  A later attempt may count anew, or go on: both are
-    covered.  What a later attempt has done in the place of calls that a crash has left nothing of is not missing."""
+    """Number of missing call numbers, from `first` on, whether a later attempt continued the numbers or began again.
+    Calls that a crash lost and that a later attempt made again do not count as missing."""
     logs = list(logs)
     counted = {node.order for node in tree.nodes}
     counted.update(order_of(log.attributes) for log in logs)
@@ -77,7 +77,7 @@ def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> i
 
 
 def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int = 1) -> int:
-    """How many numbers from `first` on are missing, but for those that were `replaced`, each as (first, last)."""
+    """How many numbers from `first` on are missing, not counting the ranges (first, last) in `replaced`."""
     orders = {order for order in counted if order >= first} if first > 1 else counted
     last = max(orders, default=first - 1)
     missing = last - (first - 1) - len(orders)
@@ -88,20 +88,20 @@ def holes(counted: Set[int], replaced: Collection[tuple[int, int]], first: int =
 
 
 def log_moment(log: LogEvent, node: SpanNode | None, attempt: int, n: int) -> tuple[Key, Moment]:
-    """A log event that has a number, with its key in the order; `n`: its place among others that are alike."""
+    """A log event that has a number, with its sort key; `n`: its index among log events with the same number."""
     key = (attempt, order_of(log.attributes) or 0, 0, 0, log.time_ns, log.span_id or "", n)
     return key, Moment(LOG, log.time_ns, node, log)
 
 
 def counted_moments(node: SpanNode, attempt: int) -> _Keyed:
-    """Start and end of a call that has numbers, with their keys in the order."""
+    """Start and end of a call that has numbers, with their sort keys."""
     counted: _Keyed = []
     _count(node, attempt, counted, [])
     return counted
 
 
 def last_key(tree: SpanTree, logs: Sequence[LogEvent]) -> Key | None:
-    """The key of what happened last, in a run that has numbers for all."""
+    """The sort key of the last moment of a run in which everything has a number."""
     goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in logs)
     keys = [key for node in tree.nodes for key, _ in counted_moments(node, 0 if goes_on else node.attempt)]
     for log in logs:
@@ -131,7 +131,7 @@ def _count(node: SpanNode, attempt: int, counted: _Keyed, loose: list[Moment]) -
 
 
 def _by_time(tree: SpanTree, counted: _Keyed, loose: list[Moment]) -> _Keyed:
-    """What has no numbers, sorted by time.  A child's clock may be behind its parent's: it begins when that did."""
+    """Moments without numbers, sorted by time. A child whose clock is behind begins when its parent did."""
     now = 0
     for n, (_, moment) in enumerate(counted):
         now = max(now, moment.time_ns)
@@ -158,19 +158,19 @@ def _time_key(moment: Moment, latest: dict[str, int], n: int) -> Key:
         return (node.begun_ns, _BEGINS, node.depth, span_id, -1)
     if moment.kind == LOG:
         return (time_ns, _BEGINS, node.depth + 1, span_id, n)
-    # A call that has something begin inside it in its last instant ends after that.
+    # A call inside which another one begins at its end time ends after that start.
     at_once = time_ns in (latest[span_id], node.begun_ns)
     return (time_ns, _ENDS_AT_ONCE if at_once else _ENDS, -node.depth, span_id, -1)
 
 
 def _merge(counted: _Keyed, loose: _Keyed) -> list[Moment]:
-    """Both sorted lists as one.  What counts its calls keeps its own order whatever the clocks say."""
+    """Merges the two sorted lists. Numbered moments keep their order whatever their times are."""
     out: list[Moment] = []
     waiting = {moment.node.span.span_id: moment for _, moment in loose if moment.kind == START and moment.node}
 
     def take(moment: Moment) -> None:
         if moment.kind == START and moment.node is not None:
-            # A call without numbers whose clock is ahead of its child's is brought forward.
+            # A call without numbers whose clock is ahead of its child's is moved before that child.
             above: list[Moment] = []
             here: SpanNode | None = moment.node.parent
             while here is not None and here.span.span_id in waiting:

@@ -1,9 +1,9 @@
 """[project]: the state of a run's projection, kept so that a growing run is not projected from its beginning.
 
-What arrives either sorts after all events so far, and becomes the next events; or it does not, and the run is projected
-from nothing (`go_on` says so).  Both ways give the same events.  The state is kept for runs that number their calls and
-log events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, forks,
-and runs that have ended.  Little is kept of calls that have ended.
+New data that sorts after all events so far becomes the next events; otherwise `go_on` returns None and the run is
+projected from nothing.  Both ways give the same events.  The state is kept for runs that number their calls and log
+events, as our SDK's do.  Projected from nothing each time: runs with spans or log records of other senders, forks, and
+runs that have ended.  Of calls that have ended, only the fields that later events need are kept.
 """
 
 from collections import deque
@@ -27,14 +27,14 @@ from playhead.project.order import END, Key, Moment, counted_moments, holes, las
 from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.summary import Tally, row_of, states
 
-# What is kept of a call, a node of a thread and a message, in bytes, measured with tracemalloc; roughly.
+# Approximate memory of a call, a thread node and a message in this state, in bytes, measured with tracemalloc.
 _PER_CALL, _PER_NODE = 1_200, 1_100
-# A run that waits for more than this is projected from nothing each time.
+# A run that waits for more contents than this is projected from nothing each time.
 _MOST_MISSING = 10_000
 
 
 class _StartOver(Exception):
-    """What arrived sorts before an event that is written already, or changes one."""
+    """The new data sorts before an existing event, or changes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class ProjectedRun:
 
 def keep(run: str, projected: ProjectedRun) -> "Progress | None":
     """The state to continue from; None for a run that has to be projected from nothing each time."""
-    ours = all(is_ours(place) for place in projected.tree.nodes if place.own == "llm")
-    counted = projected.tree.is_counted and all(_is_counted(place.span) for place in projected.tree.nodes)
+    ours = all(is_ours(node) for node in projected.tree.nodes if node.own == "llm")
+    counted = projected.tree.is_counted and all(_is_counted(node.span) for node in projected.tree.nodes)
     known = all(order_of(log.attributes) is not None for log in projected.logs)
     return Progress(run, projected) if projected.tree.nodes and ours and counted and known else None
 
@@ -70,37 +70,36 @@ class Progress:
         )
         self._keep_threads(projected)
         self._replaced = [each for log in projected.logs if log.name == names.RESUMED for each in replaced_by(log)]
-        self._versions = {place.span.span_id: _version(place.span) for place in projected.tree.nodes}
+        self._versions = {node.span.span_id: _version(node.span) for node in projected.tree.nodes}
         self._logs = {_log_key(log) for log in projected.logs}
         self._goes_on = any(log.name == names.RESUMED and order_of(log.attributes) for log in projected.logs)
-        self._orders = {place.order for place in projected.tree.nodes if place.order} | {
+        self._orders = {node.order for node in projected.tree.nodes if node.order} | {
             order for log in projected.logs if (order := order_of(log.attributes))
         }
         self._last_order = max(self._orders, default=0)
-        self._earliest_ns = min((place.span.start_ns for place in projected.tree.nodes), default=None)
-        # Spans that others name and that are not here.
-        self._absent = {place.span.parent_id for place in projected.tree.nodes if place.parent is None}
+        self._earliest_ns = min((node.span.start_ns for node in projected.tree.nodes), default=None)
+        # Ids of spans that others name and that have not arrived.
+        self._absent = {node.span.parent_id for node in projected.tree.nodes if node.parent is None}
         self._absent |= {log.span_id for log in projected.logs if projected.tree.get(log.span_id) is None}
         self._waiting: deque[Moment] = deque()
         self._altered: list[ev.RunEvent] = []
-        for place in projected.tree.nodes:
-            _forget(place)
+        for node in projected.tree.nodes:
+            _forget(node)
 
     @property
     def bytes(self) -> int:
-        """How much memory it takes, roughly."""
+        """Approximate memory of this state, in bytes."""
         return _PER_CALL * len(self._versions) + _PER_NODE * len(self._nodes)
 
     @property
     def missing(self) -> set[ContentRef]:
-        """Content whose arrival would change what was projected."""
+        """Refs of contents whose arrival would change the projected events."""
         return self._known.missing
 
     def go_on(self, work: RunInput, every: int) -> Projection | None:
-        """What the news come to; None: start over, and throw this away.
+        """Projects the new data in `work`. None: discard this state and project the run from nothing.
 
-        When the answer names what is `unread`, nothing of it counts yet: read that, and call this again with the same
-        work.
+        When the result has `unread` messages, it is not final: read these and call this again with the same `work`.
         """
         try:
             if not self._waiting:
@@ -123,7 +122,7 @@ class Progress:
         self._known.messages = work.messages
 
     def _take(self, work: RunInput) -> list[tuple[Key, Moment]]:
-        """All that began and ended, with its place in the run's order."""
+        """Moments of the new data (starts and ends of calls, log events), with their keys in the run's order."""
         found: list[tuple[Key, Moment]] = []
         new: list[SpanNode] = []
         for span in work.spans:
@@ -134,55 +133,55 @@ class Progress:
             elif known != (version := _version(span)):
                 found += self._end(span)
                 self._versions[span.span_id] = version
-        self._place(new)
-        for place in new:
-            found += counted_moments(place, self._attempt(place.attempt))
+        self._add_calls(new)
+        for node in new:
+            found += counted_moments(node, self._attempt(node.attempt))
         found += self._said(work.logs)
         return found
 
     def _attempt(self, attempt: int) -> int:
         return 0 if self._goes_on else attempt
 
-    def _place(self, new: Sequence[SpanNode]) -> None:
+    def _add_calls(self, new: Sequence[SpanNode]) -> None:
         """Adds new calls to the tree.  Raises _StartOver if that changes events of other calls."""
-        for place in new:
-            attributes, span = place.span.attributes, place.span
-            if place.order is None or place.kind is None or attributes.get(names.RUN_ROOT) is True:
+        for node in new:
+            attributes, span = node.span.attributes, node.span
+            if node.order is None or node.kind is None or attributes.get(names.RUN_ROOT) is True:
                 raise _StartOver
             if span.span_id in self._absent or names.FORK_OF in attributes or not _is_counted(span):
                 raise _StartOver
         self._tree.settle(new)
-        for place in new:
-            if place.own == "llm":
-                if not is_ours(place):
+        for node in new:
+            if node.own == "llm":
+                if not is_ours(node):
                     raise _StartOver
-                _tell_around(place, {id(each) for each in new})
-        for place in self._tree.nodes[len(self._tree.nodes) - len(new) :]:  # parents before children
-            if place.parent is None:
-                self._absent.add(place.span.parent_id)
-            above = place.parent
-            place.enclosing_model_call = (
+                _tell_around(node, {id(each) for each in new})
+        for node in self._tree.nodes[len(self._tree.nodes) - len(new) :]:  # parents before children
+            if node.parent is None:
+                self._absent.add(node.span.parent_id)
+            above = node.parent
+            node.enclosing_model_call = (
                 None if above is None else above if above.kind == "llm" else above.enclosing_model_call
             )
-            order = place.order or 0
+            order = node.order or 0
             self._orders.add(order)
             self._last_order = max(self._last_order, order)
-            start = place.span.start_ns
+            start = node.span.start_ns
             self._earliest_ns = start if self._earliest_ns is None else min(self._earliest_ns, start)
 
     def _end(self, span: Span) -> Iterator[tuple[Key, Moment]]:
-        """A call that was known by its start has ended."""
-        place = self._tree.get(span.span_id)
-        if place is None or place.span.end_ns is not None:
-            raise _StartOver  # two versions of one end
-        if span.end_ns is None or not _is_the_same(place, span) or not _is_counted(span):
+        """Yields the end of a call whose start is in the tree already."""
+        node = self._tree.get(span.span_id)
+        if node is None or node.span.end_ns is not None:
+            raise _StartOver  # a second version of the same end
+        if span.end_ns is None or not _is_the_same(node, span) or not _is_counted(span):
             raise _StartOver
         if span.span_id in self._writer.conversations.interrupted:
             raise _StartOver
-        place.span = span
-        if place.around and (place.kind == "llm") != says_something(place):
+        node.span = span
+        if node.around and (node.kind == "llm") != says_something(node):
             raise _StartOver
-        _, end = counted_moments(place, self._attempt(place.attempt))
+        _, end = counted_moments(node, self._attempt(node.attempt))
         yield end
 
     def _said(self, logs: Iterable[LogEvent]) -> Iterator[tuple[Key, Moment]]:
@@ -195,15 +194,15 @@ class Progress:
             self._logs.add(key)
             self._orders.add(order)
             self._last_order = max(self._last_order, order)
-            place = self._tree.get(log.span_id)
-            if place is None and log.span_id is not None:
+            node = self._tree.get(log.span_id)
+            if node is None and log.span_id is not None:
                 self._absent.add(log.span_id)
-            attempt = attempt_of(log.attributes) or (place.attempt if place else 0)
-            yield log_moment(log, place, self._attempt(attempt), n)
+            attempt = attempt_of(log.attributes) or (node.attempt if node else 0)
+            yield log_moment(log, node, self._attempt(attempt), n)
 
     def _in_order(self, found: list[tuple[Key, Moment]]) -> list[tuple[Key, Moment]]:
         found.sort(key=itemgetter(0))
-        # Of what is alike but for its number among what arrived together, the order is not known here.
+        # Keys that differ only in the last number (the position within one batch) have no known order across batches.
         if found and self._last is not None and found[0][0][:-1] <= self._last[:-1]:
             raise _StartOver
         self._last = found[-1][0] if found else self._last
@@ -216,16 +215,16 @@ class Progress:
         known = self._known
         while self._waiting:
             moment = self._waiting[0]
-            place = moment.node
+            node = moment.node
             try:
-                if moment.log is None and place is not None and place.span.span_id in self._writer.begun:
-                    self._altered += self._again(place)
+                if moment.log is None and node is not None and node.span.span_id in self._writer.begun:
+                    self._altered += self._again(node)
                 self._writer.write(moment)
             except Unread:
                 return Projection((), self._row(), (), set(known.unread), appended=True)
             self._waiting.popleft()
-            if moment.kind == END and place is not None:
-                _forget(place)
+            if moment.kind == END and node is not None:
+                _forget(node)
         known.messages = {}
         known.tried()
         events, altered, self._altered = self._writer.take(), self._altered, []
@@ -233,14 +232,14 @@ class Progress:
         self._state, snapshots = _grown(self._state, events, every)
         return Projection(events, self._row(), snapshots, appended=True, altered=altered, progress=self._kept())
 
-    def _again(self, place: SpanNode) -> list[ev.RunEvent]:
-        """Events of a call's start that say more now.  Raises _StartOver where others rest on what changed."""
-        altered = self._writer.again(place)
+    def _again(self, node: SpanNode) -> list[ev.RunEvent]:
+        """Events of a call's start that changed at its end. Raises _StartOver if other events depend on the change."""
+        altered = self._writer.again(node)
         if any(_bare(old) != _bare(new) for old, new in altered):
             raise _StartOver
-        if place.kind == "llm":
-            tokens = whole(place.span.attributes, names.INPUT_TOKENS)
-            if not self._writer.conversations.counted(place.span.span_id, tokens):
+        if node.kind == "llm":
+            tokens = whole(node.span.attributes, names.INPUT_TOKENS)
+            if not self._writer.conversations.counted(node.span.span_id, tokens):
                 raise _StartOver
         return [new for _, new in altered]
 
@@ -261,7 +260,7 @@ class Progress:
     # --- threads ----------------------------------------------------------------------------------------------------
 
     def _keep_threads(self, projected: ProjectedRun) -> None:
-        """What the writer looks threads and roles up in becomes this run's own, and grows with it."""
+        """Makes the threads and roles that the writer looks up a part of this state, which grows with the run."""
         self._nodes = projected.writer.conversations.keep_nodes()
         roles = projected.known.roles
         self._roles = {node.message: roles[node.message] for node in self._nodes.values() if node.message in roles}
@@ -281,16 +280,16 @@ def _is_counted(span: Span) -> bool:
     return span.end_ns is None or whole(span.attributes, names.CALL_ENDED_AFTER) is not None
 
 
-def _is_the_same(place: SpanNode, span: Span) -> bool:
-    """Whether the ended span agrees with the announced one in everything that the start's events were made from."""
-    begun = place.span
+def _is_the_same(node: SpanNode, span: Span) -> bool:
+    """Whether the ended span equals the announced one in every field that the events of the start depend on."""
+    begun = node.span
     return (
         (span.trace_id, span.parent_id, span.name, span.start_ns, span.kind, span.scope)
         == (begun.trace_id, begun.parent_id, begun.name, begun.start_ns, begun.kind, begun.scope)
         and kind_of(span) == kind_of(begun)
-        and agent_name(span, place.kind) == agent_name(begun, place.kind)
-        and order_of(span.attributes) == place.order
-        and attempt_of(span.attributes) == place.attempt
+        and agent_name(span, node.kind) == agent_name(begun, node.kind)
+        and order_of(span.attributes) == node.order
+        and attempt_of(span.attributes) == node.attempt
         and all(span.attributes.get(name) == begun.attributes.get(name) for name in _STRUCTURE)
     )
 
@@ -298,9 +297,9 @@ def _is_the_same(place: SpanNode, span: Span) -> bool:
 _STRUCTURE = (names.RUN_ID, names.RUN_ROOT, names.FORK_OF, names.INPUT_MESSAGES_REF)
 
 
-def _tell_around(place: SpanNode, new: set[int]) -> None:
-    """Model calls around one: a step if it tells nothing itself, else one of its own (`model_calls`)."""
-    above = place.parent
+def _tell_around(node: SpanNode, new: set[int]) -> None:
+    """Updates the model calls around a new one: those without content of their own become steps (see `model_calls`)."""
+    above = node.parent
     while above is not None:
         if above.own == "llm":
             above.around = True
@@ -312,19 +311,19 @@ def _tell_around(place: SpanNode, new: set[int]) -> None:
         above = above.parent
 
 
-def _forget(place: SpanNode) -> None:
-    """Of a call that is over, what others may rest on is kept: who it is, and where it stands."""
-    span = place.span
+def _forget(node: SpanNode) -> None:
+    """Drops the attributes of a call that has ended, except those that later events need."""
+    span = node.span
     if span.end_ns is not None:
         kept = Span(span.trace_id, span.span_id, span.parent_id, "", span.start_ns, span.end_ns, _NOTHING, span.kind)
         kept.scope, kept.resource, kept.events, kept.links = span.scope, _NOTHING, _NONE, _NONE
-        place.span = kept
+        node.span = kept
 
 
 _NOTHING: dict[str, Any] = {}
 _NONE: list[Any] = []
 
-# What of an event's start states, sums and later events do not rest on.
+# Fields of a start's event that states, sums and later events do not depend on.
 _NEUTRAL: Mapping[type[ev.Event], Mapping[str, Any]] = {
     ev.ContextCompressed: {"tokens_after": None},
     ev.LlmCalled: dict.fromkeys(("provider", "operation", "messages", "system", "tools", "request", "exact", "input"))
@@ -339,7 +338,7 @@ def _bare(event: ev.RunEvent) -> ev.RunEvent:
 
 
 def _grown(state: RunState, events: Sequence[ev.RunEvent], every: int) -> tuple[RunState, list[RunState]]:
-    """The state after these events, and those after each so many events of the run."""
+    """The state after these events, and the states after every `every` events of the run."""
     found: list[RunState] = []
     first = min(len(events), -state.seq % every)
     if first:

@@ -1,4 +1,4 @@
-"""store → [project] → read.  What a run's spans and log events amount to: its events, its row, its snapshots.
+"""store → [project] → read.  Makes a run's events, its row in lists and its snapshots out of its spans and log events.
 
 Pure and deterministic: the same spans and log events give the same events with the same ids and seqs, in whatever order
 they arrived and however often.
@@ -27,14 +27,14 @@ class ProjectSettings:
     """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
 
     seal_after_ns: int = 30_000_000_000
-    # Two of the store's pages of events: a state at any seq is read from one page on average, and folded in 3 ms.
+    # Two pages of events in the store: on average, a state at any seq needs one page and 3 ms of folding.
     snapshot_every: int = 512
-    # Whether to give what is needed to go on with a run.
+    # Whether the projection includes the state that is needed to continue with a growing run.
     keep: bool = False
 
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
-    """Everything that is known about a run, from all its spans and log events."""
+    """Projects a run from nothing: from all its spans and log events."""
     tree, logs = SpanTree(with_log_content(work.spans, work.logs)), logs_once(work.logs)
     merge_duplicate_calls(tree.nodes)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
@@ -49,7 +49,7 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     state, snapshots = states(events, settings.snapshot_every, start)
     quiet = now_ns - work.last_arrival_ns > settings.seal_after_ns
     fork = fork_root(work.spans) is not None
-    # A fork's seqs rest on those of its parent, and are as settled as these.
+    # A fork's seqs follow those of its parent, so they are final only when these are.
     settled = not fork or (work.parent is not None and work.parent.sealed and shared is not None)
     sealed = sealed or (quiet and settled and state.status != RUNNING)
     tally = tallied(events, shared)
@@ -57,7 +57,7 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
         work.run,
         tally,
         state,
-        earliest_ns=min((place.span.start_ns for place in tree.nodes), default=None),
+        earliest_ns=min((node.span.start_ns for node in tree.nodes), default=None),
         spans_missing=spans_missing(tree, logs, first_order(work.spans)),
         sealed=sealed,
         shared=shared,

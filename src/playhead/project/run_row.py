@@ -1,4 +1,4 @@
-"""[project]: a run as one row of a list: what the projector writes, and what lists show."""
+"""[project]: a run as a row of a list, which the projector writes and lists show."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class RunRow:
     """A run as lists show it.  Times are ns since 1970; counts and sums are those of its state.
 
     `content_pending` is the store's: refs that its spans name and that were not stored when it was last projected.
-    What Postgres cannot keep is replaced: NUL characters and lone surrogates in texts, numbers beyond a column's range.
+    Values that Postgres cannot store are replaced: NUL and lone surrogates in texts, numbers out of a column's range.
     """
 
     run: str
@@ -39,10 +39,10 @@ class RunRow:
     fork_of: str | None = None
     fork_at: int | None = None
     shared: int | None = None
-    """Of a fork: how many events of its parent come before its own; None while that is not known."""
+    """For a fork: the number of the parent's events before its own; None while that is not known."""
     usage: tuple[ModelUsage, ...] | None = None
-    """By model, of calls that reported their tokens; None in a run that was projected before this was kept."""
+    """Token usage by model, of calls that reported it; None in a run that an older version projected."""
     parent_missing: bool = False
-    """The store's: whether a part of its record stands in a run that is not here."""
+    """Set by the store: whether a part of its events belongs to a parent that is not stored."""
     forks: int = 0
-    """The store's: how many runs were forked from this one."""
+    """Set by the store: the number of runs that were forked from this one."""

@@ -1,7 +1,7 @@
 """store → [project]: sealed runs, whose seqs never change again.
 
-A run that has ended and been quiet for a while is sealed: addresses into it may be written down.  What arrives later is
-appended, and says so (`late`).
+A run that has ended and received nothing for a while is sealed: the seqs of its events never change again.  Events
+of data that arrives later are appended and marked `late`.
 """
 
 from collections import Counter
@@ -12,12 +12,11 @@ from playhead.model.event import MessageAdded, RunEvent, RunResumed, RunStarted,
 
 
 def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> list[RunEvent]:
-    """All events of a sealed run: those that were sealed in their places, by id, then the others in their order."""
+    """All events of a sealed run: the sealed ones with their seqs, matched by id, then the others in their order."""
     now = {event.id: event for event in events}
     kept = [_renumbered(now.get(old.id, old), old.seq, old.late) for old in sealed]
     known = {old.id for old in sealed}
-    # A late call may turn out to be the one that brought a message which a later call was credited with.  It has its
-    # place in the run already.
+    # A late call may have added a message that was attributed to a later call. That message has its seq already.
     told = Counter(old.message for old in sealed if isinstance(old, MessageAdded) and old.id not in now)
     for event in events:
         if event.id in known:
@@ -30,7 +29,7 @@ def keep_sealed_order(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) ->
 
 
 def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:
-    """Whether a sealed run goes on: a later attempt follows what was sealed, nothing of which moves or was late."""
+    """Whether a sealed run was resumed: a later attempt follows the sealed events, none of which moves or was late."""
     count = len(sealed)
     following = events[count] if len(events) > count else None
     return (
@@ -41,14 +40,14 @@ def is_resumed(sealed: Sequence[RunEvent], events: Sequence[RunEvent]) -> bool:
 
 
 def latest_attempt(events: Iterable[RunEvent]) -> int:
-    """The last attempt at the run that these tell of."""
+    """The highest attempt number in these events."""
     return max((event.attempt for event in events if isinstance(event, RunStarted | RunResumed)), default=0)
 
 
 def _renumbered(event: RunEvent, seq: int, late: bool) -> RunEvent:
     if event.seq == seq and event.late == late:
         return event
-    if isinstance(event, UnknownEvent):  # its JSON is kept as it came, but for its place
+    if isinstance(event, UnknownEvent):  # its JSON is kept as it came, except for seq and `late`
         original = {**event.original, "seq": seq} | ({"late": True} if late else {})
         return replace(event, seq=seq, late=late, original=original)
     return replace(event, seq=seq, late=late)

@@ -1,8 +1,8 @@
 """[project]: tool calls, decisions and errors as rows that are searched across runs.  Pure.
 
-A row leads to its event by run and seq; it holds numbers only.  Rows follow from the events alone, so that a run that
-grows gets the same rows as one that is projected from nothing: the end of a call whose start was told earlier is
-given in `ended`, by the call's span.
+A row refers to its event by run and seq; it holds numbers only.  Rows are computed from the events alone, so a growing
+run gets the same rows as one that is projected from nothing.  The end of a call whose start was in earlier events is
+in `ended`, by the call's span.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from playhead.model.state import CANCELLED
 
 
 class ToolOutcome(IntEnum):
-    """How a tool call ended; the numbers are in rows."""
+    """How a tool call ended. The numbers are stored in rows: never change them."""
 
     OPEN, COMPLETED, FAILED, CANCELLED = range(4)
 
@@ -29,16 +29,16 @@ DECISIONS: dict[type[ev.Event], int] = {
     ev.ApprovalRequested: 5,
     ev.ApprovalReceived: 6,
 }
-"""Events that are decisions, by the numbers in rows: add to these, never change them."""
+"""Kinds of events that are decisions, with their numbers in rows. Add to these, never change them."""
 
 ERRORS: dict[type[ev.Event], int] = {ev.RunFailed: 1, ev.LlmFailed: 2, ev.ToolFailed: 3, ev.StepCompleted: 4}
-"""Events that say that something failed, in the same way."""
+"""Kinds of events that report a failure, with their numbers in rows. Add to these, never change them."""
 
 APPROVED, REFUSED = 1, 2
 
 
 class ToolCallRow(NamedTuple):
-    """A tool call at the seq of its start; `span` is that of a call that is open."""
+    """A tool call, at the seq of its start. `span`: the call's span id while the call is open."""
 
     seq: int
     time_ns: int
@@ -72,7 +72,7 @@ class ErrorRow(NamedTuple):
 
 @dataclass(slots=True)
 class SearchRows:
-    """Rows of some events of a run, and how calls ended whose start is not among them, by span."""
+    """Rows of some events of a run; `ended`: how calls ended whose start is not among these events, by span."""
 
     tool_calls: list[ToolCallRow] = field(default_factory=list[ToolCallRow])
     decisions: list[DecisionRow] = field(default_factory=list[DecisionRow])
@@ -81,7 +81,7 @@ class SearchRows:
 
 
 def number_of(name: str | None) -> int | None:
-    """The number that a name has in rows: the first four bytes of its SHA-256, signed."""
+    """The number that stands for a name in rows: the first four bytes of its SHA-256, as a signed integer."""
     if name is None:
         return None
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4], signed=True)
@@ -142,7 +142,7 @@ def _outcome(event: ev.RunEvent) -> int:
 
 
 def _error_type(event: ev.RunEvent) -> str | None:
-    """None: nothing went wrong."""
+    """The type of the error that the event reports; None for an event without one."""
     match event:
         case ev.RunFailed() | ev.LlmFailed() | ev.ToolFailed():
             return None if event.outcome == CANCELLED else event.error_type

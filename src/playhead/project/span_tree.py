@@ -1,6 +1,6 @@
-"""store → [project]: the call tree of a run.  Who encloses whom, which agent acts, which span the run begins with.
+"""store → [project]: the call tree of a run: which span encloses which, which agent acts, and which span is the root.
 
-Spans come from many hands: parents may be lost, may arrive later, or may form a cycle.  None of that stops anything.
+Spans come from many senders: parents may be lost, may arrive later, or may form a cycle.  All of that is accepted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class SpanNode:
 
     @property
     def step_name(self) -> str:
-        """What it is called as a step: an agent by its name."""
+        """The name as a step; for an agent, the agent's name."""
         return (agent_name(self.span, self.kind) or self.span.name) if self.kind == "agent" else self.span.name
 
 
@@ -55,7 +55,7 @@ class SpanTree:
         self._all = {span.span_id: _node_of(span) for span in _each_once(spans)}
         self.nodes: list[SpanNode] = []
         self.roots = self._find_roots()
-        # Where the chain of parents is broken, the run's own agent is who acts: its span encloses everything.
+        # Where the chain of parents is broken, the run's own agent acts: its span encloses everything.
         self._agent = agent_name(self.roots[0].span, self.roots[0].kind) if self.roots else None
         for node in self._all.values():
             if node.depth == _VISITING:
@@ -64,36 +64,36 @@ class SpanTree:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it is of a run of ours, all of whose calls have numbers and give events: what is still to come can
-        change nothing but what is behind the last of these."""
+        """Whether this is a run of our SDK in which all calls have numbers and give events. Then later data only adds
+        events after the existing ones."""
         return all(
             node.order is not None and node.own is not None and names.RUN_ID in node.span.attributes
             for node in self.nodes
         ) and not any(root.own in names.CALL_KINDS for root in self.roots)
 
     def join(self, span: Span) -> SpanNode:
-        """A call that is new; it has no place in the tree before `settle`."""
+        """Adds a new call, without its position in the tree: call `settle` afterwards."""
         node = self._all[span.span_id] = _node_of(span)
         return node
 
     def settle(self, new: Iterable[SpanNode]) -> None:
-        """Gives new calls their places below those that are there."""
+        """Sets the positions of new calls below the existing ones."""
         for node in new:
             if node.depth == _VISITING:
                 self._climb(node)
 
     def get(self, span_id: str | None) -> SpanNode | None:
-        """The span's place."""
+        """The node of a span; None when there is no such span."""
         return None if span_id is None else self._all.get(span_id)
 
     @property
     def agent(self) -> str | None:
-        """The agent that the run begins with."""
+        """The name of the agent of the run's root."""
         return self._agent
 
     def said_inside(self, name: str) -> str | None:
-        """What the earliest span of a trace of others says under the name: their sessions and users stand where their
-        instrumentations begin, which is not always the span around everything."""
+        """The attribute `name` of the earliest span that has it, in a trace of other instrumentations: they set session
+        and user on their own first span, which is not always the root."""
         if any(names.RUN_ID in node.span.attributes for node in self.roots):
             return None
         return next(
@@ -101,9 +101,9 @@ class SpanTree:
         )
 
     def _find_roots(self) -> list[SpanNode]:
-        """One per attempt for our own runs; for others' traces the one span that encloses the rest, if it can be told.
+        """One root per attempt for our own runs; for other traces the one span that encloses the rest, if it is clear.
 
-        A run of ours whose root has not arrived has none: another span in its place would end the run too early.
+        A run of ours whose root has not arrived has none: taking another span for it would end the run too early.
         """
         everyone = self._all.values()
         is_ours = any(names.RUN_ID in node.span.attributes for node in everyone)
@@ -124,12 +124,12 @@ class SpanTree:
         return [begins[attempt][0] for attempt in sorted(begins)]
 
     def _is_trace(self) -> bool:
-        """Whether the run is all that has one trace: calls without an agent, inside somebody's span, uncounted."""
+        """Whether the run is only a trace: calls without agent and numbers, inside another program's span."""
         ours = [node for node in self._all.values() if names.RUN_ID in node.span.attributes]
         return all(node.order is None and node.span.attributes[names.RUN_ID] == node.span.trace_id for node in ours)
 
     def _outermost(self, *, sure: bool) -> SpanNode | None:
-        """The span that encloses a trace.  `sure`: it can be no other, since spans that stand for it are here."""
+        """The span that encloses a trace. `sure`: only if no span that arrives later can be the one."""
         everyone = self._all.values()
         parentless = [node for node in everyone if node.span.parent_id is None]
         orphans = [node for node in everyone if node.span.parent_id not in self._all]
@@ -140,15 +140,15 @@ class SpanTree:
         return min(parentless or orphans or everyone, key=_earliest, default=None)
 
     def _is_outermost(self, span: Span) -> bool:
-        """Whether a trace of others ends with this span.
+        """Whether this span is the root of a trace of other instrumentations.
 
-        Children are exported before their parents, so a span whose parent is unknown is usually an early child.  What
-        answers a request is different: its parent is the caller, who may never report here.
+        Children are exported before their parents, so a span whose parent is unknown is usually an early child.  A
+        server span is different: its parent is the caller, which may not be recorded here.
         """
         return span.parent_id is None or span.parent_id in self._all or span.kind in _ENTRY
 
     def _climb(self, node: SpanNode) -> None:
-        """Gives a place and those above it their depth, top first."""
+        """Settles a node after the nodes above it, topmost first."""
         path: list[SpanNode] = []
         here: SpanNode | None = node
         seen: set[str] = set()
@@ -177,10 +177,10 @@ class SpanTree:
         self.nodes.append(node)
 
     def _name_steps(self) -> None:
-        """A span of unknown kind is a step when GenAI calls run inside it: then it shows how the run is built.
+        """Makes steps of spans of unknown kind that have GenAI calls inside: they show how the run is structured.
 
-        All others (database drivers, HTTP clients) and what carries requests between processes tell nothing about the
-        agent; they stay in the tree, and give no events.
+        All others (database drivers, HTTP clients) and spans that only carry requests between processes stay in the
+        tree and give no events.
         """
         for node in self.nodes:
             above = node.parent if node.kind is not None else None
@@ -193,7 +193,7 @@ class SpanTree:
 
 
 def _is_seen_further_out(span: Span, parent: SpanNode) -> bool:
-    """Whether a span of an MCP library's own says what our call around it says: the same tool, asked for over MCP."""
+    """Whether an MCP library's own span describes the same tool call as our span around it."""
     if names.MCP_METHOD not in span.attributes or names.KIND in span.attributes:
         return False
     above: SpanNode | None = parent
@@ -203,7 +203,7 @@ def _is_seen_further_out(span: Span, parent: SpanNode) -> bool:
 
 
 def _last_ended(calls: Sequence[SpanNode]) -> SpanNode | None:
-    """Of calls without an agent, the one that ended last; None while one is open."""
+    """The call that ended last, of calls without an agent; None while one of them is open."""
     if any(node.span.end_ns is None for node in calls):
         return None
 
@@ -221,8 +221,8 @@ def _node_of(span: Span) -> SpanNode:
 
 
 def _each_once(spans: Iterable[Span]) -> list[Span]:
-    """One span per id, whatever the order of arrival: the ended one, then the latest attempt's, then the one that says
-    most."""
+    """One span per id, independent of the order of arrival. Of several versions, it takes an ended one, then the latest
+    attempt's, then the one with the most attributes."""
     kept: dict[str, Span] = {}
     for span in spans:
         other = kept.setdefault(span.span_id, span)
@@ -237,11 +237,11 @@ def _version_rank(span: Span) -> tuple[bool, int, int, int, str]:
 
 
 def _cut_cycle(path: list[SpanNode], again: SpanNode) -> list[SpanNode]:
-    """The path with the cycle's earliest span on top, so that where the climb began makes no difference."""
+    """The path with the cycle's earliest span on top, so that the result does not depend on where the walk began."""
     start = path.index(again)
     below, cycle = path[:start], path[start:]
     top = cycle.index(min(cycle, key=_earliest))
-    # Parents follow their children in a path: what lies above the top in the cycle hangs below its other end.
+    # In a path, parents follow their children: the part of the cycle above its top goes below its other end.
     return below + cycle[top + 1 :] + cycle[: top + 1]
 
 

@@ -1,4 +1,4 @@
-"""store → [project]: a run's row in lists, and states to start folds from, out of one fold of its events."""
+"""store → [project]: computes a run's row in lists, and states to start folds from, in one fold of its events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from playhead.project.run_row import RunRow
 
 
 def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = None) -> tuple[RunState, list[RunState]]:
-    """The last state, and the states after every so many events, on top of `start`."""
+    """The last state, and the states after every `every` events, folded from `start`."""
     state, snapshots = start or RunState(), list[RunState]()
     for at in range(0, len(events), every):
         some = events[at : at + every]
@@ -21,7 +21,7 @@ def states(events: Sequence[ev.RunEvent], every: int, start: RunState | None = N
 
 
 class Tally:
-    """What a run's events add up to, beside their state."""
+    """Counts and sums of a run's events that are not in its state."""
 
     def __init__(self) -> None:
         self.begin: ev.RunStarted | None = None
@@ -38,7 +38,7 @@ class Tally:
         self._usage: dict[tuple[str | None, str | None], ModelUsage] = {}
 
     def add(self, events: Iterable[ev.RunEvent], *, own: bool = True) -> None:
-        """More of them, in order.  Not its `own`: those that a fork shares with its parent."""
+        """Adds the next events. `own` is False for those that a fork shares with its parent."""
         for event in events:
             self._agents[event.actor] = None
             match event:
@@ -77,27 +77,27 @@ class Tally:
 
     @property
     def usage(self) -> tuple[ModelUsage, ...]:
-        """What each model was used for, by calls that reported input and output tokens; in the order of first use."""
+        """Usage by model, of calls that reported input and output tokens, in the order of first use."""
         return tuple(self._usage.values())
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Who acted, in the order in which they came up, as all names."""
+        """Names of the agents that acted, in the order of their first event."""
         return _names(self._agents)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Models that were asked for; where no call says, those that answered."""
+        """Names of the requested models; if no call has one, of those that answered."""
         return _names(self._asked) or _names(self._answered)
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Tools that were called."""
+        """Names of the tools that were called, in the order of first use."""
         return _names(self._tools)
 
 
 def tallied(events: Iterable[ev.RunEvent], shared: SharedHistory | None) -> Tally:
-    """A run's own events, behind those that it shares with its parent."""
+    """The tally of the events that a run shares with its parent, and of its own."""
     tally = Tally()
     tally.add(shared.events if shared else (), own=False)
     tally.add(events)
@@ -114,7 +114,7 @@ def row_of(
     sealed: bool,
     shared: SharedHistory | None = None,
 ) -> RunRow:
-    """The run as lists show it: times are its own, and what it used includes what it shares with its parent.
+    """The run's row. Times are its own; token usage includes the events that it shares with its parent.
 
     `earliest_ns`: when its first span began."""
     begin, fork = tally.begin, tally.fork

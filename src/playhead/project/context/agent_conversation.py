@@ -45,7 +45,7 @@ class ConversationMatch:
         return max(0, self.conversation.input_length - self.shared_depth)
 
     def may_continue(self, messages: Container[ContentRef]) -> bool:
-        """A quick look: whether what was said last may be among these messages, all that follow what is shared."""
+        """A quick check: whether the last answer may be among `messages`, all those after the shared prefix."""
         path, asked = self.conversation.path, self.conversation.input_length
         if asked == len(path) or any(node.message in messages for node in path[asked:]):
             return True

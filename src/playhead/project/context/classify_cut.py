@@ -1,19 +1,19 @@
 """Classifies a cut: summary, sliding window, masked tool results, edit, ... or no compression.
 
-| what is seen | verdict |
+| difference | result |
 |---|---|
-| the last answer is not in the new input, nor does anything there stand for it | another conversation: none |
+| the last answer is not in the new input, and neither is a replacement | another conversation: none |
 | only system messages changed, or the message that every call ends with | none |
-| a new message stands before those that stayed, in the place of several; or says that it is a summary | summary |
+| a new message before those that were kept replaces several; or its text says that it is a summary | summary |
 | tool messages were replaced by shorter ones that answer the same calls | tool_result_masking |
 | both | hybrid |
 | messages were replaced one for one in any other way | edit |
-| only answers of tools went, or these and what called them, here and there | dropped_tool_results |
-| one stretch of messages went | sliding_window |
-| messages went here and there | selection |
+| only tool results, or these and their calls, were removed, not in one range | dropped_tool_results |
+| one range of messages was removed | sliding_window |
+| messages in several ranges were removed | selection |
 
-Mostly refs, roles and places tell.  Where words are needed, `KnownMessages` notes which messages to read; without them
-the verdict is what places alone say.  Pure.
+Usually refs, roles and positions are enough.  Where text is needed, `KnownMessages` notes which messages to read; until
+they are read, the result is based on positions alone.  Pure.
 """
 
 import re
@@ -32,7 +32,7 @@ _TALK = (
     r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
 )
 _SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
-# How summaries begin; and how those begin who want one made, which are none.
+# How summaries begin; and how requests for a summary begin, which are not summaries.
 _IS_SUMMARY = re.compile(
     rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>",
     re.IGNORECASE | re.DOTALL,
@@ -43,9 +43,9 @@ _WANTS_SUMMARY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEGINNING = 400
-# Shorter answers (`ok`) stand in many messages that have nothing to do with them.
+# Shorter answers (`ok`) occur by chance in many other messages.
 _TELLING = 40
-# A conversation of less than this is not worth a summary, so that what follows it is not read in search of one.
+# A shorter conversation is not worth a summary, so the messages after it are not searched for one.
 _WORTH = 4
 
 
@@ -61,7 +61,7 @@ class CompressionVerdict:
 
 
 def is_same_conversation(diff: MessageListDiff, input_length: int, known: KnownMessages) -> bool:
-    """Whether the new input is the same conversation: what was said last is in it.
+    """Whether the new input continues the same conversation: it has the last answer.
 
     `input_length`: how many messages of `before` were the last call's input; the others are its answer.
     """
@@ -75,16 +75,16 @@ def is_same_conversation(diff: MessageListDiff, input_length: int, known: KnownM
 
 
 def may_be_summarised(before: int, after: int) -> bool:
-    """Whether so few messages may stand for so many."""
+    """Whether `after` messages can be a summary of `before` messages."""
     return before >= _WORTH and 2 * after <= before
 
 
 def classify_cut(
     diff: MessageListDiff, input_length: int, earlier_answers: Sequence[ContentRef], known: KnownMessages, *, same: bool
 ) -> CompressionVerdict | None:
-    """What the cut is; None when it is no compression.
+    """Classifies the cut; None when it is no compression.
 
-    `earlier_answers`: what other calls have answered in the meantime; `same`: whether the conversation goes on.
+    `earlier_answers`: answers of other calls in the meantime; `same`: whether the conversation continues.
     """
     if not same:
         summary = _begins_with_summary(diff, input_length, known)
@@ -115,7 +115,7 @@ def _summary(
     diff: MessageListDiff, input_length: int, gone: Sequence[int], pairs: Sequence[tuple[int, int]],
     earlier_answers: Sequence[ContentRef], known: KnownMessages,
 ) -> tuple[ContentRef | None, list[int]]:  # fmt: skip
-    """The message that sums up, and the places of those that it stands for."""
+    """The summary message, and the positions of the messages that it replaces."""
     if not gone:
         return None, []
     new = {position for _, position in pairs if known.role(diff.after[position]) not in ("system", "developer")}
@@ -138,7 +138,7 @@ def _summary(
 def _best(
     diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], known: KnownMessages
 ) -> int | None:
-    """The message that says what it is, or what another call was made to say."""
+    """The position of the new message whose text says that it is a summary, or is an answer of another call."""
     for position in positions:
         ref = diff.after[position]
         if known.role(ref) in ("tool", "assistant"):
@@ -155,7 +155,7 @@ def _representative(diff: MessageListDiff, positions: Sequence[int], known: Know
 
 
 def _answer_that_sums_up(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
-    """The last call was asked for a summary, and its answer stayed where all else went."""
+    """The last call's answer if it is a summary: it was kept while everything else was removed."""
     answers = [position for position in range(input_length, len(diff.before)) if position in diff.kept]
     stayed = [position for position in diff.kept if position >= diff.prefix]
     if len(answers) != 1 or stayed != answers or input_length - 1 < diff.prefix:
@@ -164,7 +164,7 @@ def _answer_that_sums_up(diff: MessageListDiff, input_length: int, known: KnownM
 
 
 def _begins_with_summary(diff: MessageListDiff, input_length: int, known: KnownMessages) -> ContentRef | None:
-    """Nothing that was said last is there any more, but a message that says that it stands for it."""
+    """The new message whose text says that it is a summary, or is the last answer to a request for a summary."""
     lost = [position for position in diff.removed if known.role(diff.before[position]) != "system"]
     came = [position for position in diff.added if known.role(diff.after[position]) not in ("tool", "assistant")]
     if not may_be_summarised(len(lost), len(diff.added)):
@@ -185,7 +185,7 @@ def says_summary(text: str) -> bool:
 
 
 def _quotes(text: str, answer: str) -> bool:
-    """Whether one is most of the other: a summary is put into a message, or taken out of an answer."""
+    """Whether one text is most of the other: a summary may be put into a message, or taken out of an answer."""
     if min(len(text), len(answer)) < _TELLING:
         return False
     return answer in text or text in answer
@@ -211,7 +211,7 @@ def _shape(diff: MessageListDiff, gone: Sequence[int], known: KnownMessages) -> 
 
 
 def _altered_answer(diff: MessageListDiff, input_length: int, known: KnownMessages) -> int | None:
-    """Where the last answer is if it was sent back in another form: right after the message that it answers."""
+    """The position of the last answer if it was sent back in another form: right after the message that it answers."""
     position = diff.kept.get(input_length - 1)
     following = None if position is None else position + 1
     if following is None or following not in diff.added or input_length - 1 < diff.prefix:
@@ -230,7 +230,8 @@ def _is_last_input_of_both(
 def _is_changing_last_message(
     diff: MessageListDiff, input_length: int, gone: Sequence[int], known: KnownMessages
 ) -> bool:
-    """Whether what went is what every call ends with (a view of the world, say), and this one ends with its like."""
+    """Whether the removed message is the one that every call ends with (such as a view of the current state), and this
+    call ends with a similar one."""
     count = len(gone)
     if list(gone) != list(range(input_length - count, input_length)) or count > len(diff.added):
         return False
@@ -240,7 +241,7 @@ def _is_changing_last_message(
 
 
 def _is_masked(diff: MessageListDiff, pair: tuple[int, int], known: KnownMessages) -> bool:
-    """Whether a tool's message was replaced by a shorter one; as long as neither was read, probably."""
+    """Whether a tool's message was replaced by a shorter one. True as long as neither was read."""
     old, new = diff.before[pair[0]], diff.after[pair[1]]
     if known.role(old) != "tool" or known.role(new) != "tool":
         return False

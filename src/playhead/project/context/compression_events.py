@@ -1,4 +1,4 @@
-"""store → [project]: the event of a compression, declared by whoever made it or inferred from what a call was given."""
+"""store → [project]: the event of a compression, declared by the program or inferred from a call's input."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ def inferred(
     *,
     by_provider: bool = False,
 ) -> ev.RunEvent:
-    """A cut that shows in a call's input.  `by_provider`: the answer before it was a compaction."""
+    """The event of a cut that was found in a call's input. `by_provider`: the previous answer was a compaction."""
     return ev.ContextCompressed(
         **head,
         origin=PROVIDER if by_provider else INFERRED,
@@ -39,9 +39,10 @@ def inferred(
 
 
 def edited(head: Mapping[str, Any], attributes: Mapping[str, Any], thread: ContentRef | None) -> ev.RunEvent | None:
-    """What a provider left out of a call's context before the model saw it; None when it says nothing of that.
+    """The event of a provider that removed a part of a call's input; None when the span does not report it.
 
-    Which messages it were is not told: only how many tokens."""
+    Providers report only how many tokens they removed, not which messages.
+    """
     strategy, tokens = text(attributes, names.CONTEXT_EDITS), whole(attributes, names.INPUT_TOKENS)
     if strategy is None:
         return None
@@ -59,7 +60,7 @@ def edited(head: Mapping[str, Any], attributes: Mapping[str, Any], thread: Conte
 
 
 def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversations: Conversations) -> ev.RunEvent:
-    """What somebody says that was done; what is not said is what the two threads show."""
+    """The event of a declared compression. Values that were not declared are computed from the two threads."""
     attributes = log.attributes
     before, after = ref(attributes, names.COMPRESSION_BEFORE_REF), ref(attributes, names.COMPRESSION_AFTER_REF)
     summary = ref(attributes, names.COMPRESSION_SUMMARY_REF)
@@ -84,5 +85,5 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
 
 
 def _refs(attributes: Mapping[str, Any], name: str) -> tuple[ContentRef, ...] | None:
-    """A list of refs; None when it is not given."""
+    """A list of refs; None when it is missing."""
     return tuple(ContentRef(item) for item in texts(attributes, name) if is_ref(item)) if name in attributes else None

@@ -1,9 +1,9 @@
 """store → [project]: what each model call added to its conversation, and where a conversation lost messages (a cut).
 
-A *lineage* is a line of consecutive model calls of one agent: each call's input is expected to be the one before it
-plus what that one put out.  Messages are told apart by their place in a thread, not by what they say: a user who says
-"yes" twice says it twice.  Threads are walked from their ends back to what is known already, so that the cost is that
-of what is new, however long the conversation.
+A *conversation* is a sequence of model calls of one agent: each call's input is expected to be the previous input plus
+the previous output.  Messages are identified by their position in a thread, not by their text: a user who writes "yes"
+twice added two messages.  Threads are walked from their ends back to the first known node, so the cost depends on the
+new messages only, not on the length of the conversation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, message_fa
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.context.message_diff import diff_messages
 
-# A cut is looked for in this many lineages of an agent, those used last first: an agent with more conversations
-# open at a time than this would have to cut one that it has left alone for long.
+# A cut is looked for in this many conversations of an agent, most recently used first. It is missed only if an agent
+# has more conversations open at a time and cuts one that it has not used for long.
 _LOOK_BACK = 16
 
 
@@ -32,8 +32,8 @@ _LOOK_BACK = 16
 class Cut:
     """Messages that were in the conversation before a call and are no longer.
 
-    `before` is the previous call's input.  What both threads begin with is kept by its place and not listed; `kept` are
-    the messages that are found again after that.
+    `before` is the previous call's input.  The common prefix of both threads is kept and not listed; `kept` are the
+    other messages that are in both.
     """
 
     before: ContentRef | None
@@ -44,7 +44,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class InputDelta:
-    """Messages that a call's input added, and the cut it shows, if any."""
+    """The messages that a call's input added, and the cut found in it, if any."""
 
     new: list[ThreadNode] = field(default_factory=list[ThreadNode])
     cut: Cut | None = None
@@ -52,7 +52,7 @@ class InputDelta:
 
 @dataclass(slots=True)
 class _DeclaredCompression:
-    """A compression that somebody declared, until the call that shows it."""
+    """A declared compression that no call has shown yet."""
 
     actor: str | None
     after: ContentRef
@@ -60,26 +60,26 @@ class _DeclaredCompression:
 
 
 def _without_resent_outputs(fresh: list[ThreadNode], unsent: Sequence[ThreadNode]) -> list[ThreadNode]:
-    """Returns the messages that are not outputs which were sent back, in whatever order."""
+    """The messages without outputs of the previous call that were sent back, in any order."""
     diff = diff_messages([node.message for node in unsent], [node.message for node in fresh], 0)
     return [fresh[position] for position in diff.added]
 
 
 class Conversations:
-    """All lineages of a run, fed with its model calls in order."""
+    """All conversations of a run. Call its methods for each model call, in order."""
 
     def __init__(self, nodes: Mapping[ContentRef, ThreadNode], known: KnownMessages) -> None:
         self._nodes = nodes
         self._known_messages = known
         self._known: dict[ContentRef, ThreadNode] = {}
         self._messages: set[ContentRef] = set()
-        # The lineage that brought a node last; it may have moved on, so ask it (`has`).
+        # The conversation that last added a node. It may have dropped the node since: check with `has`.
         self._holder: dict[ContentRef, AgentConversation] = {}
         self._of_actor: dict[str | None, dict[int, AgentConversation]] = {}
-        self._last: dict[str | None, AgentConversation] = {}  # of each agent, those used last at the end
+        self._last: dict[str | None, AgentConversation] = {}  # by agent, most recently used last
         self._open: dict[str, AgentConversation] = {}
         self.interrupted: set[str] = set()
-        """Calls that were open when the process died, or were never told of as ended."""
+        """Spans of calls that were open when the process died."""
         self._answers: list[ContentRef] = []
         self._declared: list[_DeclaredCompression] = []
 
@@ -128,19 +128,19 @@ class Conversations:
         return Cut(before, kept, CompressionVerdict("", summary, summarised, dropped))
 
     def length(self, thread: ContentRef | None) -> int | None:
-        """How many messages a thread has; None when it is not here."""
+        """The number of messages of a thread; None when it is not stored."""
         node = None if thread is None else self._node(thread)
         return None if node is None else node.depth
 
     def process_died(self) -> None:
-        """The process died: calls that are open will not end, but for those that the next attempt goes on with."""
+        """The process died: open calls will not end, except those that the next attempt continues."""
         self.interrupted |= self._open.keys()
         for conversation in self._open.values():
             conversation.is_open = False
 
     def counted(self, span_id: str, tokens: int | None) -> bool:
-        """What the input of a call took is known now.  False when it may have been asked for already: after a crash,
-        other calls go on with the conversation of one that is still open."""
+        """Sets the input tokens of a call, which are known at its end. Returns False when they may have been used
+        already: after a crash, other calls continue the conversation of a call that is still open."""
         conversation = self._open.get(span_id)
         if conversation is None:
             return True
@@ -148,7 +148,7 @@ class Conversations:
         return conversation.is_open and conversation.call == span_id
 
     def keep_nodes(self) -> dict[ContentRef, ThreadNode]:
-        """The nodes that threads are looked up in, from now on in a dictionary of its own."""
+        """The nodes that threads are looked up in, copied so that the dictionary can grow."""
         self._nodes = own = dict(self._nodes)
         return own
 
@@ -163,10 +163,10 @@ class Conversations:
         at: ThreadNode,
         tokens: int | None,
     ) -> InputDelta:
-        """The input continues the end of a lineage, somewhere from its last input to its last output."""
-        # Of several outputs some may be left out or written anew: those that are sent back as they were are not new.
+        """The input continues the end of a conversation, somewhere from its last input to its last output."""
+        # Some of several outputs may be left out or rewritten: those that are sent back unchanged are not new.
         new = fresh if conversation.is_open else _without_resent_outputs(fresh, conversation.path[at.depth :])
-        if conversation.is_open or conversation.actor != actor:  # a call beside that one, or another agent: a branch
+        if conversation.is_open or conversation.actor != actor:  # a parallel call, or another agent: a branch
             self._use(span_id, AgentConversation(actor, [*conversation.path[: at.depth], *fresh]), tokens, fresh)
             return InputDelta(new)
         conversation.path[at.depth :] = fresh
@@ -195,7 +195,7 @@ class Conversations:
         return InputDelta([node for node in new if at is None or node.depth > at.depth], cut)
 
     def _cut(self, match_: ConversationMatch, *, same: bool) -> Cut | None:
-        """What the input shows to be missing, unless that was declared."""
+        """The cut that the input shows, unless it was declared."""
         conversation, diff = match_.conversation, match_.diff
         if not diff.removed:
             return None
@@ -208,8 +208,8 @@ class Conversations:
         return Cut(conversation.path[conversation.input_length - 1].ref, match_.kept(), verdict, conversation.tokens)
 
     def _not_handed_over(self, conversation: AgentConversation, new: list[ThreadNode]) -> list[ThreadNode]:
-        """What is new although another agent's conversation goes on in this one, under other instructions: all but what
-        that one was told and has answered."""
+        """The new messages of an agent that continues another agent's conversation under other instructions: all except
+        that agent's inputs and answers."""
         messages = {node.message for node in new if not self._is_system(node)}
         for other in islice(reversed(self._last.values()), _LOOK_BACK if messages else 0):
             answers = other.path[other.input_length :]
@@ -238,7 +238,7 @@ class Conversations:
     def _possibly_summarised(
         self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None
     ) -> ConversationMatch | None:
-        """The conversation that this agent had last, if what begins here may be its summary."""
+        """This agent's last conversation, if the one that begins here may be a summary of it."""
         last = next(reversed(self._of_actor.get(actor, {}).values()), None)
         if last is None or last.is_open or not may_be_summarised(len(last.path), len(fresh)):
             return None
@@ -247,14 +247,14 @@ class Conversations:
         return match_
 
     def _continued(self, actor: str | None, fresh: list[ThreadNode], at: ThreadNode | None) -> ConversationMatch | None:
-        """The lineage of this agent that the input comes from: the one that shares most, if that is enough."""
+        """The conversation of this agent that the input continues: the one that shares most, if that is enough."""
         recent = islice(reversed(self._of_actor.get(actor, {}).values()), _LOOK_BACK)
         matches = [self._match(conversation, fresh, at) for conversation in recent]
         deepest = max((match_.shared_depth for match_ in matches), default=0)
         matches = [match_ for match_ in matches if match_.shared_depth == deepest]
         shares = bool(matches) and self._beyond_system(matches[0])
         if shares and any(match_.conversation.is_open for match_ in matches):
-            return None  # one of several calls that were given the same conversation to start from
+            return None  # one of several calls that start from the same conversation
         seen = any(len(match_.after) > len(fresh) for match_ in matches) or any(
             node.message in self._messages and not self._is_system(node) for node in fresh
         )
@@ -271,7 +271,7 @@ class Conversations:
                 best, most = match_, kept
         return best
 
-    # --- lineages --------------------------------------------------------------------------------------------------
+    # --- conversations---------------------------------------------------------------------------------------------
 
     def _use(self, span_id: str, conversation: AgentConversation, tokens: int | None, fresh: list[ThreadNode]) -> None:
         conversation.input_length, conversation.tokens, conversation.is_open = len(conversation.path), tokens, True
@@ -304,7 +304,7 @@ class Conversations:
     # --- threads ---------------------------------------------------------------------------------------------------
 
     def _walk(self, thread: ContentRef | None) -> tuple[list[ThreadNode], ThreadNode | None] | None:
-        """The nodes that no call had before, and the node they continue.  None when the thread is not (wholly) here."""
+        """The nodes that no call had before, and the node they continue. None if a part of the thread is not stored."""
         if thread is None:
             return None
         fresh: list[ThreadNode] = []
@@ -319,7 +319,7 @@ class Conversations:
         return fresh, None if here is None else self._known[here]
 
     def _whole(self, thread: ContentRef | None) -> list[ThreadNode]:
-        """All nodes of an (output) thread; none when it is not here."""
+        """All nodes of an output thread; empty when it is not stored."""
         nodes: list[ThreadNode] = []
         while thread is not None:
             node = self._node(thread)
@@ -337,7 +337,7 @@ class Conversations:
         return node
 
     def _up_to(self, at: ThreadNode | None) -> list[ThreadNode]:
-        """The whole thread that ends in a node that is known."""
+        """All nodes of the thread that ends in `at`."""
         if at is None:
             return []
         holder = self._holder[at.ref]

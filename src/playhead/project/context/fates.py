@@ -1,7 +1,7 @@
-"""What happened to each message of a context: the one place that decides it. Pure.
+"""Decides what happened to each message of a context. Pure.
 
 Each message of the context before is exactly one of kept, summarised and dropped.  A dropped
-message may have another one in its place (`replacements`).  The projector writes events from this, the audits of
+message may be replaced by another one (`replacements`).  The projector writes events from this, the audits of
 compressions read events with it (`recorded_fates`), and the difference of two contexts shows it.
 """
 
@@ -21,8 +21,8 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 class MessageFates:
     """The contexts before and after (`diff`), and what became of each message of the one before, by its position.
 
-    `replacements`: the position before of each dropped message that has another one in its place, and the position
-    after of that one.
+    `replacements`: the position before of each dropped message that was replaced, and the position after of its
+    replacement.
     `input_length`: how many of the messages before were the last call's input; the others are its answer.
     """
 
@@ -45,7 +45,7 @@ class MessageFates:
 
 
 def message_fates(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageFates:
-    """The fates of all messages: those at the positions `summarised` are, others that are gone were dropped."""
+    """The fates of all messages: of the removed ones, those at `summarised` are summarised, all others dropped."""
     fates = [DROPPED] * len(diff.before)
     for position in diff.kept:
         fates[position] = KEPT
@@ -70,7 +70,7 @@ def recorded_fates(event: ContextCompressed, asked: Sequence[ContentRef], after:
 
 
 def with_replacements(fates: MessageFates, known: KnownMessages) -> MessageFates:
-    """The same, with the messages that have another one in their place."""
+    """The same fates, with `replacements` filled."""
     pairs = replaced_messages(fates.diff, known)
     return replace(fates, replacements={old: new for old, new in pairs if fates.by_position[old] == DROPPED})
 
@@ -82,10 +82,10 @@ def declared_fates(
     *,
     summed_up: bool,
 ) -> tuple[tuple[ContentRef, ...], tuple[ContentRef, ...]]:
-    """The summarised and the dropped of the messages that are gone, when a program says both, one or neither (None).
+    """Which removed messages were summarised and which dropped, where the program declared both, one or neither (None).
 
-    What it does not say: with a summary (`summed_up`) all that was not dropped is summarised; without one, all is
-    dropped.
+    For a list that is None: with a summary (`summed_up`), all that were not dropped are summarised; without one, all
+    are dropped.
     """
     if summarised is None:
         summarised = _without(gone, dropped or ()) if summed_up else ()
@@ -108,7 +108,7 @@ def retained(fates: MessageFates, event: ContextCompressed) -> list[int]:
 
 
 def replaced_messages(diff: MessageListDiff, known: KnownMessages) -> list[tuple[int, int]]:
-    """Messages that have another in their place: the answer to the same call, or one for one with the same roles."""
+    """Replaced messages, as (position before, position after): results of the same call, or one for one by role."""
     pairs: list[tuple[int, int]] = []
     for gap in diff.hunks:
         went, came = list(gap.removed), list(gap.added)

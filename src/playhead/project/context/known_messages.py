@@ -1,7 +1,7 @@
 """Roles and (for a few) texts of messages, for the projector. Pure: it notes which messages have to be read.
 
-Roles are there for all that are stored.  Words are read for a few only, after a first projection has said for which
-it would make a difference.
+Roles are known for all stored messages.  Texts are read for a few only, after a first projection has found for which
+messages they can change the result.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from playhead.model.ref import ContentRef
 
 
 class Unread(Exception):
-    """Nothing was changed yet: read what is `unread`, and do the same again."""
+    """A message has to be read first; nothing was changed. Read the messages in `unread`, then repeat the call."""
 
 
 @dataclass(slots=True)
 class KnownMessages:
-    """What is known of messages; `unread`: those that somebody would like to have read.
+    """Roles and texts of messages. `unread`: messages whose text was requested and not read yet.
 
-    `missing`: messages and threads that somebody asked about and that are not stored.  `strict`: who has asked for
-    what was not read does not go on without it.
+    `missing`: messages and threads that were requested and are not stored.  `strict`: `check` raises Unread when
+    there are unread messages.
     """
 
     roles: Mapping[ContentRef, str]
@@ -30,12 +30,12 @@ class KnownMessages:
     strict: bool = False
 
     def check(self) -> None:
-        """To be called before what follows from messages changes anything.  Raises Unread."""
+        """Call this before results that depend on texts change anything. Raises Unread."""
         if self.strict and self.unread - self.missing:
             raise Unread
 
     def role(self, ref: ContentRef, default: str = "") -> str:
-        """`default` for a message that is not stored."""
+        """The role of a message; `default` for one that is not stored."""
         found = self.roles.get(ref)
         if found is None:
             self.missing.add(ref)
@@ -43,30 +43,30 @@ class KnownMessages:
         return found
 
     def message(self, ref: ContentRef) -> Message | None:
-        """None when it was not read yet."""
+        """The message; None when it was not read yet."""
         found = self.messages.get(ref)
         if found is None:
             self.unread.add(ref)
         return found
 
     def tried(self) -> None:
-        """What is unread was looked for: what is not there now is not stored."""
+        """Call this after the unread messages were looked up: those still absent are not stored."""
         self.missing |= {ref for ref in self.unread if ref not in self.messages}
         self.unread.clear()
 
     def text(self, ref: ContentRef) -> str:
-        """What it says; empty when it was not read yet."""
+        """The text of a message; empty when it was not read yet."""
         message = self.message(ref)
         return "" if message is None else message_text(message).strip()
 
     def calls(self, ref: ContentRef) -> tuple[str, ...]:
-        """The calls that a tool's message answers."""
+        """Ids of the tool calls that a tool's message answers."""
         message = self.message(ref)
         parts = message["parts"] if message else []
         return tuple(str(part.get("id")) for part in parts if part.get("type") == "tool_call_response")
 
     def size(self, ref: ContentRef) -> int:
-        """How long it is, in characters; parts that are stored apart count."""
+        """The length of a message in characters, including parts that are stored separately."""
         message = self.message(ref)
         apart = sum(int(part.get("bytes") or 0) for part in message["parts"]) if message else 0
         return apart + len(self.text(ref))

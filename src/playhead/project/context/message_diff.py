@@ -1,6 +1,6 @@
-"""store → [project] → read: what became of a list of messages: which stayed, which went, and what came where.
+"""store → [project] → read: the difference of two message lists: kept, removed and added messages, by position.
 
-The projector judges cuts by this, and the questions about compressions and differences show it.  Pure.
+Used by the projector to classify cuts, and by the answers about compressions and differences.  Pure.
 """
 
 from bisect import bisect_left
@@ -16,7 +16,7 @@ from playhead.model.ref import ContentRef
 class DiffHunk:
     """Messages removed and added between two kept messages, as positions in the two lists.
 
-    `last`: no message that stayed follows, so what came may just as well have been added.
+    `last`: no kept message follows, so the new messages may be plain additions.
     """
 
     removed: tuple[int, ...]
@@ -27,9 +27,9 @@ class DiffHunk:
 class MessageListDiff:
     """Two message lists and their difference.
 
-    `kept` has each place in `before` and the place in `after` of what stayed, `went` and `came` the places of all
-    other messages.  Of equal messages those that went are the first, and those that came the last: what a context loses
-    is old, and what it gains is new.
+    `kept` has (position in `before`, position in `after`) of each kept message; `went` and `came` have the positions of
+    the removed and the added ones.  Of equal messages, the first are taken as removed and the last as added, since
+    contexts lose old messages and gain new ones.
     """
 
     def __init__(
