@@ -1,4 +1,4 @@
-"""[project]: what is kept in memory of runs that go on, the ones that went on last, within a bound."""
+"""[project]: projection states of growing runs, kept in memory up to a limit; the least recently used are dropped."""
 
 from collections import OrderedDict
 
@@ -8,8 +8,8 @@ Key = tuple[int, str]
 
 
 class KeptRuns:
-    """By project and run.  What is taken out is whoever's took it: it is put back when what came of it is stored, and
-    dropped when anything went wrong, since it may be ahead of what is stored then."""
+    """Projection states by project and run. Whoever takes a state out has it alone: put it back after its result was
+    stored, and drop it after an error, since it may then be ahead of the store."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -21,12 +21,12 @@ class KeptRuns:
         return len(self._runs)
 
     def take(self, key: Key) -> Kept | None:
-        """What was kept of a run; it is kept no more."""
+        """Removes and returns the state of a run; None when there is none."""
         self.bytes -= self._sizes.pop(key, 0)
         return self._runs.pop(key, None)
 
     def put(self, key: Key, kept: Kept) -> None:
-        """Keeps it; those that went on longest ago are dropped for it.  One that is too large alone is not kept."""
+        """Keeps a state; drops the least recently used ones to make room. One over the limit by itself is not kept."""
         self.take(key)
         self._runs[key] = kept
         self._sizes[key] = kept.progress.bytes

@@ -1,4 +1,4 @@
-"""project → store: what sealed runs name is packed when there is little else to do, beside all projecting."""
+"""project → store: packs contents and nodes of sealed runs in the background, when there is little to project."""
 
 import asyncio
 import logging
@@ -11,21 +11,21 @@ from playhead_collector.store.ports import EventStore, ToPack
 
 log = logging.getLogger(__name__)
 
-# More runs in one pack have more in common; so many take some tens of milliseconds.
+# Packing more runs together compresses better; this many take some tens of milliseconds.
 _AT_A_TIME = 16
 _NS = 1_000_000_000
 _RETRY_S = 30.0
 
 
 class Packer:
-    """Packs sealed runs, and has the space given back that this leaves empty."""
+    """Packs sealed runs, and frees the space of the tables that this empties."""
 
     def __init__(self, store: EventStore, clock: Callable[[], int], poll_s: float, counts: Counter[str]) -> None:
         """`clock` gives ns since 1970; `counts` gets `packed`."""
         self.rest = 1
-        """How many times as long as it has worked it rests."""
+        """Factor: it rests this many times as long as it has worked."""
         self.held_up = False
-        """Whether there is too much else to do."""
+        """Whether packing has to wait because of other work."""
         self._store = store
         self._clock = clock
         self._poll_s = poll_s
@@ -35,19 +35,19 @@ class Packer:
         self._loop: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to pack in the background."""
+        """Starts packing in the background."""
         if self._loop is None:
             self._loop = asyncio.create_task(self._work_on(), name="playhead packer")
 
     async def stop(self) -> None:
-        """What is under way is undone: it is done again another time."""
+        """Stops. Packing in progress is rolled back; it is done again after the next start."""
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.cancel()
             await asyncio.wait([loop])
 
     async def run_once(self) -> float:
-        """Packs some runs.  Returns the seconds until it may go on."""
+        """Packs some runs. Returns the seconds until the next call."""
         began = self._clock()
         if self.held_up or began < self._again_ns:
             return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
@@ -61,10 +61,10 @@ class Packer:
         return (self._again_ns - now) / _NS if due else self._poll_s
 
     async def _pack(self, due: Sequence[ToPack]) -> None:
-        """Together, since runs of a project are alike: what they have in common is stored once."""
+        """Packs runs of a project together: what they have in common is stored once."""
         try:
             await self._store.pack(due)
-        except StoreCollision:  # there is time
+        except StoreCollision:  # tried again later
             return
         except StoreUnavailable:
             raise
@@ -81,7 +81,7 @@ class Packer:
     async def _work_on(self) -> None:
         while True:
             wait_s = _RETRY_S
-            with suppress(StoreUnavailable):  # whoever projects says so
+            with suppress(StoreUnavailable):  # the projection runner reports it
                 try:
                     wait_s = await self.run_once()
                 except StoreUnavailable:

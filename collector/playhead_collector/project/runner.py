@@ -1,7 +1,7 @@
 """store → [project] → read: decides when runs are projected.  The only module of this stage that does I/O.
 
-The projection is no part of the ingest transaction: it is a deterministic cache of what stored spans say, so it can be
-made later and again, ingest need not wait for it, and every question has it brought up to date first (`project_now`).
+The projection is not part of the ingest transaction: it is a deterministic cache computed from stored spans.  So it can
+be made later and again, ingest need not wait for it, and each query updates it first (`project_now`).
 """
 
 import asyncio
@@ -22,30 +22,30 @@ log = logging.getLogger(__name__)
 
 Project = Callable[[RunWork, int, ProjectSettings], Projection]
 
-# At 40 us per span, 100 of them are 4 ms: less than that is not worth a thread, more would hold up ingest.
+# 100 spans take 4 ms (40 us each): less is not worth a thread, more in the event loop would delay ingest.
 _IN_THREAD = 100
 # In the background, a run that took T to project rests for 5 T, so that one that grows all the time costs at most a
 # sixth of a core, and all together are projected less often the more there is to do.
 _REST = 5
 _AT_A_TIME = 512
 _SEALED_AT_A_TIME = 1_000
-# Together in one transaction: a fraction of a second's work, since whoever asks about one of them waits for all.
+# Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
 # A run takes a few ms.
 _WORTH_WAITING_FOR = 20
-# Of runs that took long to project, and therefore rest for long, a list shows what is there.
+# A list of runs shows the last projection of runs that took long to project and therefore rest for long.
 _SHORT_NS = 250_000_000
 _NS = 1_000_000_000
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-# Transactions that collide with this one are as short as it is.
+# A colliding transaction is as short as this one.
 _ATTEMPTS = 8
 _FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
 
 @dataclass(slots=True)
 class _RetryState:
-    """Until when the background leaves a run alone; how often in a row it could not be projected."""
+    """The time until which the background skips a run, and how often in a row projecting it failed."""
 
     until_ns: int
     failures: int = 0
@@ -53,7 +53,7 @@ class _RetryState:
 
 @dataclass(slots=True)
 class _Computed:
-    """What came of a run in a batch."""
+    """The result of projecting a run of a batch."""
 
     work: RunWork
     error: Exception | None = None
@@ -70,7 +70,7 @@ class _Computed:
 
 
 class ProjectionRunner:
-    """Projects runs that have news, seals those that are quiet, and brings a run up to date for whoever asks."""
+    """Projects runs with new data, seals runs that received nothing for a while, updates single runs for queries."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class ProjectionRunner:
         projector: Project = project,
         kept_bytes: int = 64 * 1024 * 1024,
     ) -> None:
-        """`clock` gives ns since 1970.  It looks for news every `poll_s` and after `wake`, `pause_s` apart at least.
-        What it needs to go on with runs may take `kept_bytes` of memory."""
+        """`clock` gives ns since 1970.  It polls for new data every `poll_s` seconds and after `wake`, at least
+        `pause_s` seconds apart.  The states of growing runs may take `kept_bytes` of memory."""
         # projected, started_over, sealed, packed, failed, store_unavailable
         self.counts: Counter[str] = Counter()
         self._store = store
@@ -102,17 +102,17 @@ class ProjectionRunner:
         self._loop: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begins to project in the background."""
+        """Starts projecting in the background."""
         if self._loop is None:
             self._loop = asyncio.create_task(self._work_on(), name="playhead projector")
             self.packer.start()
 
     def wake(self) -> None:
-        """Says that there may be news, so that live views need not wait for the next look."""
+        """Polls soon, because there may be new data: live views need not wait for the next regular poll."""
         self._woken.set()
 
     async def stop(self) -> None:
-        """Returns when nothing is being projected any more; what is underway is finished."""
+        """Stops after finishing the projections in progress."""
         await self.packer.stop()
         loop, self._loop = self._loop, None
         if loop is not None:
@@ -121,14 +121,14 @@ class ProjectionRunner:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def project_now(self, project: int, run: str) -> bool:
-        """Returns when everything that had arrived for this run at the time of the call is projected.
+        """Projects everything that had arrived for this run at the time of the call.
 
-        False when the projector cannot make anything of this run: then what was projected last stands.  Does nothing
-        for a run that is not known.  Raises StoreUnavailable.  Whoever asks at the same time shares one projection.
+        Returns False when projecting it failed: then the last projection is kept.  Does nothing for an unknown run.
+        Raises StoreUnavailable.  Concurrent calls for one run share one projection.
         """
         key = (project, run)
         underway = self._running.get(key)
-        if underway is not None:  # it may have begun before the caller's spans arrived: wait, then look
+        if underway is not None:  # it may have begun before the caller's spans arrived: wait for it, then check
             await asyncio.wait([underway])
         if not await self._store.is_dirty(project, run):
             return True
@@ -138,8 +138,8 @@ class ProjectionRunner:
         return await self._shared([key], wait=True)
 
     async def catch_up(self) -> None:
-        """Projects what arrived lately, so that a list of runs does not show less than its reader knows; of a backlog,
-        only as much as a reader may wait for.  Raises StoreUnavailable."""
+        """Projects recent data, so that a list of runs is up to date; of a backlog, only as much as a reader can wait
+        for.  Raises StoreUnavailable."""
         wanted: list[Dirty] = []
         for each in await self._store.dirty_runs(_WORTH_WAITING_FOR):
             rest = self._resting.get(each[:2])
@@ -153,7 +153,7 @@ class ProjectionRunner:
         try:
             now = self._clock()
             self._resting = {key: rest for key, rest in self._resting.items() if rest.failures or rest.until_ns > now}
-            limit = _AT_A_TIME + len(self._resting)  # those that rest must not hide the others
+            limit = _AT_A_TIME + len(self._resting)  # resting runs must not crowd out the others
             dirty = await self._store.dirty_runs(limit)
             due_s = await self._project_all(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
@@ -173,7 +173,7 @@ class ProjectionRunner:
             self._woken.clear()
             try:
                 wait_s = await self.run_once()
-            except Exception:  # whatever it is, tomorrow's runs are to be projected too
+            except Exception:  # an error must not end the projection of all later runs
                 log.exception("looking for runs to project failed; trying again in %.0f s", _LAST_RETRY_S)
                 wait_s = _LAST_RETRY_S
             await asyncio.sleep(self._pause_s)
@@ -181,7 +181,7 @@ class ProjectionRunner:
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
     async def _project_all(self, runs: Iterable[Dirty]) -> float:
-        """All but those that rest; returns in how many seconds the first of these is due."""
+        """Projects all runs except resting ones; returns the seconds until the first of these is due."""
         due_s = float("inf")
         ready: list[Dirty] = []
         for each in runs:
@@ -207,13 +207,13 @@ class ProjectionRunner:
     # --- some runs of a project ------------------------------------------------------------------------------------
 
     async def _shared(self, keys: Sequence[Key], *, wait: bool) -> bool:
-        """Projects those that nobody projects yet, and returns when all are.  Whether the last of them could be."""
+        """Projects the runs that are not in progress yet, and waits for all. Returns whether the last one succeeded."""
         new = [key for key in keys if key not in self._running or self._running[key].done()]
         if new:
             task = asyncio.create_task(self._project_batch(new, wait=wait))
             self._running |= dict.fromkeys(new, task)
             task.add_done_callback(lambda done: self._over(new, done))
-        # Shielded: a caller that goes away must not take the projection from the others.
+        # Shielded: a cancelled caller must not cancel the projection for the others.
         tasks = dict.fromkeys(self._running[key] for key in keys if key in self._running)
         failed = [await asyncio.shield(each) for each in tasks]
         return all(keys[-1] not in each for each in failed)
@@ -223,10 +223,10 @@ class ProjectionRunner:
             if self._running.get(key) is task:
                 del self._running[key]
         if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not complain when nobody waits for it any more
+            task.exception()  # read, so that asyncio does not log it when no caller waits any more
 
     async def _project_batch(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
-        """Those that could not be projected."""
+        """Projects the runs; returns those that failed."""
         try:
             return await self._until_stored(keys, wait=wait)
         except StoreUnavailable:
@@ -238,7 +238,7 @@ class ProjectionRunner:
             return set[Key]().union(*[await self._project_batch([key], wait=wait) for key in keys])
 
     async def _until_stored(self, keys: Sequence[Key], *, wait: bool) -> set[Key]:
-        """Again when it collides with another transaction, which is nobody's fault and soon over."""
+        """Projects and stores the runs, again after a collision with another transaction."""
         for _ in range(_ATTEMPTS - 1):
             with suppress(StoreCollision):
                 return await self._project_and_store(keys, wait=wait)
@@ -271,9 +271,9 @@ class ProjectionRunner:
         again = [each for each in done if each.work.kept is not None and each.work.result is None]
         for each in again:
             await each.work.start_over()
-            each.error = None  # what was kept may have been at fault
+            each.error = None  # the kept state may have caused the error
         await self._compute(again)
-        # What cuts in the context are is told better by what a few messages say; and then, other messages may be asked.
+        # The text of a few messages improves the classification of cuts; after that, other messages may be needed.
         while unread := [(each, result.unread) for each in done if (result := each.work.result) and result.unread]:
             for each, refs in unread:
                 each.work.asked.update(refs)
@@ -297,13 +297,13 @@ class ProjectionRunner:
             each.took_ns += self._clock() - began
 
     def _project(self, work: RunWork, now_ns: int) -> Projection | None:
-        """None: this cannot be told by going on from where the run was."""
+        """Projects a run. None: its kept state cannot be continued."""
         if work.kept is not None:
             return work.kept.progress.go_on(work, self._settings.snapshot_every)
         return self._projector(work, now_ns, self._settings)
 
     def _poisoned(self, key: Key, error: Exception) -> None:
-        """A run that cannot be projected is left alone, for longer every time; the others go on."""
+        """Skips a run that cannot be projected, for a longer time after each failure."""
         self.counts["failed"] += 1
         failures = self._resting[key].failures + 1 if key in self._resting else 1
         penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
@@ -314,7 +314,7 @@ class ProjectionRunner:
 
 
 def batches(runs: Iterable[Dirty]) -> Iterator[list[Key]]:
-    """What to project in one transaction: runs of one project, not too many, and not too much of them.  Pure."""
+    """Splits runs into batches for one transaction: of one project, limited in number and in size.  Pure."""
     by_project: dict[int, list[Dirty]] = {}
     for each in runs:
         by_project.setdefault(each.project, []).append(each)

@@ -1,7 +1,7 @@
-"""A request's bytes, bounded and decompressed: the first thing that [receive] does.
+"""Reads and decompresses a request's body within limits: the first step of [receive].
 
-The limit holds for what was sent and for what it unpacks into: a few kilobytes can unpack into gigabytes, so unpacking
-goes piece by piece and stops at the limit.
+The limit applies to the body as sent and as decompressed: a few kilobytes can become gigabytes, so decompression goes
+piece by piece and stops at the limit.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from playhead_collector.receive.transfer_budget import Transfer, try_later
 from playhead_collector.settings import KIB, MIB
 
 ENCODINGS = ("gzip", "deflate", "zstd")
-# A sender that is silent for this long has gone, and what it sent so far is memory.
+# A sender that is silent for this long is given up, so that its partial body is freed.
 IDLE_SECONDS = 30.0
 _IN_PIECE, _OUT_PIECE = 64 * KIB, MIB
-# A gzip file may have several members; thousands of empty ones are only there to keep us busy.
+# A gzip file may have several members; thousands of empty ones are an attack.
 _MAX_MEMBERS = 100
 # RFC 9659 lets a sender of the HTTP encoding `zstd` ask a receiver for 8 MiB of window and no more.
 _ZSTD_WINDOW = 8 * MIB
-# zstd has no bound for its output: a block of 4 bytes may unpack into 128 KiB, so this piece into 8 MiB at worst.
+# zstd does not bound its output: 4 bytes may become 128 KiB, so a piece of this size at most 8 MiB.
 _ZSTD_PIECE = 256
 
 _ALIASES = {"": "identity", "x-gzip": "gzip"}
@@ -37,14 +37,14 @@ async def receive(
     body_seconds: float,
     idle_seconds: float = IDLE_SECONDS,
 ) -> bytes:
-    """All of a body as it was sent, within `body_seconds` in all and `idle_seconds` for each piece.
+    """The complete body as sent, within `body_seconds` in total and `idle_seconds` for each piece.
 
     Raises Refused: 413 above the limit, 408 when the sender is too slow, 400 when it leaves, 503 without room.
     """
     loop = asyncio.get_running_loop()
     last = loop.time() + body_seconds
     got: list[bytes] = []
-    tail = bytearray()  # pieces may be single bytes: they are put together before they are kept
+    tail = bytearray()  # pieces may be single bytes: they are joined before they are stored
     size = 0
     try:
         async with asyncio.timeout(min(body_seconds, idle_seconds)) as arriving.deadline:
@@ -72,13 +72,13 @@ async def receive(
 
 
 def check_length(header: str | None, limit: int) -> None:
-    """Refuses by what a request says its body has, before any of it is read. Raises Refused: 413."""
+    """Checks a Content-Length header before the body is read. Raises Refused: 413."""
     if header is not None and header.isdecimal() and (len(header) > 18 or int(header) > limit):
         raise too_large(limit)
 
 
 def encoding_of(header: str | None) -> str:
-    """One of ENCODINGS, or `identity`. Raises Refused: 415 for any other, naming those that are read."""
+    """One of ENCODINGS, or `identity`. Raises Refused: 415 for any other, with the supported ones."""
     name = (header or "").strip().lower()
     name = _ALIASES.get(name, name)
     if name != "identity" and name not in ENCODINGS:
@@ -87,13 +87,13 @@ def encoding_of(header: str | None) -> str:
             415,
             "unknown_encoding",
             f"Content-Encoding {name[:100]!r} is not read here: use one of {accepted}, or none",
-            {"Accept-Encoding": accepted},  # RFC 9110 15.5.16: on a 415 it names what a request may use
+            {"Accept-Encoding": accepted},  # RFC 9110 15.5.16: on a 415 it lists the supported encodings
         )
     return name
 
 
 def decompress(body: bytes, encoding: str, limit: int, hold: Callable[[int], None]) -> bytes:
-    """The body unpacked, never more than `limit` bytes of it; `hold` is told how much is in memory so far.
+    """The decompressed body, at most `limit` bytes. `hold` is called with the number of bytes in memory so far.
 
     Raises Refused: 400 when it is damaged, 413 above the limit.
     """
@@ -114,7 +114,7 @@ def decompress(body: bytes, encoding: str, limit: int, hold: Callable[[int], Non
 
 
 def too_large(limit: int, *, unpacked: bool = False) -> Refused:
-    """413: what to say about a body above the limit."""
+    """The 413 for a body above the limit."""
     size = f"more than {limit} bytes" + (" once decompressed" if unpacked else "")
     return Refused(
         413, "too_large", f"the request has {size}: send smaller batches, or raise PLAYHEAD_MAX_REQUEST_BYTES"
@@ -126,15 +126,15 @@ def _gzip(body: bytes, _: int) -> Iterator[bytes]:
 
 
 def _deflate(body: bytes, _: int) -> Iterator[bytes]:
-    # HTTP's "deflate" means zlib's format, and enough senders took the word for what it says: both are read. Raw data
-    # cannot look like a zlib header: its first block would be of type 0 with a padding that encoders leave empty.
+    # HTTP's "deflate" means the zlib format, but some senders use raw deflate: both are read. Raw data cannot look
+    # like a zlib header: its first block would be of type 0 with padding bits that encoders leave empty.
     zlib_header = len(body) > 1 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0
     return _inflate(body, zlib.MAX_WBITS if zlib_header else -zlib.MAX_WBITS, members=1)
 
 
 def _inflate(body: bytes, wbits: int, members: int) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(wbits)
-    for start in range(0, len(body), _IN_PIECE):  # by pieces, for zlib copies what it did not consume
+    for start in range(0, len(body), _IN_PIECE):  # by pieces, because zlib copies the unread input
         piece = body[start : start + _IN_PIECE]
         while piece:
             if unpacker.eof:
@@ -144,7 +144,7 @@ def _inflate(body: bytes, wbits: int, members: int) -> Iterator[bytes]:
                 unpacker = zlib.decompressobj(wbits)
             yield unpacker.decompress(piece, _OUT_PIECE)
             piece = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-    while not unpacker.eof:  # the input is used up, and there may be output that did not fit
+    while not unpacker.eof:  # all input was read, but some output may not have fit
         rest = unpacker.decompress(b"", _OUT_PIECE)
         if not rest:
             raise EOFError("it ends too early")
@@ -152,7 +152,7 @@ def _inflate(body: bytes, wbits: int, members: int) -> Iterator[bytes]:
 
 
 def _zstd(body: bytes, limit: int) -> Iterator[bytes]:
-    # A frame that says its size may ask for a window as large as itself; one that does not, for what HTTP allows.
+    # A frame with a known size may need a window of that size; one without, at most what HTTP allows.
     size = zstandard.frame_content_size(body)
     if size > limit:
         raise too_large(limit, unpacked=True)

@@ -1,7 +1,7 @@
-"""Bodies and answers of the questions, bounded: what `flow` does for spans and content, for all other routes.
+"""Limits on request bodies and answers of all routes but those for spans and content (see `request_limiter`).
 
-A body is read as a whole, within its size and its time, before the application sees the request. A large answer is sent
-in pieces and counted until its client has taken it.  Plain ASGI.
+A body is read completely, within limits of size and time, before the application sees the request. A large answer is
+sent in pieces and counts until its client has received it.  Plain ASGI.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.settings import KIB
 
 _PIECE = 64 * KIB
-# Smaller answers are not worth counting: as many of them as there are connections are 100 MB.
+# Smaller answers are not counted: one of them per connection takes 100 MB in all.
 _LARGE = 128 * KIB
-# A large answer that is still being taken after this gives way to others when there is no more room.
+# A large answer that takes longer than this is cut off when there is no room for others.
 ANSWER_SLOW_AFTER_SECONDS = 30.0
 
 Answer = Callable[[Request, Refused], Response]
 
 
 class BoundBodies:
-    """Reads bodies of at most `limit` bytes for all paths that `is_other` does not name. Refused ones are answered."""
+    """Reads bodies of at most `limit` bytes on paths for which `is_other` is False, and answers refused requests."""
 
     def __init__(
         self,

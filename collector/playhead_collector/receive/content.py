@@ -1,6 +1,6 @@
-"""POST /v1/content/missing and POST /v1/content: how content gets here, each once.  [receive] → store.
+"""POST /v1/content/missing and POST /v1/content: uploads of content, each content once.  [receive] → store.
 
-A client asks which refs are missing and uploads those only, as a pack whose digest proves every byte in it.
+A client asks which refs are missing and uploads only those, as a pack with a digest over all of it.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from playhead_collector.receive.ports import ContentIntake, Counts
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.settings import MIB
 
-# 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more asks twice.
+# 10,000 refs are 740 kB of JSON and one look-up of a few milliseconds; a client with more sends two requests.
 MAX_REFS = 10_000
 MAX_QUESTION_BYTES = MIB
-# A content is written as `[0,5],`.
+# The shortest entry of a content in a pack's header is `[0,5],`.
 _MARKS_PER_ITEM = 3
-# What a pack has besides contents: 9 bytes for each, and its threads.
+# Size of a pack besides its contents: 9 bytes for each, and its threads.
 PACK_OVERHEAD = MIB
 
 
@@ -94,7 +94,7 @@ class ContentHttp:
     async def upload(self, request: Request) -> StoredAnswer:
         """Store the contents and threads of a pack."""
         _require_type(request, PACK)
-        # Content of the largest size has to fit, whatever the limit of other requests is.
+        # Content of the largest size has to fit, also if the limit of other requests is smaller.
         limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
         async with self.flow.take(request, limit) as share:
             pack, refused = await self._pack(share)
@@ -114,7 +114,7 @@ class ContentHttp:
         return body
 
     def _unpack(self, body: bytes) -> tuple[Pack, list[RefusedContent]]:
-        # Before anything is made of it: every content and every message of a thread has a comma in front, or a bracket.
+        # Checked before parsing: every content and every message of a thread has a comma or a bracket before it.
         header = body[4 : 4 + int.from_bytes(body[:4], "big")]
         if header.count(b",") + header.count(b"[") > _MARKS_PER_ITEM * self.max_items:
             raise Refused(

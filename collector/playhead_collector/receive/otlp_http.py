@@ -1,10 +1,10 @@
-"""POST /v1/traces, /v1/logs, /v1/metrics: OTLP over HTTP, to the letter.  [receive] → lift → store.
+"""POST /v1/traces, /v1/logs, /v1/metrics: OTLP over HTTP, as specified.  [receive] → lift → store.
 
     receive → admit → decompress → decode → ingest (lift, store) → reply
 
-A request is answered with 200 once what it brought is durable, never before. OTLP clients send again after 429, 502,
-503 and 504 only, so whatever may pass by itself is a 503, and all else tells them to give up. Errors are raised here
-(Refused, StoreUnavailable), and `serve/errors.py` answers them in OTLP's form on these PATHS.
+A request is answered with 200 once its data is durable, never before. OTLP clients retry only after 429, 502, 503 and
+504, so a temporary error is a 503, and other codes are final. Errors are raised here (Refused, StoreUnavailable), and
+`serve/errors.py` answers them in OTLP's form on these PATHS.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ from playhead_collector.receive.otlp.partial_success import PartialSuccessMessag
 from playhead_collector.receive.ports import Counts, Ingest, IngestResult
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 
-# Where clients that are set up for somebody else already send: Langfuse's and LangSmith's SDKs.
+# Paths to which other SDKs send (Langfuse's and LangSmith's).
 PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
-# What spans, logs and content are sent to begins with one of these.
+# The prefixes of all paths for spans, logs and content.
 INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
 
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
-# A span that is on its way to the store takes 10 kB, and what is charged is a ninth of what is taken (`app.py`).
+# A span takes 10 kB of memory until it is stored; a ninth of the memory used is counted (see `app.py`).
 _SPAN_CHARGE = 1_000
 
 
@@ -69,8 +69,8 @@ class OtlpHttp:
         said = PartialSuccessMessage()
         async with self.flow.take(request, self.max_bytes) as share:
             portions, size = await self._portions(signal, wire, share)
-            # Each portion is durable before the next is read, and what is taken twice changes nothing: a sender that
-            # is told to send again because the last one failed loses and doubles nothing.
+            # Each portion is durable before the next is read, and storing one twice changes nothing: when a later
+            # portion fails and the sender retries, nothing is lost or stored twice.
             while (portion := await off_loop(size, partial(next, portions, None))) is not None:
                 share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
                 said.left_out(portion.rejected, portion.reason)
@@ -78,7 +78,7 @@ class OtlpHttp:
         return reply.success(signal, wire, said.rejected, str(said))
 
     async def _portions(self, signal: Signal, wire: Wire, share: AdmittedRequest) -> tuple[Iterator[Decoded], int]:
-        # Apart from `_export`, so that the body is not kept while its last spans wait for the database.
+        # Separate from `_export`, so that the body is freed while its last spans wait for the database.
         body, sent_bytes = await share.body()
         size = len(body)
         self.counts.body(sent_bytes, size)

@@ -1,4 +1,4 @@
-"""What [receive] needs from its surroundings; app.py plugs them in."""
+"""Interfaces that [receive] calls; `app.py` passes the implementations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from playhead.wire.pack import Pack
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """How a batch was taken. `pending`: refs that it names and whose content is not here yet. `dropped`: spans and log
-    events of runs that were deleted. `not_understood`: scopes whose content nobody could read as such, with the number
-    of their spans and log events."""
+    """Result of storing a batch. `pending`: refs in it whose content has not arrived. `dropped`: number of spans and
+    log events of deleted runs. `not_understood`: number of spans and log events with content that no dialect could
+    read, by scope."""
 
     spans: int
     duplicates: int = 0
@@ -24,7 +24,7 @@ class IngestResult:
 
 @dataclass(frozen=True, slots=True)
 class MissingRefs:
-    """Those refs that are not stored, and the epoch for which that holds."""
+    """The refs that are not stored, and the epoch for which this answer is valid."""
 
     refs: Sequence[ContentRef]
     epoch: str
@@ -32,14 +32,14 @@ class MissingRefs:
 
 @dataclass(frozen=True, slots=True)
 class PackResult:
-    """A pack is stored; `unknown_parents` are threads that it continues and that are not here yet."""
+    """Result of storing a pack. `unknown_parents`: threads that it extends and that are not stored yet."""
 
     unknown_parents: Sequence[ContentRef]
     epoch: str
 
 
 class Ingest(Protocol):
-    """Takes spans and log events."""
+    """Stores spans and log events."""
 
     async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
@@ -50,7 +50,7 @@ class ContentIntake(Protocol):
     """Takes content."""
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
-        """Which of these are not here. Raises StoreUnavailable."""
+        """Which of these refs are not stored. Raises StoreUnavailable."""
         ...
 
     async def put(self, pack: Pack) -> PackResult:
@@ -59,32 +59,32 @@ class ContentIntake(Protocol):
 
 
 class Counts(Protocol):
-    """Told what came in; must not fail, and not wait."""
+    """Counts received data. Its methods must neither raise nor block."""
 
     def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
-        """A request's body, as it was sent and as it was meant."""
+        """Sizes of a request's body in bytes, as sent and decompressed."""
         ...
 
     def taken(self, spans: int, duplicates: int, logs: int) -> None:
-        """Spans (of them, those that were here already) and log events that are stored."""
+        """Stored spans (of these, those that were stored before) and log events."""
         ...
 
     def dropped(self, count: int) -> None:
-        """Spans and log events of deleted runs: accepted and not kept."""
+        """Spans and log events of deleted runs: accepted and not stored."""
         ...
 
     def rejected(self, signal: str, count: int) -> None:
-        """Spans or log records that could not be kept."""
+        """Spans or log records that could not be stored."""
         ...
 
     def ignored(self, signal: str, count: int) -> None:
-        """Metrics, and log records that are no events: accepted and not kept."""
+        """Metrics, and log records that are no events: accepted and not stored."""
         ...
 
     def not_understood(self, scope: str, count: int) -> None:
-        """Spans and log events of this scope, in which there is content that no dialect understands."""
+        """Spans and log events of this scope with content that no dialect understands."""
         ...
 
     def content(self, contents: int, data_bytes: int) -> None:
-        """Contents that are stored."""
+        """Stored contents, and their size in bytes."""
         ...

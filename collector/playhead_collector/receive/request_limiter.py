@@ -1,10 +1,10 @@
-"""How much is in hand at a time: the gate of [receive].
+"""Limits the number and the memory of requests that [receive] processes at a time.
 
     full? → body arrives (reading.py) → admitted: unpacked, decoded, stored
 
-What is in hand is memory, and a database that is slower than its senders would let it grow without end. Beyond the
-bounds a sender is asked to come back, which OTLP clients do with growing pauses; nothing is queued here. A request is
-admitted when its body is there: while it arrives, its sender is who takes the time.
+Requests in progress take memory, which would grow without limit if the database is slower than its senders. Beyond the
+limits a sender gets a 503 with Retry-After, after which OTLP clients retry with growing delays; nothing is queued here.
+A request is admitted when its body has arrived completely: until then, the time depends on its sender.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from playhead_collector.settings import KIB, MIB
 
 __all__ = ["OFF_LOOP_BYTES", "RETRY_SECONDS", "AdmittedRequest", "RequestLimiter", "off_loop"]
 
-# Above this, reading a body takes milliseconds, in which nobody else would be answered.
+# Above this, decoding a body takes milliseconds, in which the event loop would answer no other request.
 OFF_LOOP_BYTES = 64 * KIB
-# Two: one that unpacks (which lets others run) beside one that decodes (which does not). With more of them the event
-# loop would wait for its turn behind each.
+# Two: one decompresses (which releases the GIL) while the other decodes (which does not). With more of them, the
+# event loop would wait for each of them to release the GIL.
 _WORKERS = ThreadPoolExecutor(2, "playhead-receive")
 
 _T = TypeVar("_T")
@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class RequestLimiter:
-    """Admits requests while there is room: so many of them, and so many bytes of decompressed bodies in all."""
+    """Admits requests up to a number of requests and a total size of decompressed bodies in bytes."""
 
     max_requests: int
     max_bytes: int
@@ -44,7 +44,7 @@ class RequestLimiter:
     requests: int = field(default=0, init=False)
     bytes: int = field(default=0, init=False)
     reading: TransferBudget = field(init=False)
-    # Decompression tells from its thread what it holds.
+    # Decompression reports its memory from another thread.
     lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -56,22 +56,22 @@ class RequestLimiter:
 
     @asynccontextmanager
     async def take(self, request: Request, limit: int) -> "AsyncGenerator[AdmittedRequest]":
-        """Reads a request's body, as it was sent, and admits it. Raises Refused."""
+        """Reads a request's body without decompressing it, and admits the request. Raises Refused."""
         encoding = encoding_of(request.headers.get("content-encoding"))
         check_length(request.headers.get("content-length"), limit)
-        if self.is_full():  # before the body: nobody sends megabytes to be told so
+        if self.is_full():  # before the body is read, so that no megabytes are sent in vain
             raise try_later(f"{self.requests} requests are in work")
         with self.reading.one() as arriving:
             sent = await receive(request.stream(), limit, arriving, body_seconds=self.body_seconds)
         with self.admit() as share:
             share.hold(len(sent))
             share.sent, share.encoding, share.limit = sent, encoding, limit
-            del sent  # the share lets go of it when it is unpacked
+            del sent  # the admitted request frees it after decompression
             yield share
 
     @contextmanager
     def admit(self) -> "Generator[AdmittedRequest]":
-        """One request, for as long as it takes. Raises Refused: 503 with Retry-After when there is no room."""
+        """Admits one request until the block ends. Raises Refused: 503 with Retry-After when there is no room."""
         if self.is_full():
             raise try_later(f"{self.requests} requests are in work")
         self.requests += 1
@@ -86,7 +86,7 @@ class RequestLimiter:
 
 @dataclass(slots=True)
 class AdmittedRequest:
-    """One request's part of what is in hand."""
+    """A request in progress, and the memory that it counts for."""
 
     flow: RequestLimiter
     bytes: int = 0
@@ -95,7 +95,7 @@ class AdmittedRequest:
     limit: int = 0
 
     def hold(self, size: int) -> None:
-        """This request now holds so many bytes. Raises Refused: 503, unless it is the only one that holds any."""
+        """Sets the bytes that this request holds. Raises Refused (503) without room, unless no other holds any."""
         with self.flow.lock:
             others = self.flow.bytes - self.bytes
             if others and others + size > self.flow.max_bytes:
@@ -104,11 +104,11 @@ class AdmittedRequest:
             self.bytes = size
 
     async def body(self) -> "tuple[bytes, int]":
-        """The body, unpacked, and how many bytes it had when it was sent. Can be asked for once. Raises Refused."""
+        """The decompressed body, and its size in bytes as sent. Call it only once. Raises Refused."""
         sent, self.sent = self.sent, b""
         if self.encoding == "identity":
             return sent, len(sent)
-        # What is sent in an eighth of the size is common, and the bound that counts is that of what comes out.
+        # Bodies are often compressed to an eighth, and the limit is on the decompressed size.
         unpack = partial(decompress, sent, self.encoding, self.limit, self.hold)
         body = await off_loop(len(sent) * 8, unpack)
         self.hold(len(body))
@@ -116,7 +116,7 @@ class AdmittedRequest:
 
 
 async def off_loop(size: int, work: Callable[[], _T]) -> _T:
-    """Does work on a body of that size; large ones in a thread, so that the event loop stays live."""
+    """Does `work` on a body of `size` bytes; for large bodies in a thread, so that the event loop stays responsive."""
     if size <= OFF_LOOP_BYTES:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_WORKERS, work)

@@ -1,6 +1,6 @@
 """Memory budget for request bodies while they arrive and for responses while they are sent.
 
-When it is full, whoever has been sending for longest gives way: a sender that trickles cannot keep others out.
+When it is full, the transfer that has taken longest is refused: a slow sender cannot keep others out.
 """
 
 import asyncio
@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from playhead_collector.errors import Refused
 
 RETRY_SECONDS = 1
-# Nobody gives way before this: an honest body arrives within it, at 13 MB/s even the largest.
+# No transfer is refused earlier than this: a normal body arrives in this time, at 13 MB/s even the largest.
 SLOW_AFTER_SECONDS = 5.0
 
 
 def try_later(why: str) -> Refused:
-    """503, and when to try again."""
+    """A 503 with Retry-After."""
     return Refused(503, "busy", f"{why}: send it again a little later", {"Retry-After": str(RETRY_SECONDS)})
 
 
 @dataclass(eq=False, slots=True)
 class Transfer:
-    """A body that arrives; `since` is the loop's time when it began."""
+    """A transfer in progress. `since`: when it began, in seconds of the event loop's clock."""
 
     budget: "TransferBudget"
     since: float
@@ -31,11 +31,11 @@ class Transfer:
     deadline: asyncio.Timeout | None = None
 
     def hold(self, size: int) -> None:
-        """So many bytes of it are here. Raises Refused: 503 when there is no room, unless it is the only one."""
+        """Sets the bytes that it holds. Raises Refused: 503 when there is no room, unless it is the only one."""
         self.budget.hold(self, size)
 
     def give_way(self) -> None:
-        """Others need the room."""
+        """Stops this transfer, because others need the room."""
         self.gave_way = True
         if self.deadline is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time())
@@ -52,12 +52,12 @@ class TransferBudget:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of transfers in progress."""
         return len(self._arriving)
 
     @contextmanager
     def one(self) -> Generator[Transfer]:
-        """Room for one body, for as long as it arrives."""
+        """A transfer until the block ends."""
         arriving = Transfer(self, asyncio.get_running_loop().time())
         self._arriving[arriving] = None
         try:

@@ -1,7 +1,7 @@
-"""OTLP as it travels → `Span` and `LogEvent`: the second thing that [receive] does.  Pure.
+"""Decodes OTLP requests into `Span` and `LogEvent`: the second step of [receive].  Pure.
 
-One span that cannot be kept costs that span, never its batch: it is counted with the first reason, which travels back
-to the sender as `partial_success`. Only a body that is no OTLP at all is refused.
+An unusable span is rejected alone, never with its batch: it is counted, and the first reason is returned to the sender
+as `partial_success`. Only a body that is not OTLP is refused as a whole.
 """
 
 import logging
@@ -22,7 +22,7 @@ Wire = Literal["application/x-protobuf", "application/json"]
 
 
 def wire_of(content_type: str | None) -> Wire:
-    """Which of OTLP's two encodings a Content-Type names, parameters aside. Raises Refused: 415 for any other."""
+    """The encoding (JSON or protobuf) of a Content-Type, ignoring its parameters. Raises Refused: 415 for any other."""
     match (content_type or "").partition(";")[0].strip().lower():
         case "application/x-protobuf":
             return PROTOBUF
@@ -40,10 +40,10 @@ def wire_of(content_type: str | None) -> Wire:
 
 
 def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> Iterator[Decoded]:
-    """What a request holds, by portions that fit into memory; at least one. Lets go of the body before the last.
+    """Yields the content of a request in portions of bounded memory, at least one. Frees the body before the last one.
 
-    Of metrics, how many they are, as `ignored`. Raises Refused, before the first portion or at any: 400 when the body
-    is not an Export*ServiceRequest, 413 when it has too much in it.
+    Metrics are only counted, as `ignored`. Raises Refused, before the first portion or at any: 400 when the body is
+    not an Export*ServiceRequest, 413 when it has too many items.
     """
     if wire == JSON:
         return from_json.READERS[signal](body, limits)
@@ -54,7 +54,7 @@ def portions(signal: Signal, body: bytes, wire: Wire, limits: DecodeLimits) -> I
 
 
 def charge(body: bytes, wire: Wire, limits: DecodeLimits) -> int:
-    """What a body counts for while it is in work: its bytes, or a quarter of what reading it takes if that is more.
+    """The size in bytes that a body counts for: its own, or a quarter of the memory to decode it if that is more.
 
     Raises Refused: 413 when it would take too much.
     """

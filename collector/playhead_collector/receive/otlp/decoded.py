@@ -1,4 +1,4 @@
-"""What decoding gives, and what both of OTLP's encodings check alike.  Pure; used by [receive]'s `from_*`."""
+"""The result of decoding, and checks that both of OTLP's encodings share.  Pure; used by [receive]'s `from_*`."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,22 +15,22 @@ DROPPED_EVENTS: Final = "otel.dropped_events_count"
 EVENT_NAME: Final = "event.name"
 # What a log record's body is called among its attributes.
 BODY: Final = "body"
-# Values nest deeper only by accident, and everything that walks them would have to be prepared for it.
+# Deeper nesting is an error of the sender, and could exhaust the stack of code that walks the values.
 MAX_DEPTH: Final = 64
 
-# What a span, an attribute, an event or a link takes in memory besides its bytes, while it is on its way to the store.
+# Memory in bytes of a span, an attribute, an event or a link besides its data, until it is stored.
 ITEM_COST: Final = 400
 
 NO_TRACE, NO_SPAN = bytes(16), bytes(8)
-LAST_NS = 2**63 - 1  # in the year 2262, and where Postgres's integers end
+LAST_NS = 2**63 - 1  # in the year 2262; also the largest bigint of Postgres
 
 
 class Unusable(ValueError):
-    """One span or log record that cannot be kept; the message says why."""
+    """A span or log record cannot be stored; the message says why."""
 
 
 def usable(resource: Attributes | Unusable) -> Attributes:
-    """A resource's attributes. Raises Unusable where they could not be read: that costs what has them."""
+    """A resource's attributes. Raises Unusable if they could not be read: items of this resource are rejected."""
     if isinstance(resource, Unusable):
         raise resource
     return resource
@@ -54,7 +54,7 @@ def too_many(limits: DecodeLimits) -> Refused:
 
 
 def too_many_parts(limits: DecodeLimits) -> str:
-    """What to say of an item with too many attributes, events, links and values within them."""
+    """The error message for an item with too many attributes, events, links and nested values."""
     return (
         f"more than {limits.parts} attributes, events, links and values: send fewer, or raise PLAYHEAD_MAX_SPAN_PARTS"
     )
@@ -62,7 +62,7 @@ def too_many_parts(limits: DecodeLimits) -> str:
 
 @dataclass(slots=True)
 class Decoded:
-    """What a request held. `ignored`: log records that are no events of any run; they are accepted and not kept."""
+    """The content of a request. `ignored`: number of log records that belong to no run, which are not stored."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
@@ -71,12 +71,12 @@ class Decoded:
     ignored: int = 0
 
     def reject(self, error: Exception) -> None:
-        """One item is left out; the first reason is the one that is told."""
+        """Counts a rejected item. The reason of the first one is reported to the sender."""
         self.rejected += 1
         self.reason = self.reason or str(error)
 
     def add_log(self, event: LogEvent) -> None:
-        """Keeps a record that says what happened, in which run."""
+        """Adds a log record if it has an event name and belongs to a run; otherwise counts it as ignored."""
         if event.name and (event.trace_id or names.RUN_ID in event.attributes):
             self.logs.append(event)
         else:
@@ -84,7 +84,7 @@ class Decoded:
 
 
 def check_ids(trace_id: bytes, span_id: bytes, name: str) -> None:
-    """A span needs both of its ids. Raises Unusable."""
+    """Checks that a span has both ids. Raises Unusable."""
     if not trace_id and not span_id:
         raise Unusable(f"span {name[:100]!r} has no ids: log records belong to /v1/logs, metrics to /v1/metrics")
     if len(trace_id) != 16 or trace_id == NO_TRACE:
@@ -96,7 +96,7 @@ def check_ids(trace_id: bytes, span_id: bytes, name: str) -> None:
 
 
 def optional_id(raw: bytes, size: int, what: str) -> str | None:
-    """Hex of an id that may be left out, or be all zeros. Raises Unusable for any other size."""
+    """The id in hex; None when it is missing or all zeros. Raises Unusable for another size."""
     if not raw or raw == bytes(size):
         return None
     if len(raw) != size:
@@ -105,7 +105,7 @@ def optional_id(raw: bytes, size: int, what: str) -> str | None:
 
 
 def check_time(ns: int) -> int:
-    """Nanoseconds since 1970. Raises Unusable after 2262."""
+    """Checks a time in ns since 1970. Raises Unusable for times after 2262."""
     if not 0 <= ns <= LAST_NS:
         raise Unusable(f"time {ns} is not between 1970 and 2262: times are nanoseconds since 1970")
     return ns
@@ -118,6 +118,6 @@ def event_of(name: str, body: object, severity: int, attributes: Attributes, sco
         attributes.setdefault(BODY, body)
     elif body not in (None, ""):
         attributes.setdefault(names.LOG_BODY, body)
-    if severity > 0 and scope != names.SCOPE:  # ours say by their names what they are
+    if severity > 0 and scope != names.SCOPE:  # our own are identified by their names
         attributes.setdefault(names.LOG_SEVERITY, severity)
     return name or str(attributes.pop(EVENT_NAME, ""))

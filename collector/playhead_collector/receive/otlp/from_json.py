@@ -1,8 +1,8 @@
 """OTLP/JSON → `Span` and `LogEvent`.  Pure.
 
-Read by hand and not by protobuf's JSON reader, because OTLP's JSON is not protobuf's: ids are hex. What the
-specification wants tolerated is (unknown fields, integers as text or as numbers, `NaN` as text), and what is commonly
-seen too: names of fields in snake_case, names of enums for their numbers.
+Does not use protobuf's JSON reader, because OTLP's JSON differs from protobuf's: ids are hex. Accepts what the
+specification requires (unknown fields, integers as text or as numbers, `NaN` as text), and common deviations: field
+names in snake_case, names of enums instead of numbers.
 """
 
 import json
@@ -42,15 +42,15 @@ from playhead_collector.receive.otlp.json_fields import (
     time_ns,
 )
 
-# What each value takes in memory besides its bytes, by the mark that every one of its kind has.
+# Memory in bytes of each kind of value besides its data, by the character that each of them has.
 _COSTS: Final = {b"{": 250, b"[": 100, b",": 16}
-# What a span becomes on its way to the store.
+# Memory in bytes of a span until it is stored.
 _SPAN_COST: Final = 4_000
 _HALF_CHARACTER: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def cost(body: bytes, limits: DecodeLimits) -> int:
-    """Bytes of memory that reading it takes at most. Raises Refused: 413 when that is too much."""
+    """Upper bound of the memory in bytes to decode the body. Raises Refused: 413 when that is too much."""
     most_taken = len(body) + sum(body.count(mark) * size for mark, size in _COSTS.items())
     if most_taken > limits.json_cost:
         raise Refused(413, "too_many_values", "the JSON has too many values in it: send smaller batches, or protobuf")
@@ -81,7 +81,7 @@ _Item = tuple[Object, str, Attributes | Unusable]
 
 
 def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
-    # Objects take their memory already, whatever the portions are: these bound what is made of them.
+    # The JSON objects are in memory already; portions bound the memory of the spans made of them.
     size = max(1, limits.portion_cost // _SPAN_COST)
     for start in range(0, len(items) or 1, size):
         decoded = Decoded()
@@ -133,19 +133,19 @@ def _parse(body: bytes) -> Object:
 
 def _loads(body: bytes) -> Any:
     if not body:
-        return {}  # as an empty protobuf message: nothing is sent, and all of it arrived
+        return {}  # like an empty protobuf message: a valid request without items
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         if not _HALF_CHARACTER.search(body):
             raise
-        # JavaScript cuts texts in the middle of a character and sends the half; only the standard library reads that.
+        # JavaScript may send half of a surrogate pair; only the standard library's parser accepts that.
         whole = json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")
         return orjson.loads(whole)
 
 
 def _resource(of_resource: Object) -> Attributes | Unusable:
-    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    """The resource's attributes, or the error because of which only this resource's items are rejected."""
     try:
         return attributes_of(object_of(of_resource, "resource"))
     except Unusable as error:
@@ -204,7 +204,7 @@ def _link(link: Object) -> Object:
 
 
 def _severity(value: Any) -> int:
-    """1 to 24; 0 for none, and for a name instead of a number, which OTLP/JSON does not have."""
+    """The severity, 1 to 24; 0 for none, and for a name, which OTLP/JSON does not allow."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 

@@ -1,9 +1,8 @@
 """OTLP/protobuf → `Span` and `LogEvent`.  Pure; the hot path of [receive].
 
-The envelope is walked as bytes, and spans are parsed one at a time, so that what a request takes is bounded by its
-portions, and a span that cannot be read costs itself. The C parser of `protobuf` takes 1 us per span; what costs is
-each step from Python into one of its objects. So fields are asked for once, and a value's commonest types are tried
-before asking which it has.
+The envelope is walked as bytes, and spans are parsed one at a time, so that memory is bounded by the portions, and an
+unreadable span is rejected alone. The C parser of `protobuf` takes 1 us per span; most time goes into each access from
+Python to one of its objects. So each field is read once, and the most common types of a value are tried first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +41,7 @@ from playhead_collector.receive.otlp.protobuf_wire import Malformed, chunks, fie
 # In all three kinds of request: 1 (of each resource) holds 1, the resource, and 2 (of each scope), which holds 1, the
 # scope, and 2, the spans, records or metrics.
 _FIRST, _INNER = 1, 2
-# A smaller message cannot hold enough to be looked into before it is parsed.
+# A smaller message cannot have too many parts, and is parsed without a check.
 _LOOK_INTO_BYTES = 4_096
 # A scope has a name, a version and at most a few attributes.
 _MAX_SCOPE_BYTES = 65_536
@@ -100,9 +99,9 @@ def _portions(body: bytes, limits: DecodeLimits, add: _Add) -> Iterator[Decoded]
                 unreadable += 1
     except (DecodeError, Malformed) as error:
         raise _not_otlp(str(error)) from error
-    if items and unreadable == items:  # then it may be anything, as well
+    if items and unreadable == items:  # then the body is probably not OTLP
         raise _not_otlp(_UNREADABLE)
-    del body  # nobody needs it while the last portion waits for the database
+    del body  # freed while the last portion waits for the database
     yield decoded
 
 
@@ -121,7 +120,7 @@ def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attr
 
 
 def _resource(data: bytes, limits: DecodeLimits) -> Attributes | Unusable:
-    """What cannot be read here is a reason to leave out what has it, and no other item of the request."""
+    """The resource's attributes, or the error because of which only this resource's items are rejected."""
     try:
         if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", limits.parts):
             return Unusable(f"its resource has {too_many_parts(limits)}")
@@ -133,12 +132,12 @@ def _resource(data: bytes, limits: DecodeLimits) -> Attributes | Unusable:
 
 
 def _scope(data: bytes) -> str:
-    """A scope's name; none of a scope that has so many attributes that it is not parsed."""
+    """A scope's name; empty for a scope with so many attributes that it is not parsed."""
     return InstrumentationScope.FromString(data).name if len(data) <= _MAX_SCOPE_BYTES else ""
 
 
 class _Unreadable(Unusable):
-    """It is no protobuf, or nested too deep for it."""
+    """The item is not protobuf, or nested too deep."""
 
 
 def _not_otlp(why: str) -> Refused:
@@ -196,7 +195,7 @@ def _span(span: trace_pb2.Span, scope: str, resource: Attributes) -> Span:
 
 
 def _link(link: trace_pb2.Span.Link) -> dict[str, Any]:
-    # A link to nowhere says nothing, but it is no reason to lose the span.
+    # A link without ids is useless, but no reason to reject the span.
     return {
         "trace_id": link.trace_id.hex(),
         "span_id": link.span_id.hex(),
@@ -219,7 +218,7 @@ def _log(record: LogRecord, scope: str, resource: Attributes) -> LogEvent:
 
 
 def _attributes(pairs: Iterable[KeyValue], depth: int = 0) -> Attributes:
-    # A text or a number other than 0 is what nearly every value is, and quickly asked for.
+    # Nearly every value is a text or a number other than 0, which are quick to check.
     return {pair.key: (value := pair.value).string_value or value.int_value or _value(value, depth) for pair in pairs}
 
 
@@ -234,7 +233,7 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
             _check_depth(depth)
             return _attributes(value.kvlist_value.values, depth + 1)
         case _:
-            # Not spelt out, so that kinds of value that a later OTLP adds come through as well.
+            # Not listed by name, so that kinds of value that a later OTLP adds are accepted as well.
             return getattr(value, kind)
 
 

@@ -1,6 +1,6 @@
-"""Fields and values of OTLP's JSON, read as senders write them.  Pure; used by [receive]'s `from_json`.
+"""Reads fields and values of OTLP's JSON.  Pure; used by [receive]'s `from_json`.
 
-Everything here raises Unusable for what it cannot read, and says what that is.
+All functions raise Unusable, with the value in the message, for what they cannot read.
 """
 
 import base64
@@ -29,7 +29,7 @@ def attributes_of(owner: Object, field: str = "attributes", depth: int = 0) -> A
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The plain value of an AnyValue; None for one of a kind that we do not know."""
+    """The Python value of an AnyValue; None for an unknown kind."""
     if value is None:
         return None
     if depth > MAX_DEPTH:
@@ -78,7 +78,7 @@ def _map(value: Any, depth: int) -> Attributes:
 
 
 def integer(value: Any, _: int = 0) -> int:
-    """An integer that came as a number or as text; 0 where it is left out."""
+    """An integer, sent as a number or as text; 0 when it is missing."""
     if value is None:
         return 0
     try:
@@ -128,20 +128,20 @@ def objects(owner: Object, name: str) -> list[Object]:
 
 
 def object_of(owner: Object, name: str) -> Object:
-    """A field that is a message; an empty one where it is left out."""
+    """A field that is a message; empty when it is missing."""
     value = get(owner, name)
     return {} if value is None else as_object(value, name)
 
 
 def as_object(value: Any, name: str = "it") -> Object:
-    """The value, which has to be a message."""
+    """Checks that the value is a message (a JSON object)."""
     if isinstance(value, dict):
         return cast(Object, value)
     raise Unusable(f"{name} is {_shown(value)}, not an object")
 
 
 def text(owner: Object, name: str) -> str:
-    """A field that is text; empty where it is left out."""
+    """A text field; empty when it is missing."""
     value = get(owner, name)
     if value is None:
         return ""
@@ -151,7 +151,7 @@ def text(owner: Object, name: str) -> str:
 
 
 def hex_of(owner: Object, name: str) -> bytes:
-    """The bytes of an id; none where it is left out."""
+    """The bytes of an id; empty when it is missing."""
     digits = text(owner, name)
     try:
         return bytes.fromhex(digits)
@@ -165,7 +165,7 @@ def time_ns(owner: Object, name: str) -> int:
 
 
 def enum(value: Any) -> int:
-    """The number of an enum, which may have come as its name."""
+    """The number of an enum value, which may be sent as its name."""
     return _ENUMS[value] if isinstance(value, str) and value in _ENUMS else integer(value)
 
 

@@ -1,4 +1,4 @@
-"""What a sender should know about an OTLP request that was taken: the `error_message` of `partial_success`."""
+"""The `error_message` of `partial_success`: problems of an OTLP request that was accepted."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -7,13 +7,13 @@ from itertools import islice
 from playhead.model.ref import ContentRef
 from playhead_collector.receive.ports import IngestResult
 
-# Scopes of one request that are remembered, and named in the answer: senders have a few.
+# Number of scopes of one request that are named in the answer: senders have a few.
 _MAX_SCOPES, _NAMED_SCOPES = 50, 10
 
 
 @dataclass(slots=True)
 class PartialSuccessMessage:
-    """Gathered while a request is taken by portions; as text, empty when nothing is amiss."""
+    """Collects problems while a request is stored in portions. Its text is empty if there were none."""
 
     rejected: int = 0
     _reason: str = ""
@@ -22,7 +22,7 @@ class PartialSuccessMessage:
     _scopes: dict[str, None] = field(default_factory=dict[str, None])
 
     def left_out(self, count: int, reason: str) -> None:
-        """So many items could not be kept."""
+        """`count` items could not be stored."""
         self.rejected += count
         self._reason = self._reason or reason
 

@@ -1,1 +1,1 @@
-"""[store]: the promises of `store.ports`, kept on Postgres.  SQL stands in `sql/*.sql`; one file per kind of row."""
+"""[store]: implements `store.ports` on Postgres.  SQL is in `sql/*.sql`; one file per kind of row."""

@@ -1,4 +1,4 @@
-"""The pool.  What the network and the server do to us becomes StoreUnavailable; a lost connection is replaced."""
+"""The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -11,17 +11,17 @@ from playhead_collector.store.postgres.statements import Conn
 
 T = TypeVar("T")
 
-# How long a request waits for a free connection before it is told to come back.
+# How long a request waits for a free connection before it is answered with 503.
 ACQUIRE_SECONDS = 10.0
 CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 60.0
-# Transactions that collide are run again; more often than this is no accident.
+# Colliding transactions are repeated at most this often.
 ATTEMPTS = 8
 
 _SETTINGS = {
     "application_name": "playhead",
     "jit": "off",  # our statements are short; compiling them takes longer than running them
-    # Plans for the arguments at hand: whether a filter is selective decides which index is right.
+    # Plans for the actual arguments: the right index depends on how selective a filter is.
     "plan_cache_mode": "force_custom_plan",
     "timezone": "UTC",
 }
@@ -29,7 +29,7 @@ _UNAVAILABLE = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what the pool says when it is given back a connection that broke amid a statement
+    asyncpg.InternalClientError,  # raised by the pool when a connection that broke during a statement is returned
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,  # too many connections, disk full, out of memory
     asyncpg.OperatorInterventionError,  # shutting down, starting up, statement cancelled
@@ -38,21 +38,21 @@ _UNAVAILABLE = (
 
 
 class Collision(Exception):
-    """Another transaction was faster: this one is to be run again, on what the other left."""
+    """A conflict with another transaction: repeat this one."""
 
 
 _COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
 
 
 class Database:
-    """Connections to one database, lent one at a time."""
+    """A pool of connections to one database."""
 
     def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
         self._pool = pool
 
     @classmethod
     async def open(cls, dsn: str, pool_size: int) -> Self:
-        """Raises StoreUnavailable."""
+        """Opens the pool. Raises StoreUnavailable."""
         with _translated():
             pool = await asyncpg.create_pool(
                 dsn,
@@ -65,19 +65,19 @@ class Database:
         return cls(pool)
 
     async def close(self) -> None:
-        """Waits for what is under way."""
+        """Closes the pool after the statements in progress."""
         await self._pool.close()
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[Conn]:
-        """A connection outside a transaction: each statement sees the newest."""
+        """A connection without a transaction: each statement sees the newest committed data."""
         with _translated():
             async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as conn:
                 yield cast(Conn, conn)
 
     @asynccontextmanager
     async def attempt(self) -> AsyncGenerator[Conn]:
-        """A transaction that is the caller's to run again when it collides.  Raises StoreCollision."""
+        """A transaction that is not repeated automatically. Raises StoreCollision."""
         try:
             async with self.transaction() as conn:
                 yield conn
@@ -86,12 +86,12 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Conn]:
-        """A connection in a transaction, which commits when the block ends without an error."""
+        """A transaction, which is committed when the block ends without an error."""
         async with self.reading() as conn, conn.transaction():
             yield conn
 
     async def transact(self, work: Callable[[Conn], Awaitable[T]]) -> T:
-        """`work` in a transaction; again from its start when it collides with another."""
+        """Runs `work` in a transaction, and repeats both after a collision with another transaction."""
         last: Exception | None = None
         for _ in range(ATTEMPTS):
             try:
@@ -109,7 +109,7 @@ def _translated() -> Generator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
-        if isinstance(error, ValueError):  # asyncpg's word for an argument of ours that is no good
+        if isinstance(error, ValueError):  # how asyncpg reports an invalid argument of ours
             raise
         raise StoreUnavailable(
             f"Postgres does not answer ({type(error).__name__}: {error}): see that it runs, and try again"

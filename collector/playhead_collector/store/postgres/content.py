@@ -1,6 +1,6 @@
 """[receive, lift] → store: contents under their refs.
 
-A content that is stored already costs one look-up: nothing is compressed, and its row changes once a day.
+A content that is stored already costs one look-up: it is not compressed, and its row is updated once a day.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from playhead_collector.store.postgres.statements import Conn
 
 log = logging.getLogger(__name__)
 
-# The numbers are in rows out there: add to these lists, never change them.
+# The numbers are stored in rows: add to these lists, never change them.
 _MEDIA = {1: JSON, 2: TEXT, 3: BYTES, 4: "image/png", 5: "image/jpeg", 6: "text/plain"}
 _MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
 _ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: "function", 7: "model"}
 _ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
-# Keys are sorted in canonical JSON, so a message's role comes last, and after it nothing but the end.
+# Keys are sorted in canonical JSON, so a message's role comes last.
 _ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
 _MAX_ROLE_LENGTH = 40
 
-# Compressing more than this at once would hold up the event loop.
+# Compressing more bytes than this at once would block the event loop.
 _BUSY_BYTES = 1024 * 1024
 
 
@@ -50,7 +50,7 @@ class _Row:
 
 
 class StoredContents(NamedTuple):
-    """Digests of what is new, and whether any run waits for anything."""
+    """Digests of the new contents, and whether any run waits for content."""
 
     new: list[bytes]
     is_awaited: bool
@@ -63,10 +63,10 @@ async def put(
     contents: Iterable[Content],
     today: datetime.date,
 ) -> StoredContents:
-    """Stores what is not stored."""
+    """Stores the contents that are not stored yet."""
     project = write_context.project
     by_ref = {content.ref.digest: content for content in contents}
-    # In one order, so that transactions that bring the same wait for each other, never in a circle.
+    # Sorted, so that transactions with the same contents wait for each other without a deadlock.
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
     stored = set(await sql.column(conn, "touch_contents", project=project, refs=refs, today=today) if refs else [])
@@ -97,7 +97,7 @@ async def put(
 
 
 async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
-    """Those that are stored, thread nodes among them, each as its ref says to read it; raises ContentCorrupt."""
+    """The stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises ContentCorrupt."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
         wanted.setdefault(ref.digest, set()).add(ref)
@@ -113,7 +113,7 @@ async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef
             raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
         found |= _asked_as(content, wanted[row["ref"]])
         missing.discard(row["ref"])
-    # After the rows: what moves meanwhile moves from there to here.
+    # After the rows: contents move from rows to packs, never back.
     for ref, content in (await _packed(conn, packs, project, missing)).items():
         found |= _asked_as(content, wanted[ref.digest])
     return found
@@ -140,12 +140,12 @@ async def _media_names(conn: Conn, project: int, numbers: Iterable[int]) -> Mapp
 
 
 def role_named(number: int | None) -> str | None:
-    """The role that a row has; None when its content is no message, or is not stored."""
+    """The role for a number in a row; None when the content is not a message, or is not stored."""
     return _ROLES.get(number or 0)
 
 
 async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
-    """Those that are stored, each with its role; with none, what is no message."""
+    """The stored contents with their roles; empty for a content that is not a message."""
     if not (asked := set(refs)):
         return {}
     rows = await sql.rows(conn, "roles_of", project=project, refs=[ref.digest for ref in asked])
@@ -157,7 +157,7 @@ async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[Conten
 async def missing(
     conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
 ) -> list[ContentRef]:
-    """Those that are stored neither as content nor as thread; the others are seen today."""
+    """The refs that are stored neither as content nor as thread. The others get today's date as `last_seen`."""
     project, asked = write_context.project, {ref.digest: ref for ref in refs}
     if asked:
         await write_context.note_refs(conn, asked)
@@ -169,7 +169,7 @@ async def missing(
 
 
 async def epoch(conn: Conn, project: int) -> str:
-    """The project's epoch; a project that has none gets one."""
+    """The project's epoch, which is created if there is none."""
     found = await sql.value(conn, "epoch", project=project)
     if found is None:
         await sql.run(conn, "insert_project", project=project)
@@ -178,7 +178,7 @@ async def epoch(conn: Conn, project: int) -> str:
 
 
 async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapping[str, int]:
-    # A media type is ASCII; what is none is kept as bytes of no type that we know.
+    # A media type is ASCII; for any other text, the content is stored with the type of unknown bytes.
     others = [name for name in names if name not in _MEDIA_NUMBERS and name.isascii() and name.isprintable()]
     if not others:
         return _MEDIA_NUMBERS
@@ -188,7 +188,7 @@ async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapp
 
 
 def _role(message: bytes) -> int:
-    """The number of the role that a message ends with; 0 for what is no message."""
+    """The number of a message's role; 0 for a content that is not a message."""
     role = _ROLE_AT_END.search(message[-_MAX_ROLE_LENGTH:])
     return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0
 

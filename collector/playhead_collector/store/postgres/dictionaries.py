@@ -1,4 +1,4 @@
-"""[store]: the zstd dictionaries of each project, which what is stored is compressed with."""
+"""[store]: the zstd dictionaries with which each project's data is compressed."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 AS_IT_IS = 0
-"""The encoding of what is not compressed."""
+"""The encoding of uncompressed data."""
 
 
 class Dictionaries:
@@ -28,11 +28,11 @@ class Dictionaries:
         return self._newest[project]
 
     def use(self, project: int, encoding: int) -> None:
-        """From now on, write with this one."""
+        """Compresses with this encoding from now on."""
         self._newest[project] = encoding
 
     async def zstd(self, conn: Conn, project: int, encoding: int) -> Zstd:
-        """What reads and writes this encoding."""
+        """The compressor and decompressor of this encoding."""
         if encoding < 0:
             return builtin(-encoding)
         if (project, encoding) not in self._known:
@@ -41,9 +41,9 @@ class Dictionaries:
         return self._known[project, encoding]
 
     async def reader(self, conn: Conn, project: int, encoding: int) -> Callable[[bytes], bytes]:
-        """What gives the plain bytes of bodies with this encoding, in any thread; it raises zstandard.ZstdError."""
+        """A function that decompresses bodies of this encoding, in any thread. It raises zstandard.ZstdError."""
         return bytes if encoding == AS_IT_IS else (await self.zstd(conn, project, encoding)).read
 
     async def plain(self, conn: Conn, project: int, encoding: int, body: bytes) -> bytes:
-        """What a body holds; raises zstandard.ZstdError when it is damaged."""
+        """The decompressed body. Raises zstandard.ZstdError when it is damaged."""
         return body if encoding == AS_IT_IS else (await self.zstd(conn, project, encoding)).read(body)

@@ -1,4 +1,4 @@
-"""serve → [store]: who goes on with a run.  Times are the database's, whatever clocks the holders have."""
+"""serve → [store]: leases on runs.  Times are from the database's clock, so the holders' clocks do not matter."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from playhead_collector.store.postgres.statements import Conn
 async def take(
     conn: Conn, project: int, run: UUID, holder: str, process: str, seconds: float, *, force: bool, quiet_ns: int | None
 ) -> LeaseResult:
-    """See `lease_ports.LeaseStore.take_lease`; `quiet_ns`: refused, too, when spans arrived after that time."""
+    """See `lease_ports.LeaseStore.take_lease`; `quiet_ns`: also refused if spans arrived after this time."""
     found = await sql.row(conn, "lease", project=project, run=run)
     if quiet_ns is not None and not force and (found is None or found["holder"] != holder):
         news = await sql.row(conn, "news", project=project, run=run)

@@ -1,4 +1,4 @@
-"""[store] → project: what a fork shares with the run that it was made from, which is stored there and nowhere else."""
+"""[store] → project: the history that a fork shares with its parent, which is stored with the parent only."""
 
 import asyncio
 import re
@@ -20,8 +20,8 @@ _RUN_ID = re.compile("[0-9a-f]{32}")
 
 
 async def read_parent(conn: Conn, project: int, run: UUID, own: Iterable[Span]) -> Parent | None:
-    """The run that this one says to be a fork of; None when it says nothing of the kind, or that run is not here, or
-    says to be a fork of this one."""
+    """The parent of a fork; None when the run is not a fork, when the parent is not stored, or when the parent claims
+    to be a fork of this run."""
     said = next((span.attributes[names.FORK_OF] for span in own if names.FORK_OF in span.attributes), None)
     if not isinstance(said, str) or not _RUN_ID.fullmatch(said):
         return None
@@ -41,7 +41,7 @@ async def read_parent(conn: Conn, project: int, run: UUID, own: Iterable[Span]) 
 
 
 def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:
-    """Threads that tell what a conversation was when a run forked."""
+    """Threads from which the conversations at the time of the fork can be restored."""
     for event in history:
         match event:
             case LlmCalled(thread=thread) | LlmCompleted(thread=thread) | LlmFailed(thread=thread):
@@ -54,8 +54,8 @@ def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:
 
 
 async def wake_forks(conn: Conn, project: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int) -> None:
-    """Forks of these runs are to be projected again, where what they share is another from a seq on.  Locks the news of
-    the runs in `locked`, too."""
+    """Marks forks of these runs as having news if their shared events changed from a seq on. Also locks the news rows
+    of the runs in `locked`."""
     forks = [label("fork_of", run.hex) for run in changed]
     seqs = list(changed.values())
     await sql.run(conn, "wake_forks", project=project, locked=locked, forks=forks, changed=seqs, now=now)

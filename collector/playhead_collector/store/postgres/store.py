@@ -1,6 +1,6 @@
-"""receive, lift → [store] → project, query: the promises of ports.py, kept on Postgres.
+"""receive, lift → [store] → project, query: implements the interfaces of `ports` on Postgres.
 
-Every method is one transaction, or one statement.  What is in memory is a cache of what never changes.
+Every method is one transaction, or one statement.  Only data that never changes is cached in memory.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from playhead_collector.store.postgres.statements import Conn
 POOL_SIZE = 10
 # Events are handed over in portions of so many; a round trip each.
 _PORTION = 4 * events.PAGE_EVENTS
-# Packing more spans than this at once (30 us each) would hold up the event loop: a thread does it.
+# Packing more spans than this (30 us each) would block the event loop: a thread does it.
 _BUSY_ITEMS = 1_000
 
 
@@ -101,7 +101,7 @@ class PostgresStore:
         async with self._db.reading() as conn:
             nodes = await threads.read(conn, self._memory.packs, project, ref)
         if not nodes:
-            # Its parent may have come in a transaction that could not see that this one was waiting for it.
+            # Its parent may have been stored by a transaction that could not see that this thread waits for it.
             await self._db.transact(
                 lambda conn: threads.adopt(
                     conn, self._memory.packs, self._memory.lineage_numbers, project, day(self._clock())

@@ -1,4 +1,4 @@
-"""[receive, lift] → store: threads.  A thread is read with one range scan for each lineage that it runs through."""
+"""[receive, lift] → store: threads.  A thread is read with one range scan per lineage that it is part of."""
 
 import asyncio
 import datetime
@@ -19,19 +19,19 @@ from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
-# A thread of more messages is put together beside the event loop.
+# A thread with more messages is assembled in another thread, not in the event loop.
 _OFF_LOOP_NODES = 2_000
-BLOCK = 1000  # as the sequence in the schema has it
+BLOCK = 1000  # the increment of the sequence in the schema
 
 
 class LineageNumbers:
-    """Numbers for new lineages, taken from the database a thousand at a time: a round trip less for most batches."""
+    """Numbers for new lineages, taken from the database a thousand at a time: most batches need no round trip."""
 
     def __init__(self) -> None:
         self._free = iter(range(0))
 
     async def take(self, conn: Conn, how_many: int) -> list[int]:
-        """Numbers that nobody else has.  Those of a transaction that is rolled back are lost, which is no harm."""
+        """Unused numbers. Those of a rolled back transaction stay unused, which does no harm."""
         taken = list(islice(self._free, how_many))
         while len(taken) < how_many:
             first: int = await sql.value(conn, "new_lineages")
@@ -42,8 +42,8 @@ class LineageNumbers:
 
 @dataclass(slots=True)
 class StoredThreads:
-    """What a call of `put` did: digests of the new nodes, whether any run waits for anything, all refs that are stored
-    now of those given, and parents that are not."""
+    """Result of `put`: digests of the new nodes, whether any run waits for content, the given refs that are stored now,
+    and the parents that are not stored."""
 
     new: list[bytes] = field(default_factory=list[bytes])
     awaited: bool = False
@@ -59,9 +59,9 @@ async def put(
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> StoredThreads:
-    """Stores what is not stored.  Extensions of unknown threads are kept until those come.
+    """Stores the extensions that are not stored yet. Those of unknown threads are kept until these arrive.
 
-    Raises Collision when another transaction extended the same thread: run the transaction again.
+    Raises Collision when another transaction extended the same thread: repeat the transaction.
     """
     grown, project = StoredThreads(), write_context.project
     todo = chains(extensions)
@@ -73,16 +73,16 @@ async def put(
         inserted = await _insert(conn, lineage_numbers, project, growth, today) if growth.nodes else None
         grown.new += [node.ref.digest for _, node in growth.nodes]
         grown.awaited = grown.awaited or (inserted is not None and inserted["awaited"])
-        # What was kept until its parent came, may be the parent of something else that was kept.
+        # A kept extension whose parent has arrived may be the parent of another kept one.
         todo = await _take_orphans(conn, project) if inserted is not None and inserted["orphans"] else []
     return grown
 
 
 async def adopt(conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, project: int, today: datetime.date) -> None:
-    """Makes extensions whole whose parent has come.
+    """Stores the kept extensions whose parent has arrived.
 
-    `put` does it for what it stores.  A transaction that did not see that another one waited for it may leave some
-    over, so readers that miss a thread do it, too.
+    `put` does this for the threads that it stores. A concurrent transaction may miss some, so readers that do not
+    find a thread do it, too.
     """
     if todo := await _take_orphans(conn, project):
         write_context = await begin_write(conn, project)
@@ -90,9 +90,9 @@ async def adopt(conn: Conn, packs: Packs, lineage_numbers: LineageNumbers, proje
 
 
 async def read(conn: Conn, packs: Packs, project: int, ref: ContentRef) -> list[ThreadNode]:
-    """All nodes from first to last; empty when there is no such thread."""
+    """All nodes of a thread from first to last; empty when the thread is not stored."""
     rows = await sql.rows(conn, "read_thread", project=project, ref=ref.digest)
-    # After the rows: what moves meanwhile moves from there to packs.
+    # After the rows: nodes move from rows to packs, never back.
     first = ref.plain if not rows else None if rows[0]["parent"] is None else ContentRef.from_digest(rows[0]["parent"])
     packed = [] if first is None else _thread_of(await packs.chains(conn, project, [first]), first)
     if first is not None and rows and not packed:
@@ -121,8 +121,8 @@ def _chain(rows: Sequence[Record], parent: ContentRef | None) -> list[ThreadNode
 
 @dataclass(slots=True)
 class Nodes:
-    """Nodes of threads, the roles of their messages as far as these are stored, and how far each lineage is known.
-    `packed`: those of the nodes that are no rows."""
+    """Nodes of threads, the roles of their stored messages, and the depth up to which each lineage was read.
+    `packed`: the nodes that are in packs, not in rows."""
 
     nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict[ContentRef, ThreadNode])
     roles: dict[ContentRef, str] = field(default_factory=dict[ContentRef, str])
@@ -130,7 +130,7 @@ class Nodes:
     packed: set[ContentRef] = field(default_factory=set[ContentRef])
 
     def take(self, row: Record, ref: ContentRef, parent: ContentRef | None) -> None:
-        """One more, as a row has it."""
+        """Adds the node of a row."""
         message = ContentRef.from_digest(row["message"])
         self.nodes[ref] = ThreadNode(ref, parent, message, row["depth"])
         if (role := role_named(row["role"])) is not None:
@@ -141,7 +141,7 @@ class Nodes:
 async def read_many(
     conn: Conn, packs: Packs, project: int, wanted: Sequence[tuple[Collection[ContentRef], Mapping[int, int]]]
 ) -> list[Nodes]:
-    """For each: all nodes of these threads, but for those of lineages that are known, up to a depth."""
+    """For each reader: all nodes of its threads, except those of known lineages up to the known depth."""
     found = [Nodes() for _ in wanted]
     refs = [(owner, ref.digest) for owner, (some, _) in enumerate(wanted) for ref in some]
     if not refs:
@@ -174,7 +174,8 @@ def _packed_tips(
     found: Sequence[Nodes],
     rows: Iterable[Record],
 ) -> list[set[ContentRef]]:
-    """For each reader where the packed parts of its threads may end: at what is no row, and before first rows."""
+    """For each reader: the refs at which packed parts of its threads may end (refs without a row, and parents of first
+    rows)."""
     tips: list[set[ContentRef]] = []
     for (refs, _), each in zip(wanted, found, strict=True):
         tips.append({ref.plain for ref in refs} - each.nodes.keys())
@@ -188,7 +189,7 @@ def _packed_tips(
 async def _add_packed(
     conn: Conn, packs: Packs, project: int, found: Sequence[Nodes], tips: Sequence[set[ContentRef]]
 ) -> None:
-    """Adds nodes that are packed, and roles of messages that are."""
+    """Adds packed nodes, and the roles of packed messages."""
     packed = await packs.chains(conn, project, set[ContentRef]().union(*tips))
     for each, own in zip(found, tips, strict=True):
         for tip in own:
@@ -229,7 +230,7 @@ async def _insert(
         return number if number > 0 else given[-number - 1]
 
     def continued(position: NodePosition) -> NodePosition | None:
-        """What the first node of a lineage continues."""
+        """The position of the node that the first node of a lineage continues."""
         fork = growth.forks.get(position.lineage)
         return fork if fork is not None and fork.depth + 1 == position.depth else None
 

@@ -1,5 +1,5 @@
-"""[store]: what projecting runs needs is read, and what comes of it stored, many runs at a time.
+"""[store]: reads the input of projections and stores their results, many runs at a time.
 
-runs_under_lock   runs with all that there is of them, or all that is new; and what is told of whole runs
-growing           what is put beside what is stored of a run that goes on
+runs_under_lock   reads locked runs, whole or only new data; stores projections of whole runs
+growing           stores new events and spans of a growing run beside the existing ones
 """

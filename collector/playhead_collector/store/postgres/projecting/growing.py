@@ -1,7 +1,7 @@
-"""project → [store]: a run that goes on.  What is new is put beside what is stored, which is not written again.
+"""project → [store]: a growing run.  New events and spans are added to the stored ones, which are not written again.
 
-Events and spans of an open run stand in small pages, one for each batch; when there are many of them, they are made
-into large ones.  So each is written a few times, whatever the length of the run.
+Events and spans of an open run are in small pages, one per batch; many small pages are merged into large ones.  So each
+event is written only a few times, independent of the length of the run.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.events import PAGE_EVENTS, EventPage
 from playhead_collector.store.postgres.statements import Conn
 
-# So many pages of events that are not full are made into fuller ones.
+# When there are this many partly filled pages of events, they are merged.
 LOOSE_PAGES = 16
-# Packing more events than this at once would hold up the event loop: a thread does it.
+# Packing more events than this would block the event loop: a thread does it.
 _BUSY_EVENTS = 100
 
 
 @dataclass(slots=True)
 class Growth:
-    """What a run has more than is stored of it."""
+    """The new events and spans of a run."""
 
     run: UUID
     footing: Footing
@@ -40,7 +40,7 @@ class Growth:
 
     @property
     def wanted(self) -> list[int]:
-        """Pages of events that are to be written anew: where something is another now, and those that are loose."""
+        """Numbers of the pages of events to rewrite: those with changed events, and the loose ones."""
         changed = {event.seq for event in self.result.altered}
         found = [page for page, first, last in self.footing.event_pages if any(first <= seq <= last for seq in changed)]
         loose = self.loose
@@ -48,7 +48,7 @@ class Growth:
 
     @property
     def loose(self) -> list[int]:
-        """The pages behind the last full one."""
+        """Numbers of the pages after the last full one."""
         found: list[int] = []
         for page, first, last in reversed(self.footing.event_pages):
             if last - first + 1 >= PAGE_EVENTS:
@@ -57,7 +57,7 @@ class Growth:
         return found[::-1]
 
     def grow(self, stored: Mapping[int, Sequence[RunEvent]]) -> None:
-        """Makes the pages; `stored`: what is in those that are `wanted`.  Pure, but for the footing."""
+        """Makes the new pages and updates the footing. `stored`: the events of the `wanted` pages."""
         now = {event.seq: event for event in self.result.altered}
         loose = self.loose
         there = {page: (page, first, last) for page, first, last in self.footing.event_pages}
@@ -78,12 +78,12 @@ class Growth:
 
     @property
     def changed(self) -> int | None:
-        """The first seq at which something is another now."""
+        """The first seq whose event changed."""
         return min((event.seq for event in (*self.result.altered, *self.result.events)), default=None)
 
 
 async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID, int]:
-    """Stores events and snapshots.  Returns the seq from which on events may be others now."""
+    """Stores events and snapshots. Returns, by run, the first seq from which events may have changed."""
     wanted = [(each.run, page) for each in grown for page in each.wanted]
     stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {each.run: {} for each in grown}
     if wanted:
@@ -115,7 +115,7 @@ def _snapshots(growth: Growth) -> list[events.Snapshot]:
 
 
 async def tidy(conn: Conn, project: int, grown: Sequence[Growth]) -> None:
-    """Makes many small pages of spans into few."""
+    """Merges small pages of spans."""
     for each in grown:
         loose = [page for page, items in each.footing.pages.items() if items < PAGE_ITEMS]
         if len(loose) < REPACK_AT_PAGES:
@@ -134,7 +134,7 @@ def _tidied(rows: Sequence[Record]) -> span_pages.RepackedPages | None:
 async def rewrite(
     conn: Conn, project: int, tidied: Sequence[tuple[UUID, dict[int, int], span_pages.RepackedPages]]
 ) -> dict[UUID, int]:
-    """Writes pages of spans in place of others, and notes their numbers and items; the last number of each run."""
+    """Replaces pages of spans, and sets their numbers and items. Returns the last page number of each run."""
     ids = [run for run, _, _ in tidied]
     gone = [number for _, _, each in tidied for number in each.gone]
     await sql.run(conn, "delete_pages", project=project, runs=ids, pages=gone)

@@ -1,6 +1,6 @@
-"""[store] → project: runs under their row locks, with all that projecting them needs; and what comes of it, stored.
+"""[store] → project: reads runs under their row locks for projecting, and stores the results.
 
-Many runs at a time: each step is one statement for all of them.
+Handles many runs at a time: each step is one statement for all of them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 
-# Reading or writing more than this at once would hold up the event loop: a thread does it.
+# Decoding or packing more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
 
 
@@ -50,20 +50,20 @@ class _Locked:
 
 @dataclass(slots=True)
 class _ToStore:
-    """What came of a run, packed."""
+    """The packed result of projecting a run."""
 
     locked: _Locked
     result: Projection
     tidied: RepackedPages | None
     packed: events.Packed
     pages: dict[int, int]
-    """Pages of spans that are stored, with the items in each."""
+    """Stored pages of spans, with the number of items in each."""
 
 
 async def adopt_orphans(
     db: Database, packs: Packs, lineages: LineageNumbers, project: int, today: datetime.date
 ) -> None:
-    """Makes threads whole that a projection would miss.  In a transaction of its own: it locks what ingest locks."""
+    """Stores waiting thread extensions whose parents arrived. Uses its own transaction: locks what ingest locks."""
     async with db.reading() as conn:
         waiting = await sql.value(conn, "has_orphans", project=project)
     if waiting:
@@ -74,11 +74,11 @@ async def adopt_orphans(
 async def working(
     conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool
 ) -> AsyncGenerator[Sequence[RunWork]]:
-    """Those of these runs that are there, locked until the transaction that `conn` is in ends.  Unless it is to `wait`,
-    those that somebody else has locked are left out.  Of those that are `kept`, only what is new.
+    """The stored ones of these runs, locked until the transaction of `conn` ends. Without `wait`, runs that others have
+    locked are left out. Of runs in `kept`, only new data is read.
 
-    Ingest is not held up: it tells of news in a row of its own.  The news are read first, so that whatever arrives
-    later counts as not projected, even if this sees some of it.
+    Ingest does not wait: it notes new data in a separate row. That row is read first, so that data that arrives later
+    counts as not projected, even if some of it is read here.
     """
     if wait:
         rows = await sql.rows(conn, "lock_to_project", project=project, runs=asked)
@@ -96,7 +96,7 @@ async def working(
 
 
 async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
-    """What counts of a run's pages."""
+    """The valid versions of all spans and log events of a run."""
     rows = await sql.rows(conn, "read_pages", project=project, runs=[run], seen=[])
     return (await _unpacked(rows, [run]))[run][1]
 
@@ -113,7 +113,7 @@ class _RunReader:
     project: int
 
     async def read(self, rows: Sequence[Record], kept: Mapping[str, Kept]) -> list[_Locked]:
-        """What there is of each run, or what is new since it was `kept`."""
+        """Reads each run, or only what is new since it was `kept`."""
         going = {row["run_id"]: each for row in rows if (each := _valid(row, kept.get(row["run_id"].hex)))}
         ids = [row["run_id"] for row in rows]
         seen = [page for each in going.values() for page in each.footing.pages]
@@ -136,7 +136,7 @@ class _RunReader:
         return locked
 
     async def _refs(self, locked: _Locked) -> set[ContentRef]:
-        """Content that a run names; of one that goes on, what is new of that, and what was missing."""
+        """Refs that a run names; for a kept run, only new ones and those that were missing."""
         work, row = locked.work, locked.row
         refs = span_pages.named_refs(work.spans, work.logs)
         if work.kept is not None:
@@ -160,7 +160,7 @@ class _RunReader:
 
 
 def _valid(row: Record, kept: Kept | None) -> Kept | None:
-    """What was kept, unless somebody else has projected the run since."""
+    """The kept state, unless another process has projected the run since."""
     return kept if kept is not None and kept.footing.projection == row["projection"] and not row["sealed"] else None
 
 
@@ -262,8 +262,8 @@ def _packed(done: Iterable[_Locked], histories: Mapping[UUID, int]) -> list[_ToS
 
 
 def _pack(locked: _Locked, result: Projection, history: int) -> _ToStore:
-    # A page of spans is small beside those of events as long as it is the only one. It may still change while the run
-    # goes on, and then events would have to be packed again for that alone.
+    # Events are packed beside a page of spans only if that is the run's only one. It may still change while the run
+    # is open, and then the events would have to be packed again.
     ended = result.row.ended_ns is not None
     tidied = span_pages.repack(locked.pages, locked.merged, thoroughly=ended)
     bodies = {page.number: page.body for page in locked.pages}
@@ -290,7 +290,7 @@ async def _tidy(conn: Conn, project: int, to_store: Iterable[_ToStore]) -> None:
 
 
 async def _settle_pending(conn: Conn, packs: Packs, project: int, ids: Sequence[UUID]) -> dict[UUID, int]:
-    """How much each run still waits for."""
+    """The number of refs that each run still waits for."""
     settled = {"project": project, "runs": ids}
     rows = await sql.rows(conn, "settle_pending", **settled, packed=[])
     if any(row["pending"] for row in rows):

@@ -13,7 +13,7 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]) -> None:
-    """Stores the rows of these events.  Of runs in `anew`, no others are left."""
+    """Stores the rows of these events. All earlier rows of runs in `anew` are deleted."""
     rows = {run: search_rows(some) for run, some in events.items()}
     await _write_tool_calls(conn, project, rows, anew)
     decisions = [(run, row) for run, each in rows.items() for row in each.decisions]
@@ -28,7 +28,7 @@ async def _write_tool_calls(conn: Conn, project: int, rows: Mapping[UUID, Search
     calls = [(run, row) for run, each in rows.items() for row in each.tool_calls]
     if calls or anew:
         await sql.run(conn, "write_tool_calls", project=project, whole=anew, **_tool_calls(calls))
-    known = set(anew)  # all of these were written just now
+    known = set(anew)  # all rows of these runs were just written
     ended = [(run, *end) for run, each in rows.items() if run not in known for end in each.ended.items()]
     if ended:
         await sql.run(
@@ -78,5 +78,5 @@ def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
 
 
 def _span_number(span: str) -> int:
-    """Eight bytes that tell a run's spans apart, whatever somebody wrote as an id."""
+    """Eight bytes that identify a span within its run, also for ids that are not hex."""
     return int.from_bytes(sha256(span.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)

@@ -1,6 +1,6 @@
-"""[store]: what sealed runs name, packed.
+"""[store]: packs of contents and thread nodes of sealed runs.
 
-packs     contents and thread nodes that are packed, found by their refs
-packing   what a sealed run names moves from rows into packs
-shrinking gives back the space of rows that have moved
+packs     finds packed contents and thread nodes by their refs
+packing   moves contents and thread nodes of sealed runs from rows into packs
+shrinking frees the space of rows that have moved
 """

@@ -1,7 +1,7 @@
-"""project → [store]: what sealed runs name moves from rows into packs.
+"""project → [store]: moves contents and thread nodes of sealed runs from rows into packs.
 
-What is to be packed is looked for beside all else; then it moves in one short transaction, while nobody stores: so no
-row is continued or named while it goes.  A collector that is killed before that commits has changed nothing.
+Rows to pack are searched without locks; then they move in one short transaction that excludes all writers, so that no
+row is extended or named meanwhile.  A collector that is killed before the commit has changed nothing.
 """
 
 import asyncio
@@ -26,18 +26,18 @@ from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
-# Who wants to store waits behind this, as behind a step of a sweep.
+# Writers wait for this lock, as for a step of a sweep.
 _LOCK_TIMEOUT_MS = 250
-# So many rows move at a time: 20 ms, in which nothing is stored.
+# Rows that move in one transaction: 20 ms, in which writers wait.
 _MOVED = 1_000
-# Pages of a long run are looked through so many bytes (compressed) at a time.
+# Pages of a long run are searched in portions of so many compressed bytes.
 _PAGES_BYTES = 64 * 1024
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
 async def pack_runs(db: Database, packs: Packs, project: int, runs: Sequence[UUID], today: datetime.date) -> int:
-    """Packs what is left of these runs as rows; how many it was.  Raises StoreCollision when others are in the way:
-    what was packed until then stays packed."""
+    """Packs the rows that these runs name; returns how many. Raises StoreCollision when the lock cannot be had in time:
+    rows packed until then stay packed."""
     moved = 0
     async for mentioned in _mentioned(db, project, runs):
         began = time.perf_counter()
@@ -51,7 +51,7 @@ async def pack_runs(db: Database, packs: Packs, project: int, runs: Sequence[UUI
             bodies = await asyncio.to_thread(_compressed, part, zstd)
             async with db.attempt() as conn:
                 await _move(conn, project, part, bodies, encoding, today)
-            if at + _MOVED < len(items):  # a long run rests half of the time, too
+            if at + _MOVED < len(items):  # a pause as long as the work, also within a long run
                 await asyncio.sleep(time.perf_counter() - began)
                 began = time.perf_counter()
             moved += sum(len(pack.contents) + len(pack.nodes) for pack in part)
@@ -117,7 +117,7 @@ def _refs_in(text: bytes) -> Iterator[ContentRef]:
 async def _rows_named(
     conn: Conn, packs: Packs, project: int, mentioned: Sequence[ContentRef]
 ) -> list[PackedContent | ThreadNode]:
-    """Contents and nodes that are rows, and that these name, or that those name; nodes after those they continue."""
+    """Rows of contents and nodes that are named by `refs`, directly or indirectly; each node after its parent."""
     found = dict[ContentRef, PackedContent | ThreadNode]()
     wanted, seen = list(mentioned), set[ContentRef]()
     while wanted:
@@ -166,7 +166,7 @@ def _contents_of(
         ref, data = ContentRef.from_digest(row["ref"]), b""
         with suppress(zstandard.ZstdError):
             data = readers[row["encoding"]](row["body"])
-        # What is damaged stays where it is, and says so when it is read.
+        # A damaged content is not moved; reading it raises ContentCorrupt.
         if len(data) <= LARGEST_PACKED and ContentRef.of(data) == ref:
             found[ref] = PackedContent(ref, row["media"], row["role"], data)
     return found

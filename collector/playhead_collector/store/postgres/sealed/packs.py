@@ -1,4 +1,4 @@
-"""[store] → read, project: contents and thread nodes that are packed, found by their refs."""
+"""[store] → read, project: finds packed contents and thread nodes by their refs."""
 
 import asyncio
 import datetime
@@ -16,14 +16,14 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
 
-# Packs that were read lately are kept: all messages of a context are in a few of them, and asked for again and again.
+# A cache of recently read packs: all messages of a context are in a few packs, and are read often.
 _KEPT_BYTES = 16 * 1024 * 1024
-# Decompressing more than this at once would hold up the event loop: a thread does it.
+# Decompressing more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES = 256 * 1024
 
 
 class Packs:
-    """Reads packs.  Every method takes refs and gives what of them is packed; what is not there is left out."""
+    """Reads packs. Methods that take refs return only those that are packed."""
 
     def __init__(self, dictionaries: Dictionaries, kept_bytes: int = _KEPT_BYTES) -> None:
         self.dictionaries = dictionaries
@@ -41,15 +41,15 @@ class Packs:
         return {ref: found for ref in refs for pack in packs if (found := pack.node(ref)) is not None}
 
     async def held(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> set[ContentRef]:
-        """Those that are packed, as contents or as nodes."""
+        """The refs that are packed, as contents or as nodes."""
         return set(await self._held(conn, project, refs))
 
     async def touch(
         self, conn: Conn, project: int, refs: Collection[ContentRef], today: datetime.date
     ) -> set[ContentRef]:
-        """The same; and a sweep leaves them as if they had been stored today."""
+        """As `held`; also sets their packs' date to today, so that a sweep keeps them."""
         found = await self._held(conn, project, refs)
-        # What was packed today is left anyway.
+        # Packs of today are kept anyway.
         if old := [ref.digest for ref, packed in found.items() if packed < today]:
             await sql.run(conn, "note_packed_seen", project=project, refs=old, today=today)
         return set(found)
@@ -59,7 +59,7 @@ class Packs:
         return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
 
     async def chains(self, conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
-        """All nodes of these threads.  What continues a packed node may be a row; what it continues never is."""
+        """All nodes of these threads. The parent of a packed node is always packed, too; its children may be rows."""
         found: dict[ContentRef, ThreadNode] = {}
         wanted = set(refs)
         while wanted:
@@ -72,12 +72,12 @@ class Packs:
         return found
 
     async def open(self, conn: Conn, project: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
-        """Packs by their numbers, not kept.  Raises ContentCorrupt."""
+        """Packs by their numbers, without the cache. Raises ContentCorrupt."""
         rows = await sql.rows(conn, "read_packs", project=project, packs=numbers)
         return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project, rows), strict=True)}
 
     async def _with(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> list[OpenPack]:
-        """Packs that may have some of these."""
+        """Packs that may have some of these refs."""
         if not refs:
             return []
         rows = await sql.rows(conn, "find_packs", project=project, keys=[key_of(ref) for ref in refs])
@@ -127,7 +127,7 @@ class Packs:
 
 
 def _take(chain: Sequence[ThreadNode], found: dict[ContentRef, ThreadNode]) -> set[ContentRef]:
-    """Adds these nodes; the node that the first of them continues, if it is elsewhere."""
+    """Adds these nodes to `found`. Returns the parent of the first node, if it is not there."""
     found |= {node.ref: node for node in chain}
     parent = chain[-1].parent if chain else None
     return set() if parent is None or parent in found else {parent}

@@ -1,8 +1,7 @@
-"""[store]: gives back the space of rows that have moved into packs.
+"""[store]: frees the space of rows that have moved into packs.
 
-A vacuum makes that space free for other rows, but an index does not get smaller by it: a table through which everything
-passes would keep the size that it had when most was passing.  Rewriting a table that has few rows left takes a few
-milliseconds, and nothing else can be done with it in that time.
+A vacuum makes that space free for other rows, but does not make an index smaller: a table that all data passes through
+would keep its largest size.  Rewriting a table with few rows left takes a few milliseconds, in which it is locked.
 """
 
 from asyncpg.exceptions import LockNotAvailableError
@@ -10,15 +9,15 @@ from asyncpg.exceptions import LockNotAvailableError
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 
-# A table with more rows is in use, and is left to autovacuum: rewriting it would take longer than ingest may wait.
+# A table with more rows is left to autovacuum: rewriting it would make ingest wait too long.
 _MOST_ROWS = 20_000
-# A row with its index entries, generously; and what empty tables have anyway.
+# Upper bound of a row with its index entries, in bytes; and the size of empty tables.
 _ROW_BYTES, _EMPTY_BYTES = 1_000, 48 * 1024
 _LOCK_TIMEOUT_MS = 250
 
 
 async def shrink(db: Database) -> bool:
-    """Rewrites tables that are mostly empty; False when one was in use, and is left for the next time."""
+    """Rewrites tables that are mostly empty. Returns False when one was in use: try again later."""
     done = True
     async with db.reading() as conn:
         for row in await sql.rows(conn, "waste", enough=_MOST_ROWS):
