@@ -1,6 +1,6 @@
-"""Brings a database's schema to what this build expects, or says why it cannot be used. app runs it before the store.
+"""Upgrades a database's schema to this build's, or raises why it cannot be used. `app` runs it before the store.
 
-Alembic keeps the order of revisions and the database's place in it; each revision is plain SQL (`migrations/` at the
+Alembic keeps the order of revisions and the database's current one; each revision is plain SQL (`migrations/` at the
 top of the checkout, `playhead_collector/migrations` in a wheel). All pending revisions run in one transaction: a
 failing one leaves the database as it was.
 """
@@ -28,19 +28,19 @@ from playhead_collector.settings import without_password
 log = logging.getLogger(__name__)
 
 OLDEST_POSTGRES = 14
-# A server that is there answers a connection at once; one that is not there should be named before a human gives up.
+# A running server accepts a connection at once; an unreachable one should be reported before the user gives up.
 CONNECT_SECONDS = 10
 # Any number, as long as all collectors lock the same one: "playhead" in ASCII.
 MIGRATION_LOCK = int.from_bytes(b"playhead")
 
 
 async def upgrade(dsn: str) -> None:
-    """Runs what is missing; nothing, when nothing is. Of collectors that start at once, one does it and the rest wait.
+    """Runs the missing revisions, if any. When several collectors start together, one does it and the others wait.
 
     Raises DatabaseUnreachable, DatabaseTooOld, MayNotMigrate, SchemaTooNew.
     """
     async with _connection(dsn) as connection:
-        # A session's lock, for a revision may have to commit half-way (`create index concurrently`).
+        # A session lock, because a revision may have to commit in between (`create index concurrently`).
         if not await connection.scalar(sa.select(sa.func.pg_try_advisory_lock(MIGRATION_LOCK))):
             log.info("another collector is migrating this database; waiting for it")
             await connection.scalar(sa.select(sa.func.pg_advisory_lock(MIGRATION_LOCK)))
@@ -64,13 +64,13 @@ async def upgrade(dsn: str) -> None:
 
 
 async def current(dsn: str) -> str | None:
-    """The revision that the database is at; None when no collector has used it yet. Raises DatabaseUnreachable."""
+    """The database's current revision; None when no collector has used it yet. Raises DatabaseUnreachable."""
     async with _connection(dsn) as connection:
         return await connection.run_sync(_revision)
 
 
 async def check(dsn: str) -> None:
-    """Returns when this build can work with the database as it is, and changes nothing.
+    """Checks that this build can work with the database as it is. Changes nothing.
 
     Raises DatabaseUnreachable, DatabaseTooOld, SchemaTooNew, SchemaTooOld.
     """
@@ -84,12 +84,12 @@ async def check(dsn: str) -> None:
 
 
 def head() -> str:
-    """The newest revision of this build; fails when two revisions claim to be that."""
+    """The newest revision of this build. Raises if there are two."""
     return _scripts().get_current_head() or ""
 
 
 def offline_sql() -> str:
-    """The SQL of every revision, for whoever lets nobody but their own tools change a schema."""
+    """The SQL of all revisions, for operators who change schemas with their own tools only."""
     written = io.StringIO()
     command.upgrade(_config(output_buffer=written), "head", sql=True)
     return written.getvalue()
@@ -101,7 +101,7 @@ def run_sql_beside(revision_file: str) -> None:
     if context.is_offline_mode():
         op.get_context().impl.static_output(script)
         return
-    # Past SQLAlchemy, which prepares statements, so that it takes one at a time and reads `:name` as a parameter.
+    # Bypasses SQLAlchemy, which prepares statements: it accepts one at a time and reads `:name` as a parameter.
     adapted: Any = op.get_bind().connection.dbapi_connection
 
     def execute(driver: asyncpg.Connection) -> Awaitable[str]:
@@ -121,7 +121,7 @@ def _migrations() -> Path:
 
 def _config(*, connection: sa.Connection | None = None, output_buffer: io.StringIO | None = None) -> Config:
     config = Config(output_buffer=output_buffer, attributes={"connection": connection})
-    # ConfigParser reads it, to which a per cent sign is the start of something.
+    # Escaped, because ConfigParser interprets a per cent sign.
     config.set_main_option("script_location", str(_migrations()).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
     return config
@@ -149,7 +149,7 @@ def _refuse_unknown(revision: str | None) -> None:
 
 @asynccontextmanager
 async def _connection(dsn: str) -> AsyncGenerator[AsyncConnection]:
-    """A connection of the driver that the store uses, so that a URL means the same to both."""
+    """A connection with the driver that the store uses, so that a URL has the same meaning for both."""
 
     async def connect() -> Any:
         return await _connect(dsn)

@@ -1,11 +1,11 @@
 """[store]: contents and thread nodes of sealed runs, packed together.  Pure.
 
-A pack is one body: contents one after the other, so that what they have in common is compressed away, and nodes as
-numbers of the message and of the node before.  Refs are not in it: they are hashes of what is.  Only what a pack names
-and does not have is named by its ref.
+A pack is one body: contents one after the other, so that repeated text is compressed, and nodes as the numbers of their
+message and their parent.  Refs of items in the pack are not stored, since they can be computed; only refs to items
+outside of it are.
 
-What a pack holds is found by `keys`, the first four bytes of each ref, which may be another ref's by chance: whoever
-looks something up compares the hash.
+Items are found by `keys`, the first four bytes of each ref. Two refs may have the same key, so a look-up compares the
+whole hash.
 """
 
 import datetime
@@ -20,11 +20,11 @@ import orjson
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, node_ref
 
-# A content is read with the others of its pack, which takes 0.2 ms for this many bytes.
+# Reading a content decompresses its whole pack, which takes 0.2 ms for this many bytes.
 PACK_BYTES = 128 * 1024
-# Contents above this stay on their own: together they gain little, and each is read alone.
+# Larger contents are not packed: it would save little, and they are read one at a time.
 LARGEST_PACKED = 32 * 1024
-# Each node is hashed once when its pack is read: so many take 3 ms.
+# Each node is hashed once when its pack is read: this many take 3 ms.
 PACK_NODES = 1_000
 _LENGTH = struct.Struct(">I")
 
@@ -40,7 +40,7 @@ class PackedContent(NamedTuple):
 
 @dataclass(slots=True)
 class PackItems:
-    """What is to be in one pack.  Nodes stand after those that they continue."""
+    """The items of one pack. Each node comes after its parent."""
 
     contents: list[PackedContent] = field(default_factory=list[PackedContent])
     nodes: list[ThreadNode] = field(default_factory=list[ThreadNode])
@@ -57,7 +57,7 @@ def key_of(ref: ContentRef) -> int:
 
 
 def array_of(keys: Iterable[int]) -> str:
-    """Keys as Postgres writes an array."""
+    """Keys as the text of a Postgres array."""
     return "{" + ",".join(map(str, keys)) + "}"
 
 
@@ -101,10 +101,10 @@ def encode(items: PackItems) -> bytes:
 
 
 class OpenPack:
-    """A pack that was read.  What is in it is hashed when it is asked for."""
+    """A pack that was read. Its items are hashed on first use."""
 
     def __init__(self, keys: Sequence[int], body: bytes, packed: datetime.date = datetime.date.min) -> None:
-        """`packed`: the day on which it was."""
+        """`packed`: the day of packing."""
         self.packed = packed
         head_end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
         head = orjson.loads(body[_LENGTH.size : head_end])
@@ -137,7 +137,7 @@ class OpenPack:
         return None if n is None else self._hash_nodes()[n]
 
     def chain(self, ref: ContentRef, known: Container[ContentRef] = ()) -> list[ThreadNode]:
-        """A node that is here and those before it, as far as they are here and not known; the last one first."""
+        """A node and its ancestors, last one first, as far as they are in this pack and not in `known`."""
         found: list[ThreadNode] = []
         n, nodes = self._number(ref), self._hash_nodes()
         while n is not None and n >= 0 and nodes[n].ref not in known:
@@ -146,7 +146,7 @@ class OpenPack:
         return found
 
     def items(self) -> PackItems:
-        """All that is in it."""
+        """All items of the pack."""
         return PackItems([self._content(n) for n in range(len(self._contents))], list(self._hash_nodes()))
 
     def _number(self, ref: ContentRef) -> int | None:

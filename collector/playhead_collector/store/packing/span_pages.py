@@ -1,9 +1,9 @@
 """[receive, lift] → store: spans and log events of one run, in pages.  Pure.
 
-A page is what one batch brought of a run.  Compressed together, spans take half of what rows would: names, models and
-refs repeat.  The same span may come several times, in any order: as an announcement (`end_ns` None), ended, again after
-a lost answer.  `merge` says what counts, whatever the order of arrival: an ended version before an announcement, the
-one that ended later before the other, and where that is equal, the one whose canonical JSON is greater.
+A page has the items of a run from one batch.  Compressed together, spans take half the size of rows: names, models and
+refs repeat.  The same span may arrive several times, in any order: as an announcement (`end_ns` None), ended, again
+after a lost answer.  `merge` chooses one version, independent of the order of arrival: an ended one before an
+announcement, then the one that ended later, then the one whose canonical JSON is greater.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,13 +20,13 @@ from playhead.model.span import LogEvent, Span, SpanEvent
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 
 PAGE_ITEMS = 256
-# So many pages that are not full are merged: reading stays quick, and each span is rewritten but a few times.
+# When there are this many partly filled pages, they are merged: reading stays fast, and each span is rewritten rarely.
 REPACK_AT_PAGES = 16
 _SECOND = 1_000_000_000
 
 
 class PackedSpanPage(NamedTuple):
-    """A page as the database keeps it; `ended` of its items are spans that are more than announcements."""
+    """A page as a row. `ended`: the number of its spans that are not announcements."""
 
     digest: UUID
     items: int
@@ -36,7 +36,7 @@ class PackedSpanPage(NamedTuple):
 
 @dataclass(slots=True)
 class SpanPage:
-    """A page as it was read.  Lower numbers arrived earlier."""
+    """A page that was read. Pages with lower numbers arrived earlier."""
 
     number: int
     body: bytes
@@ -45,13 +45,13 @@ class SpanPage:
 
     @property
     def items(self) -> int:
-        """How many there are in it."""
+        """The number of items in it."""
         return len(self.spans) + len(self.logs)
 
 
 @dataclass(slots=True)
 class MergedSpans:
-    """What counts of some pages; `owners` says which page it is from, by key."""
+    """The chosen versions of all items of some pages. `owners`: the page of each item, by key."""
 
     spans: list[Span]
     logs: list[LogEvent]
@@ -59,14 +59,14 @@ class MergedSpans:
 
 
 class RepackedPages(NamedTuple):
-    """Pages to write in place of others, under numbers of their own."""
+    """Pages to write in place of others, with new numbers."""
 
     gone: list[int]
     pages: list[PackedSpanPage]
 
 
 def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedSpanPage]:
-    """Pages for these, none with more than PAGE_ITEMS.  The same in the same order gives the same digests."""
+    """Packs items into pages of at most PAGE_ITEMS. The same items in the same order give the same digests."""
     pages: list[PackedSpanPage] = []
     for at in range(0, len(spans) + len(logs), PAGE_ITEMS):
         end = at + PAGE_ITEMS
@@ -107,11 +107,11 @@ def merge(pages: Iterable[SpanPage]) -> MergedSpans:
 
 
 def _counts_more(span: Span, known: Span) -> bool:
-    """Whether this version counts, of two with one id.  A total order: when they arrived says nothing."""
+    """Whether `span` is chosen over `known`, a version with the same id. A total order, independent of arrival."""
     if (span.end_ns is None) != (known.end_ns is None):
         return known.end_ns is None
     if span.end_ns is not None and _attempt(span) != _attempt(known):
-        return _attempt(span) > _attempt(known)  # ended by two attempts at its run: the later one
+        return _attempt(span) > _attempt(known)  # ended by two attempts at the run: the later one is chosen
     if span.end_ns != known.end_ns:
         return (span.end_ns or 0) > (known.end_ns or 0)
     return span != known and _whole_text(span) > _whole_text(known)
@@ -127,7 +127,7 @@ def _attempt(span: Span) -> int:
 
 
 def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) -> RepackedPages | None:
-    """What to rewrite; None when it is not worth it.  Thoroughly: whatever is not as small as can be."""
+    """The pages to rewrite; None when it is not worth it. `thoroughly`: rewrite everything that can become smaller."""
     counted = len(merged.owners)
     needed = -(-counted // PAGE_ITEMS)
     wasteful = len(pages) > needed or sum(page.items for page in pages) > counted
@@ -141,7 +141,7 @@ def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) 
 
 
 def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRef]:
-    """The refs of ours that their attributes name.  Refs of others are kept, and not looked for."""
+    """The content refs in their attributes, without references to other storage."""
     found: set[ContentRef] = set()
     noted = [event for span in spans for event in span.events]
     for item in (*spans, *noted, *logs):
@@ -165,7 +165,7 @@ def _log_key(log: LogEvent) -> Any:
 
 
 class _Origins:
-    """Scope and resource, which most spans of a page share, once each."""
+    """The distinct pairs of scope and resource of a page: most spans share one."""
 
     def __init__(self) -> None:
         self.listed: list[Any] = []
@@ -173,7 +173,7 @@ class _Origins:
         self._by_identity: dict[tuple[str, int], int] = {}
 
     def number(self, item: Span | LogEvent) -> int:
-        """The place in `listed`."""
+        """The index in `listed`."""
         identity = (item.scope, id(item.resource))  # spans that were decoded together share the object
         if identity not in self._by_identity:
             value = [item.scope, item.resource]

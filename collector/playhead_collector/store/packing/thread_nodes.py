@@ -1,8 +1,8 @@
 """Decides where new thread nodes are stored: lineage and depth. Pure.
 
-A node that comes after the last node of a lineage goes on with it.  A node whose place there is taken by another begins
-a lineage that forks off, and a node without a parent begins one that does not.  New lineages are numbered -1, -2, ...
-until the database gives them numbers.
+A node whose parent is the last node of a lineage extends that lineage.  A node whose parent has another child there
+begins a lineage that forks off, and a node without a parent begins a new root lineage.  New lineages are numbered -1,
+-2, ... until the database assigns numbers.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from playhead.model.thread import ThreadNode, extend
 from playhead.wire.pack import ThreadExtension
 
 PACKED = 0
-"""The lineage of nodes that are packed: they are in none, and what continues one begins a lineage of its own."""
+"""The lineage of packed nodes, which are in none: a child of one begins a new lineage."""
 
 
 class NodePosition(NamedTuple):
@@ -26,8 +26,8 @@ class NodePosition(NamedTuple):
 
 @dataclass(slots=True)
 class ThreadGrowth:
-    """What to add.  `positions` has all nodes, those that are there already among them; `forks` is by lineage;
-    `orphans` continue threads that are not there."""
+    """The rows to add.  `positions` has all nodes, including stored ones; `forks` is by lineage; `orphans` extend
+    threads that are not stored."""
 
     positions: dict[ContentRef, NodePosition]
     nodes: list[tuple[NodePosition, ThreadNode]] = field(default_factory=list[tuple[NodePosition, ThreadNode]])
@@ -44,18 +44,18 @@ class Chain(NamedTuple):
 
 
 def chains(extensions: Iterable[ThreadExtension]) -> list[Chain]:
-    """The nodes of each extension, hashed once."""
+    """The extensions with their nodes, hashed once."""
     return [Chain(extension, extend(extension.messages, extension.parent)) for extension in extensions]
 
 
 def grow(
     extensions: Iterable[Chain], found: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
 ) -> ThreadGrowth:
-    """Places every node that is not `found`.  `tips` says how deep each found lineage goes."""
+    """Assigns positions to all nodes that are not `found`. `tips`: the depth of the last node of each found lineage."""
     growing = _GrowthBuilder(dict(found), dict(tips))
     waiting = list(extensions)
     while waiting:
-        # An extension may stand before the one that it continues.
+        # An extension may come before the one that it extends.
         later = [chain for chain in waiting if not growing.add(chain)]
         if len(later) == len(waiting):
             growing.growth.orphans = [chain.extension for chain in later]
@@ -71,7 +71,7 @@ class _GrowthBuilder:
         self.growth = ThreadGrowth(positions)
 
     def add(self, chain: Chain) -> bool:
-        """False when the parent is not there yet."""
+        """Adds a chain; returns False when its parent is not there yet."""
         parent = chain.extension.parent
         at = None if parent is None else self.positions.get(parent)
         if parent is not None and at is None:

@@ -1,8 +1,8 @@
-"""zstd with dictionaries: alone, a message of 400 bytes keeps two thirds of its size; with one, a fifth.
+"""zstd with dictionaries: a message of 400 bytes is compressed to two thirds without one, to a fifth with one.
 
-A dictionary of ours is text that our own JSON repeats (dictionaries/*.txt; the most frequent stands last, where it is
-cheapest to refer to).  What was compressed with one needs it for ever, so these files never change: a better one gets
-the next number.  On top, each project's contents get a dictionary trained on themselves (learning.py).
+A dictionary of ours is text that our own JSON repeats (dictionaries/*.txt; the most frequent text is last, where
+references to it are shortest).  Compressed data needs its dictionary for ever, so these files never change: a better
+one gets the next number.  In addition, each project gets dictionaries trained on its contents.
 """
 
 import threading
@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import zstandard
 
-# Above this a dictionary gains nothing, and compressing at `LEVEL` would hold up the event loop.
+# Above this a dictionary gains nothing, and compressing at `LEVEL` would block the event loop.
 LARGE_BYTES = 128 * 1024
 LEVEL, LARGE_LEVEL = 9, 3
-# The number of the dictionary that is written with; every number is read.
+# The number of the dictionary for new data; data of all numbers can be read.
 NEWEST = 1
 T = TypeVar("T")
 _FOLDER = Path(__file__).with_name("dictionaries")
@@ -35,12 +35,12 @@ class Zstd:
         self._local = threading.local()
 
     def compress(self, data: bytes) -> bytes:
-        """As small as is quick."""
+        """Compresses the data; large data at a lower level."""
         level = LEVEL if len(data) <= LARGE_BYTES else LARGE_LEVEL
         return self._tool(f"level_{level}", lambda: self._compressor(level)).compress(data)
 
     def read(self, body: bytes) -> bytes:
-        """What was compressed; raises zstandard.ZstdError when the body is damaged."""
+        """Decompresses a body. Raises zstandard.ZstdError when it is damaged."""
         return self._tool("reader", self._reader).decompress(body)
 
     def _compressor(self, level: int) -> zstandard.ZstdCompressor:

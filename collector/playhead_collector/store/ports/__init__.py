@@ -1,6 +1,6 @@
-"""What the stages right of the store may ask of it: the promises, and the values that cross.
+"""The interfaces of the store for other stages, and the values in them.
 
-`store.postgres` keeps these promises on Postgres.  Every method takes the project first: nothing crosses projects.
+`store.postgres` implements them.  The first parameter of every method is the project: data of projects is separate.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from playhead_collector.store.ports.retention import RetentionStore
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one request brought, payload-free spans apart from contents."""
+    """The data of one request: payload-free spans and log events, and their contents."""
 
     spans: Sequence[Span] = ()
     logs: Sequence[LogEvent] = ()
@@ -51,12 +51,12 @@ class Ingested:
 
 
 class ContentStore(Protocol):
-    """Keeps bytes under the ref that names them, within a project."""
+    """Stores bytes under their ref, within a project."""
 
     async def put(
         self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
     ) -> Sequence[ContentRef]:
-        """Durable once this returns; putting the same again changes nothing but `last_seen`.
+        """Stores contents and threads durably. Storing the same again changes only `last_seen`.
 
         Returns the parents of threads that are not stored (their extensions are kept, and are whole once the
         parent arrives).
@@ -64,7 +64,7 @@ class ContentStore(Protocol):
         ...
 
     async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        """Those that are not stored, contents or threads.  Touches `last_seen` of those that are."""
+        """The refs of contents or threads that are not stored. Updates `last_seen` of the others."""
         ...
 
     async def get(self, project: int, ref: ContentRef) -> Content:
@@ -73,7 +73,7 @@ class ContentStore(Protocol):
         ...
 
     async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
-        """Those that are stored; one round trip whatever the number."""
+        """The stored ones of these contents, in one round trip."""
         ...
 
     async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
@@ -81,12 +81,12 @@ class ContentStore(Protocol):
         ...
 
     async def epoch(self, project: int) -> str:
-        """Changes whenever stored content may have gone: what a client believes to be here holds for one epoch."""
+        """A text that changes whenever content may have been deleted: a ref is known to be stored within one epoch."""
         ...
 
 
 class SpanStore(Protocol):
-    """Keeps spans and log events, and knows which runs have news."""
+    """Stores spans and log events, and knows which runs have data that is not projected."""
 
     async def ingest(self, project: int, batch: Batch) -> Ingested:
         """One transaction; durable once this returns.  The same span or log event twice changes nothing; an ended
@@ -129,9 +129,9 @@ async def _read_nothing(_refs: Collection[ContentRef]) -> None: ...
 
 @dataclass(slots=True)
 class Footing:
-    """What the store knows of a run that it need not read again: the number of its projection, pages of spans that were
-    read with the items in each, pages of events each as (page, first seq, last seq), how many messages its snapshots
-    have, and up to which depth nodes of each lineage of threads were read."""
+    """What the store need not read again of a run: the number of its projection, the pages of spans that were read with
+    the number of items in each, pages of events as (page, first seq, last seq), the number of messages in its
+    snapshots, and the depth up to which each lineage of threads was read."""
 
     projection: int
     pages: dict[int, int]
@@ -142,7 +142,7 @@ class Footing:
 
 @dataclass(slots=True)
 class Kept:
-    """A run that goes on, as it was left: what the projector keeps of it, and the store."""
+    """The state of a growing run after a projection: that of the projector, and that of the store."""
 
     progress: Progress
     footing: Footing
@@ -150,16 +150,16 @@ class Kept:
 
 @dataclass(slots=True)
 class RunWork(RunInput):
-    """A run under its row lock, with all that projecting it needs.  Set `result` before leaving the context.
+    """A run under its row lock, with the input of its projection.  Set `result` before leaving the context.
 
-    `kept`: what there is, is only what is new since then.  When the context was left, it is what to keep now.
+    `kept`: if set, the input is only what is new since that state. After the context, it is the state to keep.
     """
 
     kept: Kept | None = None
     start_over: Callable[[], Awaitable[None]] = _start_nothing_over
-    """Reads all of the run, so that it can be projected from nothing; `kept` is None then."""
+    """Reads the whole run, so that it can be projected from nothing, and sets `kept` to None."""
     read: Callable[[Collection[ContentRef]], Awaitable[None]] = _read_nothing
-    """Puts those that are stored into `messages`, without the parts that are stored apart."""
+    """Reads the stored ones of these messages into `messages`, without parts that are stored separately."""
     result: Projection | None = field(default=None)
 
 
@@ -167,7 +167,7 @@ NOTHING_KEPT: Mapping[str, Kept] = MappingProxyType({})
 
 
 class Dirty(NamedTuple):
-    """A run with news, and how much is stored of its spans, in bytes."""
+    """A run with data that is not projected, and the stored size of its spans in bytes."""
 
     project: int
     run: str
@@ -175,7 +175,7 @@ class Dirty(NamedTuple):
 
 
 class ToPack(NamedTuple):
-    """A sealed run of which something may still be packed, and how often it was said so."""
+    """A sealed run with rows that may still be packed, and how often it was put on the list of runs to pack."""
 
     project: int
     run: str
@@ -183,14 +183,14 @@ class ToPack(NamedTuple):
 
 
 class EventStore(Protocol):
-    """Keeps the projection of each run; a cache of what spans say, except for sealed order."""
+    """Stores the projection of each run: a cache that can be computed from the spans, except for the sealed order."""
 
     def works(
         self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AbstractAsyncContextManager[Sequence[RunWork]]:
-        """Locks the runs that are there for other workers, not for ingest.  Where somebody else has locked one, it is
-        waited for, or left out.  Of runs that are `kept`, only what is new is read, unless somebody else has projected
-        them since.
+        """Locks the stored ones of these runs against other workers, not against ingest.  A run that another worker has
+        locked is waited for, or left out.  Of runs in `kept`, only new data is read, unless another worker has
+        projected them since.
 
         On leaving without error, each `result` that is set is stored in the same transaction and its run is no longer
         dirty (unless more arrived meanwhile: then it stays dirty).  Events have to be numbered 1, 2, 3, ..., those of a
@@ -204,7 +204,7 @@ class EventStore(Protocol):
         ...
 
     async def is_dirty(self, project: int, run: str) -> bool | None:
-        """Whether spans arrived that are not projected; None when there is no such run."""
+        """Whether the run has spans that are not projected; None when there is no such run."""
         ...
 
     async def dirty_runs(self, limit: int) -> Sequence[Dirty]:
@@ -212,31 +212,30 @@ class EventStore(Protocol):
         ...
 
     async def sealable_runs(self, quiet_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
-        """Ended, projected, not sealed, and nothing arrived after that time; a fork only after its parent.  Without
-        those that are `settled`: `seal` does them."""
+        """Runs that are ended, projected and not sealed, and received nothing after that time; a fork only after its
+        parent.  Without `settled` runs, which `seal` seals."""
         ...
 
     async def seal(self, quiet_since_ns: int, limit: int) -> int:
-        """Seals runs that are `settled` and of which nothing arrived after that time; how many it was."""
+        """Seals runs that are `settled` and received nothing after that time. Returns how many."""
         ...
 
     async def runs_to_pack(self, limit: int) -> Sequence[ToPack]:
-        """Sealed runs whose contents and thread nodes may still stand in rows of their own; none of projects that are
-        being swept."""
+        """Sealed runs whose contents and thread nodes may not be packed yet, without those of projects that are being
+        swept."""
         ...
 
     async def pack(self, due: Sequence[ToPack]) -> int:
-        """Packs contents and thread nodes that sealed runs of one project name; how many it was.  Nobody who reads or
-        stores sees a difference, whether it is finished or not.  Raises StoreCollision: others were in the way, try
-        again later."""
+        """Packs contents and thread nodes that sealed runs of one project name. Returns how many. Readers and writers
+        see no difference at any time.  Raises StoreCollision when the lock cannot be had: try again later."""
         ...
 
     async def leave_unpacked(self, due: Sequence[ToPack]) -> None:
-        """Takes runs off the list of those to pack, until they have news."""
+        """Removes runs from the list of runs to pack, until they get new data."""
         ...
 
     async def shrink(self) -> bool:
-        """Gives back the space of tables that packing has emptied; False: one was in use, try again later."""
+        """Frees the space of tables that packing has emptied. Returns False when one was in use: try again later."""
         ...
 
     async def events(
@@ -244,7 +243,7 @@ class EventStore(Protocol):
     ) -> Sequence[RunEvent]:
         """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
 
-        What a fork shares with its parent comes first, and says in `run` whose it is."""
+        The events that a fork shares with its parent come first; their `run` is the parent."""
         ...
 
     def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
@@ -252,12 +251,12 @@ class EventStore(Protocol):
         ...
 
     async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
-        """Where the event with this id stands."""
+        """The seq of the event with this id; None when there is none."""
         ...
 
     async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
-        """(run, seq) of model calls that had this thread as context, as projected; newest runs first.  One among
-        billions may be another thread's: compare its event."""
+        """(run, seq) of projected model calls that had this thread as context; newest runs first.  The index is by a
+        short hash, so very rarely a call has another thread: compare its event."""
         ...
 
     async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
@@ -281,12 +280,12 @@ class EventStore(Protocol):
 
 
 class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, RetentionStore, Protocol):
-    """All of it, on one pool."""
+    """The whole store, on one pool of connections."""
 
     async def ready(self) -> None:
         """Raises StoreUnavailable when the database does not answer."""
         ...
 
     async def close(self) -> None:
-        """Gives connections back; later calls raise."""
+        """Closes the connections; later calls raise."""
         ...

@@ -1,4 +1,4 @@
-"""What [store] promises about explanations: what a model said about something, kept so that it is asked once."""
+"""The store's interface for explanations: a model's texts about a run, stored so that each is requested once."""
 
 from typing import Protocol
 
@@ -7,15 +7,15 @@ from playhead.model.ref import ContentRef
 
 
 class ExplanationStore(Protocol):
-    """Knows what was said about something, by what was shown to the model that said it.  A cache."""
+    """A cache of explanations, by the content that was shown to the model."""
 
     async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
-        """What this model said, or any when none is named; None when it was not asked."""
+        """The ref of the explanation by this model, or by any if `model` is None; None when there is none."""
         ...
 
     async def keep_explanation(
         self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
     ) -> None:
-        """Durable once this returns; replaces what the model said before.  It goes with the run, and is not kept when
-        that is gone already."""
+        """Stores an explanation durably, in place of an earlier one by the same model. It is deleted with the run, and
+        not stored if the run was deleted."""
         ...

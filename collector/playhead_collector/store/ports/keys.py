@@ -1,4 +1,4 @@
-"""What [store] promises about keys: who may do what."""
+"""The store's interface for API keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key, without the key itself: of that, only its SHA-256 is kept.  `expires_ns` None: never."""
+    """An API key. Of its secret, only the SHA-256 is stored. `expires_ns` None: it never expires."""
 
     number: int
     name: str
@@ -20,22 +20,22 @@ class ApiKey:
 
 
 class KeyStore(Protocol):
-    """Keeps a project's keys."""
+    """Stores a project's keys."""
 
     async def keys(self, project: int) -> Sequence[ApiKey]:
-        """All of them, expired ones too, oldest first.  Raises StoreUnavailable."""
+        """All keys, including expired ones, oldest first.  Raises StoreUnavailable."""
         ...
 
     async def add_key(
         self, project: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
-        """A new key that expires after so many seconds, None: never.  Raises StoreUnavailable."""
+        """Adds a key that expires after so many seconds (None: never).  Raises StoreUnavailable."""
         ...
 
     async def remove_key(self, project: int, number: int) -> bool:
-        """It is a key no more; False when it was none.  Raises StoreUnavailable."""
+        """Removes a key; returns False when there is no such key.  Raises StoreUnavailable."""
         ...
 
     async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
-        """Notes that these were used in this hour.  Raises StoreUnavailable."""
+        """Notes that these keys were used in this hour.  Raises StoreUnavailable."""
         ...

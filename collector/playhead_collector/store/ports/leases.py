@@ -1,4 +1,4 @@
-"""What [store] promises about leases: which process goes on with a run."""
+"""The store's interface for leases: which process may resume a run."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class StoredLease:
-    """Who goes on with a run, since when, and until when unless they say so again.  Times are the database's."""
+    """The holder of a run's lease, since when, and until when unless renewed. Times are from the database's clock."""
 
     holder: str
     process: str
@@ -16,7 +16,7 @@ class StoredLease:
 
 @dataclass(frozen=True, slots=True)
 class LeaseResult:
-    """The lease that was asked for; or why not: somebody `held` it, or its run was `heard_ns` of lately."""
+    """The requested lease; or why it was refused: another holder has it (`held`), or spans arrived at `heard_ns`."""
 
     lease: StoredLease | None
     held: StoredLease | None
@@ -24,19 +24,19 @@ class LeaseResult:
 
 
 class LeaseStore(Protocol):
-    """Knows which process goes on with a run, so that no two do."""
+    """Leases on runs, so that no two processes resume the same run."""
 
     async def take_lease(
         self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
     ) -> LeaseResult:
-        """For so many seconds, if nobody else has it; with `force` whoever has it.  `unless_heard`: not either when
-        spans of the run came within that time, but for a holder that has it already.  The run need not be known."""
+        """Takes the lease for so many seconds, if no other holder has it or with `force`. `unless_heard`: not
+        if spans of the run arrived within that time, except for its present holder. The run need not exist."""
         ...
 
     async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
-        """For so many seconds from now; not when another has taken it meanwhile."""
+        """Extends the lease to so many seconds from now; refused when another holder has taken it."""
         ...
 
     async def release_lease(self, project: int, run: str, holder: str) -> bool:
-        """Nobody has it then; False when it was not this holder's."""
+        """Releases the lease; returns False when this holder did not have it."""
         ...

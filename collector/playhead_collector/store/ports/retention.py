@@ -1,4 +1,4 @@
-"""What [store] promises about deletion: runs at once, content after a grace period."""
+"""The store's interface for deletion: runs are deleted at once, content after a grace period."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """`runs` are gone: none when there was no such run.  `forks` stand in the way, and then nothing was deleted."""
+    """`runs`: deleted runs, empty when there was no such run. `forks`: if any, nothing was deleted because of them."""
 
     runs: tuple[str, ...]
     forks: tuple[str, ...]
@@ -15,8 +15,8 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """How far a sweep is: `phase` of what it does now (None: none is under way), contents and thread nodes that it
-    has deleted so far."""
+    """Progress of a sweep: its `phase` (None: no sweep is running), and the numbers of contents and thread nodes
+    deleted so far."""
 
     phase: str | None
     contents: int = 0
@@ -24,7 +24,7 @@ class Swept:
 
 
 class RetentionStore(Protocol):
-    """Deletes."""
+    """Deletes runs and contents."""
 
     async def delete_run(self, project: int, run: str, *, forks: bool) -> Deleted:
         """The run and all that is stored of it but content, at once; with `forks`, also all runs forked from it.
@@ -42,5 +42,5 @@ class RetentionStore(Protocol):
         ...
 
     async def forget_tombstones(self, older_ns: int) -> int:
-        """Forgets runs that were deleted, and heard of last, longer ago than this."""
+        """Deletes tombstones of runs that were deleted, and received data last, longer than `older_ns` ago."""
         ...

@@ -1,6 +1,6 @@
 """project → [store] → read: a run's events in pages, and states to start folds from.
 
-A page of 256 events is one compressed row: 30 to 60 bytes an event, and one round trip for as many as a question needs.
+A page of 256 events is one compressed row: 30 to 60 bytes per event, and one round trip for all pages of a query.
 Projecting a run again writes only the pages that changed.
 """
 
@@ -26,7 +26,7 @@ _SECOND = 1_000_000_000
 
 
 class EventPage(NamedTuple):
-    """A page as the database keeps it."""
+    """A page of events as a row."""
 
     page: int
     first: int
@@ -35,7 +35,7 @@ class EventPage(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """A state as the database keeps it, and the history since the snapshot before."""
+    """A state as a row, with the part of its history since the previous snapshot."""
 
     seq: int
     history: bytes
@@ -44,8 +44,8 @@ class Snapshot(NamedTuple):
 
 @dataclass(slots=True)
 class Packed:
-    """What is to be stored of a run.  `known`: it was projected before; `beside`: the number of the page of spans that
-    the events were packed with."""
+    """The rows to store of a run.  `known`: it was projected before; `beside`: the number of the page of spans that the
+    events were packed with."""
 
     run: UUID
     known: bool
@@ -55,8 +55,8 @@ class Packed:
 
 
 def pack(events: Sequence[RunEvent], reference: bytes | None = None, shared: int = 0) -> list[EventPage]:
-    """All pages of a run, whose events are numbered without a gap, from behind those that it shares with another.
-    `beside`: see `compress_json`.  Pure."""
+    """All pages of a run's own events, which are numbered without gaps after the `shared` ones. `reference`: see
+    `compress_json`.  Pure."""
     pages: list[EventPage] = []
     if any(event.seq != seq for seq, event in enumerate(events, shared + 1)):
         raise ValueError(
@@ -68,7 +68,7 @@ def pack(events: Sequence[RunEvent], reference: bytes | None = None, shared: int
 
 
 def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None = None) -> list[EventPage]:
-    """A page of some events; none when there are no events.  Pure."""
+    """A page of events in a list; an empty list when there are no events.  Pure."""
     if not events:
         return []
     return [
@@ -77,7 +77,7 @@ def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None =
 
 
 def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LAST) -> list[RunEvent]:
-    """The events of a page with after < seq <= upto; making one takes much longer than passing it over.  Pure."""
+    """The events of a page with after < seq <= upto. Skipping an event is much faster than decoding it.  Pure."""
     value = parse_json(json)
     time = value["base"][0] * _SECOND + value["base"][1]
     events: list[RunEvent] = []
@@ -93,8 +93,8 @@ def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LA
 
 
 def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]:
-    """Each state with what its history has more than the one before: a history only grows.  `known`: how many messages
-    the snapshots of a shared record have.  Pure."""
+    """Each state with the new part of its history, since a history only grows.  `known`: the number of messages in the
+    snapshots of the shared history.  Pure."""
     snapshots: list[Snapshot] = []
     for state in states:
         value = state_to_json(state)
@@ -108,9 +108,9 @@ def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]
 async def write(conn: Conn, project: int, packed: Sequence[Packed]) -> dict[UUID, int]:
     """Makes these the pages of their runs.
 
-    Returns the seq from which on events may be others now, of runs whose events are not all as they were."""
+    Returns, for runs with changed events, the first seq from which events may have changed."""
     stored: dict[UUID, dict[int, Any]] = {each.run: {} for each in packed}
-    # A body does not say where it stands: a fork's first number is known when its parent is.
+    # A body does not contain its seqs: a fork's first seq is known only when its parent is.
     for row in await sql.rows(conn, "event_digests", project=project, runs=_known(packed)):
         stored[row["run_id"]][row["page"]] = (row["beside"], row["first_seq"], row["digest"])
     written: list[tuple[Packed, EventPage]] = []
@@ -155,7 +155,7 @@ def _is_other(stored: tuple[int | None, int, bytes] | None, reference: int | Non
 
 
 def _known(packed: Sequence[Packed]) -> list[UUID]:
-    """Nothing is stored of runs that are projected for the first time."""
+    """The runs that were projected before: the others have no rows."""
     return [each.run for each in packed if each.known]
 
 
@@ -210,11 +210,11 @@ async def read(
 
 
 async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | None:
-    """Where the event with this id stands.  Looks through all pages: 2 ms for 5,000 events."""
+    """The seq of the event with this id. Searches all pages: 2 ms for 5,000 events."""
     rows = await sql.rows(
         conn, "read_event_pages", project=project, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
     )
-    # Almost every id begins with its span's, which stands in the page as it is: reading JSON takes longest.
+    # Almost every id begins with its span's id, which is in the page literally: searching is faster than parsing JSON.
     span = event_id.partition(".")[0]
     sought = span.encode() if span.isascii() and span.isalnum() else b""
     for row in rows:
@@ -245,8 +245,8 @@ def _json(row: Record) -> bytes:
 
 
 # --- the JSON of a page: {"base": [seconds, ns], "events": [[kind, id, ns after, span, actor, late, data, refs]]} -----
-# What follows from the rest is left out: run, seq, priority, and the id where it is `<span>.<kind>.<number>`. An event
-# of a kind that this version does not know is an object instead of a list: itself, as it came.
+# Fields that can be computed are left out: run, seq, priority, and an id of the form `<span>.<kind>.<number>`. An event
+# of an unknown kind is an object instead of a list: the event as it came.
 
 
 def _page_json(events: Sequence[RunEvent]) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """receive → lift → [store]: a batch, in one transaction, with few round trips whatever its size.
 
 Order of work: contents and threads first, since spans name them; then pages of spans, and what they wait for; last the
-runs' news, taken in one order by all, so that transactions that tell of the same runs wait for each other, never in a
-circle.
+runs' news rows, locked in the same order by all, so that transactions with the same runs cannot deadlock.
 """
 
 import datetime
@@ -34,7 +33,7 @@ _SECOND = 1_000_000_000
 
 @dataclass(slots=True)
 class RunArrival:
-    """What a batch brings of one run."""
+    """The part of a batch that belongs to one run."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
@@ -43,26 +42,26 @@ class RunArrival:
 
     @property
     def items(self) -> int:
-        """How many spans and log events."""
+        """The number of spans and log events."""
         return len(self.spans) + len(self.logs)
 
     @property
     def started_ns(self) -> int:
-        """When the first of it was."""
+        """The time of the first of them, in ns since 1970."""
         times = [span.start_ns for span in self.spans] + [log.time_ns for log in self.logs]
         return whole(min(times), BIGINT)
 
     @property
     def name(self) -> str | None:
-        """What its root span says that the run is called."""
+        """The run's name, from its root span; None without one."""
         found = [span.attributes[names.RUN_NAME] for span in self.spans if names.RUN_NAME in span.attributes]
         return clean(str(found[0])) if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """How many contents are new, the refs that are stored now of those given, parents that are not, and runs that had
-    waited for any of it."""
+    """The number of new contents, the given refs that are stored now, the parents that are not stored, and the runs
+    that waited for any of the refs."""
 
     new_contents: int
     stored: set[ContentRef]
@@ -72,7 +71,7 @@ class StoreResult:
 
 @dataclass(frozen=True, slots=True)
 class StoreMemory:
-    """What a store remembers between transactions."""
+    """Caches of a store between transactions."""
 
     packs: Packs = field(default_factory=lambda: Packs(Dictionaries()))
     lineage_numbers: LineageNumbers = field(default_factory=LineageNumbers)
@@ -106,7 +105,7 @@ async def put(
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
 ) -> StoreResult:
-    """Contents and threads.  The runs that waited for them are to be told, last of all (`wake`)."""
+    """Stores contents and threads. Call `wake` for the runs that waited for them, as the last step."""
     project = write_context.project
     new, awaited = await content.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
@@ -120,12 +119,11 @@ async def put(
 async def ingest(
     conn: Conn, memory: StoreMemory, project: int, batch: Batch, by_run: Mapping[str, RunArrival], now_ns: int
 ) -> tuple[Ingested, StoreResult]:
-    """Stores it all, but for what is of deleted runs.  `by_run` is `arrivals(batch)`, made once for however many
-    attempts."""
+    """Stores the batch, without data of deleted runs. `by_run` is `arrivals(batch)`, computed once for all attempts."""
     write_context = await begin_write(conn, project, map(UUID, by_run))
     dropped = await _drop_late(conn, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
-    whole_batch = Batch() if dropped and not by_run else batch  # contents that came along are of no other run
+    whole_batch = Batch() if dropped and not by_run else batch  # its contents belong to the deleted runs only
     stored = await put(conn, memory, write_context, whole_batch.contents, whole_batch.threads, day(now_ns))
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
@@ -136,7 +134,7 @@ async def ingest(
 
 
 async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:
-    """Counts what is of deleted runs."""
+    """Counts spans and log events of deleted runs, and notes them in the runs' tombstones. Returns how many."""
     late = {
         UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in write_context.deleted_runs
     }
@@ -154,7 +152,7 @@ async def _tell_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UU
 
 
 async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:
-    """Content came that these runs waited for: they are to be projected again."""
+    """Marks runs as having news, because content arrived that they waited for."""
     if in_order := sorted(runs):
         await sql.run(conn, "wake", project=project, runs=in_order, now=now_ns)
 
@@ -165,7 +163,7 @@ def day(now_ns: int) -> datetime.date:
 
 
 async def _insert_pages(conn: Conn, project: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
-    """Run and digest of the pages that are news."""
+    """Stores pages of spans; returns run and digest of the new ones."""
     if not by_run:
         return set()
     pages = [(UUID(run), page) for run, arrival in by_run.items() for page in arrival.pages]
@@ -212,7 +210,7 @@ async def _note_pending(
 
 
 def _run_of(item: Span | LogEvent) -> str | None:
-    """A run that somebody names in a way that we cannot keep is the trace's; None: there is no trace either."""
+    """The run of a span or log event. With an unusable run id, it is the trace's; None if there is no trace either."""
     for name in (item.attributes.get(names.RUN_ID), item.trace_id):
         if isinstance(name, str) and _ID.fullmatch(name) and name != NO_ID:
             return name

@@ -1,7 +1,7 @@
 """project → [store] → read: model calls by the thread that was their context.
 
-The table keeps eight bytes of a thread's ref, which tell threads apart but for chance; whoever asks reads the call's
-event anyway, and compares the ref.
+The table has only eight bytes of a thread's ref, so two threads may rarely collide; readers read the call's event and
+compare the whole ref.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
-    """Stores the model calls among these events.  Of runs in `whole`, no others are left."""
+    """Stores the model calls among these events. All earlier rows of runs in `whole` are deleted."""
     calls = [
         (run, event.seq, event.thread)
         for run, some in events.items()

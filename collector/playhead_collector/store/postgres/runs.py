@@ -16,10 +16,10 @@ from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
 _NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
-# These stand in `labels` only.
+# These are only in `labels`.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
-# Read from elsewhere when the row is read.
+# Computed when the row is read.
 _THE_STORES = ("parent_missing", "forks")
 _FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", *_THE_STORES, "usage", *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
@@ -31,12 +31,12 @@ def clean(text: str) -> str:
 
 
 def whole(number: int, largest: int) -> int:
-    """What fits the column: numbers come from spans, and spans may say anything."""
+    """The number, limited to the column's range: numbers come from spans, which may have any value."""
     return max(-largest, min(number, largest))
 
 
 def id_of(run: str) -> UUID:
-    """A run's id as its rows have it.  A text that is no id names a run that is not there."""
+    """The UUID of a run. A text that is not an id gives a UUID that no run has."""
     try:
         return UUID(run)
     except ValueError:
@@ -44,13 +44,13 @@ def id_of(run: str) -> UUID:
 
 
 def label(what: str, value: str) -> str:
-    """What equality filters look for; one array of these needs one index."""
+    """A text for equality filters: one array of these needs only one index."""
     return f"{what}:{clean(value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run's row, and what is the store's in it."""
+    """A run's row, and the fields in it that the store computes."""
 
     row: RunRow
     projection: int
@@ -58,7 +58,7 @@ class Summary:
 
 
 async def write(conn: Conn, project: int, summaries: Iterable[Summary]) -> None:
-    """Stores the summaries of runs that are there."""
+    """Stores the summaries of existing runs."""
     rows = [_json_of(each) for each in summaries]
     await sql.run(conn, "write_runs", project=project, rows=orjson.dumps(rows).decode())
 

@@ -1,16 +1,16 @@
-"""[store]: what is deleted, and how nothing else is.
+"""[store]: garbage collection: deletes runs, and contents that no run names.
 
-    gate      what stores enters first; a deletion or a step of a sweep enters alone
-    deletion  a run, with all that is stored of it, at once
-    sweep     contents and threads that no run names any more, step by step
-    marking   what a run, a content and a thread name
-    packed    what of packs stays, and what is taken out of them
+    gate      a lock: shared by writers, exclusive for a deletion or a step of a sweep
+    deletion  deletes a run at once
+    sweep     deletes contents and threads that no run names any more, step by step
+    marking   marks what a run, a content and a thread name
+    packed    marks and deletes contents and thread nodes in packs
 
 A sweep marks and then deletes. It never deletes what is marked, nor what was stored or named on the day of its cutoff
-or later (`last_seen`). While it is under way, whoever stores or names something says so (`gc_news`), and it marks that
-with all that it names before each step that deletes, while nobody else stores: so what is acknowledged is never taken
-away. Threads go from their end, so that what is left of one is whole.
+or later (`last_seen`). While it runs, writers note the refs that they store or name (`gc_news`), and the sweep marks
+these, with all that they name, before each deleting step, while it excludes writers: so acknowledged data is never
+deleted. Threads are deleted from their end, so that the rest stays valid.
 
-Senders believe for an hour at most that what they have sent is here (`playhead.export.ship`); the grace period is
-longer, or whoever relies on that belief would name what is gone.
+Senders rely for an hour at most on contents that they have sent (`playhead.export.ship`). The grace period has to be
+longer, or they would name deleted contents.
 """

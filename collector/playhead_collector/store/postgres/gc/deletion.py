@@ -1,7 +1,7 @@
-"""serve → [store]: a run is deleted, with all that is stored of it, in one transaction.
+"""serve → [store]: deletes a run and its data in one transaction.
 
-What remains is a tombstone, so that spans that arrive later do not bring the run back.  Contents and threads go later,
-when no other run names them (`sweep`).
+A tombstone remains, so that spans that arrive later do not create the run again.  Contents and threads that no other
+run names are deleted later (`sweep`).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.runs import label
 from playhead_collector.store.postgres.statements import Conn
 
-# Whoever wants to store waits behind a deletion that waits for those who are storing; 2 s are a large batch.
+# New writers wait behind a deletion that waits for current writers; a large batch takes 2 s.
 _LOCK_TIMEOUT_MS = 2_000
 
 

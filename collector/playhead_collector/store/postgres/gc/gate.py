@@ -17,7 +17,7 @@ class WriteContext:
     deleted_runs: frozenset[UUID] = frozenset()
 
     async def note_refs(self, conn: Conn, refs: Iterable[bytes]) -> None:
-        """These are stored or named now; a sweep that is under way leaves them, with all that they name."""
+        """Notes refs that this transaction stores or names: a running sweep keeps them and all that they name."""
         if self.sweeping and (given := list(refs)):
             await sql.run(conn, "note_news", project=self.project, refs=given)
 
@@ -29,6 +29,6 @@ async def begin_write(conn: Conn, project: int, runs: Iterable[UUID] = ()) -> Wr
 
 
 async def begin_exclusive_write(conn: Conn, project: int, lock_timeout_ms: int) -> None:
-    """Nobody else stores until this transaction ends.  Raises what is a collision when others hold it for so long."""
+    """Excludes writers until this transaction ends. Raises a lock timeout (a collision) after `lock_timeout_ms`."""
     await sql.run(conn, "bound_locks", milliseconds=str(lock_timeout_ms))
     await sql.run(conn, "enter_alone", project=project)

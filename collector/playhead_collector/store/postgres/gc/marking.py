@@ -1,4 +1,4 @@
-"""store: marks what stays.  Whatever looks like a ref counts as one: too much is kept rather than too little."""
+"""store: marks contents and threads to keep.  Any text that looks like a ref counts as one: rather too much is kept."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ _BYTES_AT_A_TIME = 4 * 1024 * 1024
 
 
 async def mark_run(conn: Conn, project: int, run: UUID) -> None:
-    """What the run's spans, log events, events and states name."""
+    """Marks what the run's spans, log events, events and states name."""
     rows = await sql.rows(conn, "bodies_of", project=project, run=run)
     refs = await asyncio.to_thread(_named_by_pages, rows)
     await sql.run(conn, "mark", project=project, refs=list(refs))

@@ -1,4 +1,4 @@
-"""store: what of packs stays, and what is taken out of them."""
+"""store: marks and deletes contents and thread nodes in packs."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -12,19 +12,19 @@ from playhead_collector.store.postgres.statements import Conn
 
 
 async def mark_all(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> None:
-    """Marks all that is in these packs."""
+    """Marks everything in these packs."""
     opened = await packs.open(conn, project, numbers)
     refs = await asyncio.to_thread(_digests, list(opened.values()))
     await sql.run(conn, "mark", project=project, refs=refs)
 
 
 async def take_nodes(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
-    """Takes thread nodes that are not marked out of these packs; how many it was."""
+    """Deletes unmarked thread nodes from these packs. Returns how many."""
     return await _take(conn, packs, project, numbers, of_nodes=True)
 
 
 async def take_contents(conn: Conn, packs: Packs, project: int, numbers: Sequence[int]) -> int:
-    """The same with contents; to be done when no node is left that is not marked."""
+    """Deletes unmarked contents from these packs. Returns how many. Call it when all unmarked nodes are deleted."""
     return await _take(conn, packs, project, numbers, of_nodes=False)
 
 

@@ -1,4 +1,4 @@
-"""store: one sweep of a project's contents and threads, in steps.  Where it is stands in the database: any collector
+"""store: one sweep of a project's contents and threads, in steps.  Its position is in the database: any collector
 can make the next step, and one that dies loses nothing.
 
     runs → young contents, nodes, packs → trace → doomed nodes → nodes, in packs → contents, in packs → marks → over
@@ -21,13 +21,13 @@ from playhead_collector.store.postgres.gc.marking import mark_run, trace
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
-# A run of a thousand spans takes 10 ms to mark; rows that are only looked at, a microsecond each.
+# Marking a run of a thousand spans takes 10 ms; reading a row, a microsecond.
 _RUNS, _ROWS = 10, 10_000
-# Deleting a thousand rows takes about 10 ms, and nothing is stored in that time.
+# Deleting a thousand rows takes about 10 ms, in which writers wait.
 _DELETED = 1_000
-# Of what came while a sweep is under way, so much is traced while nobody stores; more is traced first.
+# At most this many new refs are traced while writers wait; more are traced before, in steps of their own.
 _TRACED_BEFORE, _TRACED_ALONE = 40, 4
-# Longer than nearly all transactions that store; who wants to store meanwhile waits behind it.
+# Longer than nearly all writing transactions; new writers wait in this time.
 _LOCK_TIMEOUT_MS = 250
 # Reading a pack takes a millisecond, writing it again ten.
 _PACKS, _PACKS_REWRITTEN = 50, 4
@@ -35,7 +35,7 @@ _NS_PER_SECOND = 1_000_000_000
 
 
 class SweepPhase(IntEnum):
-    """What a sweep does; the numbers are in rows."""
+    """Phases of a sweep. The numbers are stored in rows."""
 
     (
         RUNS, CONTENTS_YOUNG, NODES_YOUNG, PACKS_YOUNG, TRACE, DOOMED, NODES, PACKED_NODES, CONTENTS, PACKED_CONTENTS,
@@ -44,25 +44,23 @@ class SweepPhase(IntEnum):
 
 
 def cutoff_of(now_ns: int, grace_ns: int) -> datetime.date:
-    """The first day of which nothing is deleted: all of the day before it is longer ago than the grace period."""
+    """The first day whose data is kept: the whole day before it is older than the grace period."""
     return datetime.datetime.fromtimestamp((now_ns - grace_ns) // _NS_PER_SECOND, datetime.UTC).date()
 
 
 def ripe_ns(now_ns: int, grace_ns: int) -> int:
-    """What happened before this is on a day before the cutoff."""
+    """The time in ns before which everything is older than the cutoff day."""
     return _begin_ns(cutoff_of(now_ns, grace_ns))
 
 
 async def step(conn: Conn, packs: Packs, project: int, now_ns: int, grace_ns: int) -> Swept:
-    """The next step; what it did counts when the transaction commits.  Raises StoreCollision: another
-    collector makes a step of this sweep now."""
+    """Makes the next step in the caller's transaction. Raises StoreCollision when another collector is making a step
+    of this sweep."""
     if not await sql.value(conn, "lock_sweep", project=project):
         raise StoreCollision("another collector makes a step of this sweep now: try again")
     row = await sql.row(conn, "sweep", project=project)
     if row is None:
-        await begin_exclusive_write(
-            conn, project, _LOCK_TIMEOUT_MS
-        )  # whoever stores after this sees that a sweep is under way
+        await begin_exclusive_write(conn, project, _LOCK_TIMEOUT_MS)  # writers after this see that a sweep is running
         await sql.run(conn, "clear_news", project=project)
         await sql.run(conn, "begin_sweep", project=project, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(SweepPhase.RUNS.name.lower())
@@ -141,7 +139,7 @@ def _past(row: Record, last: Record | None) -> Moved:
 async def _delete_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:
     if not await _alone_and_marked(conn, packs, project):
         return {}
-    if row["at_depth"] < 0:  # the first of these steps: from here on, content is gone
+    if row["at_depth"] < 0:  # the first deleting step
         await sql.run(conn, "new_epoch", project=project)
     done = await sql.row(conn, "delete_nodes", project=project, cutoff=row["cutoff"], how_many=_DELETED)
     if done is None or not done["looked"]:
@@ -183,8 +181,8 @@ async def _old_packs(conn: Conn, project: int, row: Record) -> list[int]:
 
 
 async def _alone_and_marked(conn: Conn, packs: Packs, project: int) -> bool:
-    """Nobody stores until this transaction ends, and all that was stored or named before is marked with all that it
-    names; False: there was too much of that, and more steps are to mark it before anything is deleted."""
+    """Excludes writers until this transaction ends, and marks all new refs with all that they name. Returns False when
+    there are too many: they are marked in further steps before anything is deleted."""
     await sql.run(conn, "take_news", project=project)
     if not await _traced_within(conn, packs, project, _TRACED_BEFORE):
         return False
