@@ -47,7 +47,8 @@ def record_result(api: "ClientApi", observed: ObservedModelCall, result: Any, as
     """Of most clients: the result is the answer, or the iterator of the answer's chunks."""
     run = observed.span.run
     if api.is_streamed(asked):
-        return observed_stream(result, StreamRecording(observed, lambda seen: api.assemble(seen, run, asked)))
+        recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
+        return observed_stream(result, recording)
     observed.end(lambda: api.read_response(result, run, asked))
     return result
 
@@ -77,6 +78,8 @@ class ClientApi:
     """The call with other messages, and with another system prompt where that is apart from the messages (None: as
     they were).  Returns None where that cannot be."""
     record_result: RecordResult = field(default=record_result)
+    keep_chunk: Callable[[Any], Any] | None = None
+    """Returns a chunk of a stream as it is kept until the end: a copy, if programs change such a chunk."""
     one_shot: tuple[str, ...] = ()
     """Names of arguments that may be iterators, which can be read once only, and both we and the client read them."""
 

@@ -25,6 +25,7 @@ LIBRARIES: dict[str, str] = {
     "pydantic_ai": "playhead.capture.pydantic_ai",
     "smolagents": "playhead.capture.smolagents",
     "strands": "playhead.capture.strands",
+    "llama_index.core": "playhead.capture.llama_index",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

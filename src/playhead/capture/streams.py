@@ -26,12 +26,16 @@ _MAX_CHUNKS = 200_000
 class StreamRecording:
     """Collects the chunks of one stream and ends its call once."""
 
-    __slots__ = ("assemble", "begun", "call", "chunks")
+    __slots__ = ("assemble", "begun", "call", "chunks", "keep")
 
-    def __init__(self, call: ObservedModelCall, assemble: Assemble):
-        """From here on the call is not current: the consumer's own context stands between chunks."""
+    def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], Any] | None = None):
+        """From here on the call is not current: the consumer's own context stands between chunks.
+
+        `keep` returns a chunk as it is to be kept, a copy if programs change such a chunk; it raises nothing.
+        """
         self.call: ObservedModelCall | None = call
         self.assemble = assemble
+        self.keep = keep
         self.chunks: list[Any] = []
         self.begun = False
         detach(call.span)
@@ -41,7 +45,7 @@ class StreamRecording:
         if self.call is not None:
             self.call.first_chunk()
             if len(self.chunks) < _MAX_CHUNKS:
-                self.chunks.append(chunk)
+                self.chunks.append(chunk if self.keep is None else self.keep(chunk))
 
     def finish_unstreamed(self, answer: Any) -> None:
         """Ends the call with a complete, unstreamed answer."""

@@ -372,6 +372,23 @@ def test_a_stream_is_recorded_when_it_has_been_read(recording: Recording, client
     assert names.OUTCOME not in span.attributes
 
 
+def test_a_tool_call_that_the_program_completes_in_place_is_recorded_as_it_was_streamed(
+    recording: Recording, client: openai.OpenAI, server: MockModelServer
+):
+    server.when(any_request(), tool_call("lookup", {"order": "A1", "note": LONG}))
+    called: Any = None
+    for chunk in client.chat.completions.create(model="m", messages=HELLO, stream=True):
+        for delta in chunk.choices[0].delta.tool_calls or () if chunk.choices else ():
+            if called is None:  # as OpenAI's own examples do it
+                called = delta
+            else:
+                called.function.arguments += delta.function.arguments  # type: ignore[union-attr]
+    assert json.loads(called.function.arguments) == {"order": "A1", "note": LONG}
+    seen, span = only_call(recording)
+    [message] = seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
+    assert [part["arguments"] for part in message["parts"]] == [{"order": "A1", "note": LONG}]
+
+
 def test_a_stream_without_usage_has_none(recording: Recording, client: openai.OpenAI):
     read(client.chat.completions.create(model="m", messages=HELLO, stream=True))
     assert names.INPUT_TOKENS not in only_call(recording)[1].attributes

@@ -11,6 +11,7 @@ from playhead.capture.litellm.replay import restore
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai import chat_reading
+from playhead.capture.openai.chat_chunks import kept
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.stainless.reading import listed, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
@@ -116,7 +117,7 @@ def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, ask
     if hasattr(result, "choices") or not hasattr(cast(Any, type(result)), "__next__"):
         observed.end(lambda: api.read_response(result, run, asked))
         return result
-    recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked))
+    recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
     return (ObservedAsyncStream if asked.is_async else ObservedStream)(result, recording)
 
 
@@ -142,5 +143,6 @@ COMPLETION = ClientApi(
     with_message=_with_message,
     with_edit=_with_edit,
     record_result=_record_result,
+    keep_chunk=kept,
     one_shot=("messages", "tools"),
 )

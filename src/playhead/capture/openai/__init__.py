@@ -16,6 +16,7 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.client_methods import ClientApi, MethodCall, observing, observing_async
 from playhead.capture.openai import responses_outcome, responses_reading
+from playhead.capture.openai.chat_chunks import kept
 from playhead.capture.openai.chat_outcome import with_message
 from playhead.capture.openai.chat_reading import assemble, read_recorded, read_request, read_response
 from playhead.capture.openai.embeddings import EMBEDDINGS
@@ -73,6 +74,7 @@ _CHAT = _Methods(
         with_message=_changed(with_message),
         with_edit=_chat_with_edit,
         record_result=record_result,
+        keep_chunk=kept,
         one_shot=("messages", "tools"),
     ),
     modules=(

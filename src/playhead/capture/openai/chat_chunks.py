@@ -3,8 +3,24 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from playhead.api.guard import swallowed
+
 _JOINED = ("content", "refusal", "reasoning_content", "reasoning")
 _CALLED = ("function", "custom")
+
+
+def kept(chunk: Any) -> Any:
+    """A copy of a chunk with which a tool call begins, else the chunk itself.
+
+    Programs use the first delta of a tool call as the call, and add the arguments of the later ones to it in place.
+    """
+    try:
+        for choice in getattr(chunk, "choices", None) or ():
+            if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
+                return chunk.model_copy(deep=True)
+    except Exception as error:  # noqa: BLE001 - the guard: another provider's form
+        swallowed("keep a chunk of a streamed answer", error)
+    return chunk
 
 
 def whole_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

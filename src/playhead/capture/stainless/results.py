@@ -18,7 +18,7 @@ def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, aske
     """Ends the call; if the result is a stream, the stream ends it later."""
     raw, run = _raw_mode(asked.kwargs), observed.span.run
     if api.is_streamed(asked):
-        watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked))
+        watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
         if raw is None:
             return observed_stream(result, watch)
         return (ObservedOpenResponse if raw == "stream" else ObservedRawResponse)(result, watch)

@@ -1,0 +1,136 @@
+"""LlamaIndex: agents and other workflows, the tools that they call, handoffs between them, and retrievers.
+
+Models run on clients that are recorded themselves, such as `openai`.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any, cast
+
+from playhead.api import scope
+from playhead.api.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
+from playhead.api.calls.span import ObservedSpan
+from playhead.capture.frameworks import (
+    Begin,
+    agent,
+    call,
+    call_async,
+    enclosing_tool_call,
+    is_inside_run,
+    is_observed,
+    none_on_error,
+    recorded_result,
+    retriever,
+    tool,
+)
+from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
+from playhead.model import names
+
+SUPPORTS = "llama-index-core >= 0.14"
+
+
+@none_on_error
+def _workflow(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    given = {**dict(zip(("ctx", "start_event"), args, strict=False)), **kwargs}
+    context, event = given.pop("ctx", None), given.pop("start_event", None)
+    if getattr(context, "is_running", False):
+        return None  # a handler for a run that goes on
+    given.pop("run_id", None)
+    name = getattr(instance, "name", None)
+    started = given if event is None else _question(event)
+    return agent(name if isinstance(name, str) else type(instance).__name__, started or None)
+
+
+def _question(event: Any) -> Any:
+    """What a workflow was started with: an agent's question, else all that the event has."""
+    asked = event.get("user_msg", None)
+    if asked is not None:
+        return asked if isinstance(asked, str) else asked.content
+    return {name: value for name, value in event.model_dump().items() if value is not None}
+
+
+def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _workflow(instance, args, kwargs)
+    span = None if begin is None else begin()
+    if span is None:
+        return wrapped(*args, **kwargs)
+    enter(span)
+    try:
+        handler = wrapped(*args, **kwargs)
+    except BaseException as error:
+        fail_and_detach(span, error)
+        raise
+    detach(span)  # the tasks that it has started have their own context, in which the run goes on
+    _await_end(span, handler)
+    return handler
+
+
+@none_on_error
+def _await_end(span: ObservedSpan, handler: Any) -> None:
+    handler._result_task.add_done_callback(partial(_ended, span))
+
+
+def _ended(span: ObservedSpan, task: Any) -> None:
+    raised = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if raised is not None:
+        fail(span, raised)
+    else:
+        finish(span, names.OUTPUT_REF, _output(task.result()))
+
+
+@none_on_error
+def _output(event: Any) -> Any:
+    """What a workflow returned; of an agent, its structured answer or its text."""
+    result = getattr(event, "result", None)
+    structured = getattr(result, "structured_response", None)
+    content = getattr(getattr(result, "response", None), "content", None)
+    return next((each for each in (structured, content, result) if each is not None), event)
+
+
+@none_on_error
+def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    function = getattr(instance, "real_fn", None)
+    if not is_inside_run() or is_observed(function):
+        return None
+    if getattr(function, "__module__", None) == "llama_index.core.agent.workflow.multi_agent_workflow":
+        # The workflow's own tool changes the workflow's state, so it has to run on resume, too.
+        scope.handoff(kwargs["to_agent"], reason=kwargs.get("reason"))
+        return None
+    injected = getattr(instance, "ctx_param_name", None)
+    arguments = {name: value for name, value in kwargs.items() if name != injected}
+    if args:
+        arguments["input"] = args[0] if len(args) == 1 else list(cast("tuple[Any, ...]", args))
+    name = str(instance.metadata.get_name())
+    return None if enclosing_tool_call(name, arguments) is not None else tool(name, arguments, None)
+
+
+def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _tool(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+
+
+@none_on_error
+def _retriever(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    given = args[0] if args else kwargs.get("str_or_query_bundle")
+    query = given if isinstance(given, str) else getattr(given, "query_str", None)
+    return retriever(type(instance).__name__, {"query": query})
+
+
+def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _retriever(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+
+
+_acall = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+_aretrieve = recorded_result(_retriever, partial(call_async, output=names.OUTPUT_REF))
+
+_RETRIEVERS = "llama_index.core.base.base_retriever"
+_llama_index = Instrumentation(
+    [
+        Wrap("workflows.workflow", "Workflow.run", _run),  # which agents' own `run` goes through
+        WrapSubclasses("llama_index.core.tools.types", "AsyncBaseTool", {"call": _call, "acall": _acall}),
+        Wrap(_RETRIEVERS, "BaseRetriever.retrieve", _retrieve),
+        Wrap(_RETRIEVERS, "BaseRetriever.aretrieve", _aretrieve),
+    ]
+)
+patch, unpatch = _llama_index.patch, _llama_index.unpatch
