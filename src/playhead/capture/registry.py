@@ -23,6 +23,7 @@ LIBRARIES: dict[str, str] = {
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",
     "pydantic_ai": "playhead.capture.pydantic_ai",
+    "autogen_agentchat": "playhead.capture.autogen",
     "smolagents": "playhead.capture.smolagents",
     "strands": "playhead.capture.strands",
     "llama_index.core": "playhead.capture.llama_index",

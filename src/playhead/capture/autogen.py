@@ -1,0 +1,136 @@
+"""AutoGen's AgentChat: agents and teams, run alone, in a team or by a tool; handoffs between them; tools.
+
+Models run on clients that are recorded themselves, such as `openai`; tools of MCP servers are the calls of `mcp`.
+"""
+
+import copy
+import inspect
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+from typing import Any, cast
+
+from playhead.api import scope
+from playhead.api.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
+from playhead.api.functions import wrappers
+from playhead.capture.frameworks import (
+    Begin,
+    agent,
+    call_async,
+    is_inside_run,
+    is_observed,
+    none_on_error,
+    recorded_result,
+    tool,
+)
+from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
+from playhead.model import names
+
+SUPPORTS = "autogen-agentchat >= 0.7"
+
+
+@none_on_error
+def _agent(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    """None where the method is called by another one of the same agent, which is recorded."""
+    name, outer = str(instance.name), current_span()
+    if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
+        return None
+    given = args[0] if args else kwargs.get("task", kwargs.get("messages"))
+    return agent(name, [_text(each) for each in cast("list[Any]", given)] if isinstance(given, list) else _text(given))
+
+
+def _text(message: Any) -> Any:
+    """A message as text; anything else as it is."""
+    return message.to_text() if hasattr(message, "to_text") else message
+
+
+@none_on_error
+def _answer(result: Any) -> Any:
+    """The message with which an agent or a team ended; None: the result is none."""
+    if hasattr(result, "chat_message"):
+        return result.chat_message
+    return result.messages[-1] if hasattr(result, "stop_reason") and result.messages else None
+
+
+async def _recorded(begin: Begin, made: Any) -> Any:
+    span = begin()
+    if span is None:
+        return await made
+    enter(span)
+    try:
+        result = await made
+    except BaseException as error:
+        fail_and_detach(span, error)
+        raise
+    answer = _answer(result)
+    finish(span, names.OUTPUT_REF if answer is not None else None, none_on_error(_text)(answer))
+    return result
+
+
+def _streamed(begin: Begin, made: Any) -> Any:
+    return wrappers.iterate_async(begin, None, _with_output(made)) if hasattr(made, "asend") else made
+
+
+async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+    """What an agent gives, the last of which is its answer."""
+    try:
+        async for step in steps:
+            _note_output(step)
+            yield step
+    finally:
+        await steps.aclose()
+
+
+@none_on_error
+def _note_output(step: Any) -> None:
+    span, answer = current_span(), _answer(step)
+    if span is None or answer is None:
+        return
+    set_payload(span, names.OUTPUT_REF, _text(answer))
+    if type(answer).__name__ == "HandoffMessage" and hasattr(step, "chat_message"):
+        scope.handoff(answer.target)
+
+
+@none_on_error
+def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
+    if not is_inside_run() or is_observed(getattr(instance, "_func", None)):
+        return None
+    given = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
+    # A tool that runs an agent or a team.
+    return tool(instance.name, dict(given["args"]), given.get("call_id"), is_agent=hasattr(instance, "_task_runner"))
+
+
+def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Plain functions are run in a thread, which does not inherit the current run."""
+    bound = _with_run(wrapped, instance)
+    return wrapped(*args, **kwargs) if bound is None else bound(*args, **kwargs)
+
+
+@none_on_error
+def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
+    if not is_inside_run() or inspect.iscoroutinefunction(instance._func):
+        return None
+    other = copy.copy(instance)
+    other._func = scope.propagate(instance._func)
+    return partial(wrapped.__func__, other)
+
+
+_run = recorded_result(_agent, _recorded)
+_run_stream = recorded_result(_agent, _streamed)
+_call_tool = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+_stream_tool = recorded_result(_tool, lambda begin, made: wrappers.iterate_async(begin, names.TOOL_RESULT_REF, made))
+
+_AGENTS = "autogen_agentchat.agents._base_chat_agent"
+_TEAMS = "autogen_agentchat.teams._group_chat._base_group_chat"
+_autogen = Instrumentation(
+    [
+        Wrap(_AGENTS, "BaseChatAgent.run", _run),
+        Wrap(_AGENTS, "BaseChatAgent.run_stream", _run_stream),
+        WrapSubclasses(_AGENTS, "BaseChatAgent", {"on_messages_stream": _run_stream}),  # which teams call
+        Wrap(_TEAMS, "BaseGroupChat.run", _run),
+        Wrap(_TEAMS, "BaseGroupChat.run_stream", _run_stream),
+        Wrap("autogen_core.tools._base", "BaseTool.run_json", _call_tool),
+        Wrap("autogen_core.tools._base", "BaseStreamTool.run_json_stream", _stream_tool, is_optional=True),
+        Wrap("autogen_core.tools._function_tool", "FunctionTool.run", _run_function, is_optional=True),
+    ]
+)
+patch, unpatch = _autogen.patch, _autogen.unpatch
