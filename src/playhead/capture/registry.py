@@ -27,6 +27,7 @@ LIBRARIES: dict[str, str] = {
     "smolagents": "playhead.capture.smolagents",
     "strands": "playhead.capture.strands",
     "llama_index.core": "playhead.capture.llama_index",
+    "google.adk": "playhead.capture.google_adk",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
