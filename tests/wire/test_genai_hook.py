@@ -8,9 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 from openinference.instrumentation import _blob_upload
+from opentelemetry.instrumentation.genai.anthropic import AnthropicInstrumentor
 from opentelemetry.instrumentation.genai.openai import OpenAIInstrumentor
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
@@ -95,6 +97,33 @@ def test_content_of_an_official_instrumentation_is_recorded_and_its_spans_and_ev
     recorded.attributes[names.RUN_ID] = recorded.trace_id
     row = projected(seen, recorded.trace_id).row
     assert (row.llm_calls, row.input_tokens > 0) == (1, True)
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["plain", "streamed"])
+def test_the_official_instrumentation_of_anthropic_records_through_the_hook(
+    recording: Recording, server: MockModelServer, streamed: bool
+):
+    provider, instrumentor = TracerProvider(shutdown_on_exit=False), AnthropicInstrumentor()
+    provider.add_span_processor(RefSpanProcessor())
+    instrumentor.instrument(tracer_provider=provider)
+    server.otherwise(text("It is sent."))
+    asked: Any = {"model": "m", "max_tokens": 64, "system": "be kind", "messages": ASKED[1:]}
+    try:
+        with anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=0) as client:
+            if streamed:
+                assert list(client.messages.create(**asked, stream=True))
+            else:
+                assert client.messages.create(**asked).content
+    finally:
+        instrumentor.uninstrument()
+        provider.shutdown()
+    seen = recording.read()
+    [span] = [span for span in seen.spans if span.scope == "opentelemetry.instrumentation.genai.anthropic"]
+    messages = seen.messages(str(span.attributes[names.INPUT_MESSAGES_REF]))
+    assert [message["role"] for message in messages] == ["user"]
+    assert "be kind" in str(seen.value(span, names.SYSTEM_INSTRUCTIONS_REF)), "apart, as Anthropic's API has it"
+    [answer] = seen.messages(str(span.attributes[names.OUTPUT_MESSAGES_REF]))
+    assert answer["parts"][0]["content"] == "It is sent."
 
 
 def test_what_is_not_sampled_is_not_recorded(

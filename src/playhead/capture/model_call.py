@@ -185,9 +185,9 @@ class ObservedModelCall:
 
 def _is_part_of_model_call(where: Context) -> bool:
     """Whether a model call is current that another instrumentation of ours records: what its library calls inside is
-    no second one."""
+    no second one.  One that has ended is only still current because another instrumentation restored its context."""
     above = where.get(CURRENT)
-    if not isinstance(above, ObservedSpan) or above.inner_model_calls is None:
+    if not isinstance(above, ObservedSpan) or above.inner_model_calls is None or above.end_ns is not None:
         return False
     above.inner_model_calls += 1
     return True

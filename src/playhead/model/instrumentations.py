@@ -29,6 +29,9 @@ _CLIENTS = frozenset({
     "voyageai", "watsonx", "writer",
 })  # fmt: skip
 
+# What a client's own package calls the spans that it makes without any instrumentation.
+_OWN_TELEMETRY = "com.anthropic.sdk."
+
 
 def family_of(scope: str) -> str | None:
     """The family of an instrumentation scope; None: another one's."""
@@ -43,6 +46,8 @@ def family_of(scope: str) -> str | None:
 
 def is_of_client(scope: str) -> bool:
     """Whether spans of this scope are calls of a model's client, each of them one request."""
+    if scope.startswith(_OWN_TELEMETRY):
+        return True
     for prefix in _PREFIXES:
         if scope.startswith(prefix):
             return scope.removeprefix(prefix).partition(".")[0] in _CLIENTS

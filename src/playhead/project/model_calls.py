@@ -81,7 +81,12 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
         outer.kind = "step"
         return
     # Our own spans never describe one call twice, and events of a call that is still open must not change.
-    others = [node for node in inner if not (is_ours(outer) and is_ours(node))]
+    # A client's span that stayed current after its end is the parent of later calls, which are not the same call.
+    others = [
+        node
+        for node in inner
+        if not (is_ours(outer) and is_ours(node)) and (not _is_client(outer) or _overlap(outer, node))
+    ]
     same = [node for node in others if _is_same(outer, node) or _is_same_request(outer, node)]
     if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
         for node in same:

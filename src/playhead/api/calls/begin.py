@@ -57,7 +57,7 @@ def begin(
         if to is None:
             return None
         if isinstance(above, ObservedSpan):
-            span = _child(to, above, kind or "step", name, redact)
+            span = _child(to, _open_call(above), kind or "step", name, redact)
         else:
             span = _root(to, where, kind or "agent", name, root)
             span.redact = redact
@@ -70,6 +70,17 @@ def begin(
         let_through(error)
         swallowed(f"begin observing {name!r}", error)
         return None
+
+
+def _open_call(above: ObservedSpan) -> ObservedSpan:
+    """The call around one that begins now: not a model call that has ended.
+
+    Other instrumentations of streams keep a context while ours is current in it, and restore that context when they
+    end, which may be after ours.
+    """
+    while above.kind == "llm" and above.end_ns is not None and above.enclosing is not None:
+        above = above.enclosing
+    return above
 
 
 def _child(to: Recorder, above: ObservedSpan, kind: str, name: str, redact: Redact | None) -> ObservedSpan:

@@ -13,6 +13,8 @@ from playhead.capture.patching import Wrapper
 from playhead.model.objects.interrupts import let_through
 
 _REQUEST = "__api_request"
+# Other instrumentations whose helpers are around the client's: there are three, and each is switched on once.
+_MAX_LAYERS = 8
 
 
 def observing_helper(api: ClientApi) -> Wrapper:
@@ -42,13 +44,30 @@ def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _
 
 
 def _held(helper: Any) -> tuple[dict[str, Any], str]:
-    """The helper's attributes, and the name of the one that is its request.  Raises KeyError."""
-    attributes = cast("dict[str, Any]", vars(helper))
-    for owner in cast("type[Any]", type(helper)).__mro__:
-        name = f"_{owner.__name__.lstrip('_')}{_REQUEST}"
-        if name in attributes:
-            return attributes, name
+    """The attributes of the client's own helper, and the name of the one that is its request.  Raises KeyError.
+
+    Other instrumentations return a helper of theirs that keeps the client's, or another one's, in an attribute.
+    """
+    level = [helper]
+    for _ in range(_MAX_LAYERS):
+        beneath: list[Any] = []
+        for each in level:
+            attributes = _attributes(each)
+            for owner in cast("type[Any]", type(each)).__mro__:
+                name = f"_{owner.__name__.lstrip('_')}{_REQUEST}"
+                if name in attributes:
+                    return attributes, name
+            beneath += [value for value in attributes.values() if _is_helper(value)]
+        level = beneath
     raise KeyError(f"{type(helper).__name__} has no request")
+
+
+def _attributes(instance: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", getattr(instance, "__dict__", {}))
+
+
+def _is_helper(value: Any) -> bool:
+    return hasattr(cast(Any, type(value)), "__enter__") or hasattr(cast(Any, type(value)), "__aenter__")
 
 
 class _Request:
