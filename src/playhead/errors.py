@@ -21,6 +21,9 @@ PlayheadError                  everything we raise on purpose; the message ends 
    └─ BadRequest               the question cannot be understood
 """
 
+from collections.abc import Iterator
+from typing import cast
+
 
 class PlayheadError(Exception):
     """Everything we raise on purpose; `str(error)` is for the user to read."""
@@ -60,6 +63,22 @@ class ToolDenied(ReplayError):
 
 class RunStopped(ReplayError):
     """The run stands still here until a person decides: its calls are left open, and a later resume goes on."""
+
+
+def is_run_stopped(raised: BaseException) -> bool:
+    """Whether it is a RunStopped, or what a framework or a task group raised in the place of one."""
+    return any(isinstance(error, RunStopped) for error in _chain(raised, set()))
+
+
+def _chain(raised: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
+    """The error, what it was raised from, and the errors in groups among these."""
+    while raised is not None and id(raised) not in seen:
+        seen.add(id(raised))
+        yield raised
+        if isinstance(raised, BaseExceptionGroup):
+            for inner in cast("BaseExceptionGroup[BaseException]", raised).exceptions:
+                yield from _chain(inner, seen)
+        raised = raised.__cause__ or raised.__context__
 
 
 class ReplayDiverged(RunStopped):

@@ -7,10 +7,12 @@ from importlib.util import find_spec
 
 import pytest
 
-collect_ignore_glob = [] if find_spec("litellm") else ["*"]
+IS_HERE = find_spec("litellm") is not None
+collect_ignore_glob = [] if IS_HERE else ["*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Warnings of two hundred packages are not ours to mend; those of our own modules stay errors.
-    config.addinivalue_line("filterwarnings", "ignore")
-    config.addinivalue_line("filterwarnings", "error:::playhead")
+    if IS_HERE:
+        # Warnings of two hundred packages are not ours to mend; those of our own modules stay errors.
+        config.addinivalue_line("filterwarnings", "ignore")
+        config.addinivalue_line("filterwarnings", "error:::playhead")

@@ -250,6 +250,37 @@ def test_who_decides_about_a_call_in_doubt_can_look_for_its_effect_and_let_it_ru
     assert len(keys) == 4
 
 
+def in_place_of(stopped: InDoubt) -> BaseException:
+    error = RuntimeError("the tool failed")
+    error.__cause__ = stopped
+    return error
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [lambda stopped: stopped, in_place_of, lambda stopped: ExceptionGroup("tasks", [ValueError(), stopped])],
+    ids=["itself", "raised from it", "in a group"],
+)
+def test_a_run_that_is_in_doubt_stays_open_whatever_a_framework_raises_instead(recording: Recording, instead: Any):
+    @observe(kind="tool")
+    def connect() -> Any:
+        raise KeyboardInterrupt
+
+    @observe
+    def agent() -> None:
+        try:
+            connect()
+        except InDoubt as stopped:
+            raise instead(stopped)  # noqa: B904 - as careless frameworks do
+
+    with contextlib.suppress(KeyboardInterrupt), playhead.run("r") as run:
+        agent()
+    ended = len(recording.read().spans)
+    with contextlib.suppress(InDoubt, RuntimeError, ExceptionGroup), playhead.resume(run.id or ""), playhead.run("r"):
+        agent()
+    assert len(recording.read().spans) == ended
+
+
 def test_nothing_is_given_back_from_a_redacted_record(recording: Recording, twice: Twice):
     recording.configure(redact=lambda value: "hidden")
 

@@ -18,7 +18,7 @@ from playhead.api.calls import mirror_span
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed, warn_once
-from playhead.errors import RunStopped
+from playhead.errors import is_run_stopped
 from playhead.model import names
 from playhead.model.objects.interrupts import is_from_outside, let_through
 from playhead.model.objects.reading import reading
@@ -29,7 +29,6 @@ _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
 _MAX_TRACE_TEXT = 16_384
-_MAX_CAUSES = 20
 
 
 def current_span() -> ObservedSpan | None:
@@ -185,7 +184,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     if isinstance(raised, GeneratorExit):
         abort(span)
         return
-    if span.run.replay is not None and _tells_of_stop(raised):
+    if span.run.replay is not None and is_run_stopped(raised):
         detach(span)  # not an end: it stays as open as the crash has left it, for the next attempt
         return
     if span.end_ns is not None:  # what a signal's handler has raised after it
@@ -204,16 +203,6 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         swallowed(f"record the error of {span.name!r}", error)
     finally:
         _end(span)
-
-
-def _tells_of_stop(raised: BaseException) -> bool:
-    """Whether the error is that the run stopped, or a framework's error around that."""
-    error: BaseException | None = raised
-    for _ in range(_MAX_CAUSES):
-        if error is None or isinstance(error, RunStopped):
-            break
-        error = error.__cause__ or error.__context__
-    return isinstance(error, RunStopped)
 
 
 def fail_and_detach(span: ObservedSpan, raised: BaseException) -> None:

@@ -26,6 +26,9 @@ from playhead.model import names
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
+# What the classes of functions and methods have as their module. Pydantic reads models out of the attributes of objects
+# of other classes (`from_attributes`): google-genai 1.x would take an observed function for a tool without a name.
+_AS_OF_FUNCTIONS = "builtins"
 _OWN_PARAMETER = {"self", "cls"}
 # Python makes class methods of these, but only of plain functions.
 _CLASS_HOOKS = {"__init_subclass__", "__class_getitem__"}
@@ -124,6 +127,8 @@ def _by_qualified_name(module: str, qualname: str) -> Any:
 class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
     """An observed bound method. Pickles and copies as methods do: as the object and a name."""
 
+    __module__ = _AS_OF_FUNCTIONS
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickles as the object and the method's name."""
         method = cast(Any, self).__wrapped__
@@ -146,6 +151,7 @@ class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMiss
 class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
     """An observed function. Pickles and copies by name, as functions do."""
 
+    __module__ = _AS_OF_FUNCTIONS
     __bound_function_wrapper__ = _ObservedMethod
 
     def __reduce_ex__(self, protocol: Any) -> str:

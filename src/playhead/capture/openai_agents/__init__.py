@@ -3,6 +3,7 @@ client, and tool calls that wait for a person.
 """
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -95,10 +96,19 @@ class _ToolFunctions:
 
 @none_on_error
 def _tool(of: Any, context: Any, arguments: str) -> Begin | None:
-    if not _agents.is_on or not is_inside_run() or is_observed(getattr(of, "__wrapped__", None)):
+    if not _agents.is_on or not is_inside_run() or is_observed(_function(of)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
     return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
+
+
+def _function(of: Any) -> Any:
+    """The user's function of a tool, or None: older versions have it only in the closure of what they call."""
+    given = getattr(of, "__wrapped__", None)
+    made = getattr(cast("dict[str, Any]", vars(of)).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
+    if given is None and inspect.isfunction(made):
+        given = inspect.getclosurevars(made).nonlocals.get("the_func")
+    return given
 
 
 async def _swallowed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

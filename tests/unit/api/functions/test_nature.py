@@ -9,9 +9,10 @@ import multiprocessing
 import pickle
 import typing
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, cast
 
+import pydantic
 import pytest
 
 from playhead import observe
@@ -197,3 +198,16 @@ def test_observed_functions_work_in_processes_of_a_pool(recording: Recording):
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(plain, [1]) == [[1]]
         assert pool.map(double, [2]) == [4]
+
+
+class Declared(pydantic.BaseModel, from_attributes=True):
+    schema_of: str | None = None
+
+
+class Request(pydantic.BaseModel):
+    tools: list[Declared | Callable[..., Any]]
+
+
+@pytest.mark.parametrize("function", [plain, coroutine, Tool().method])
+def test_pydantic_takes_it_for_a_function_and_not_for_an_object_with_attributes(function: Callable[..., Any]):
+    assert Request(tools=[function]).tools == [function]
