@@ -13,6 +13,7 @@ from tests.support.journal_reader import start_recording
 server = pytest_plugin.mock_model_server
 
 
+@pytest.mark.covers("openai", "streaming", "resume")
 @pytest.mark.parametrize("stream", [False, True])
 def test_it_is_recorded_and_resumed(
     server: MockModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: bool

@@ -139,6 +139,9 @@ MORE = [
 ]  # fmt: skip
 
 
+@pytest.mark.covers("agents", "spans")
+@pytest.mark.covers("langgraph", "spans")
+@pytest.mark.covers("pydantic_ai", "spans")
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "variant"), WAYS + (MORE if EVERY_STEP else []))
 def test_every_agent_is_an_agent_of_the_run(server: MockModelServer, tmp_path: Path, name: str, variant: str):
@@ -156,6 +159,9 @@ STEPS = {"openai_agents": 7, "langgraph": 5, "pydantic_ai": 5}
 AT_ONCE = {"openai_agents": (4, 5), "langgraph": (4, 5), "pydantic_ai": (2, 3)}
 
 
+@pytest.mark.covers("agents", "resume")
+@pytest.mark.covers("langgraph", "resume")
+@pytest.mark.covers("pydantic_ai", "resume")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "variant", "step"),

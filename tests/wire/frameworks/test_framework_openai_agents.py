@@ -33,6 +33,7 @@ if os.environ.get("PLAYHEAD_EVERY_STEP"):
     ]
 
 
+@pytest.mark.covers("agents", "messages", "tools", "streaming", "resume")
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "check"), WAYS)
 def test_it_goes_on_from_where_it_was_killed(
@@ -44,6 +45,7 @@ def test_it_goes_on_from_where_it_was_killed(
 SWALLOWED = "An error occurred while running the tool. Please try again."
 
 
+@pytest.mark.covers("agents", "errors")
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["broken, alone", "broken, observed"])
 def test_what_a_tool_raised_is_recorded_where_the_model_is_told_something_else(

@@ -33,6 +33,7 @@ if os.environ.get("PLAYHEAD_EVERY_STEP"):
     ]
 
 
+@pytest.mark.covers("pydantic_ai", "messages", "tools", "streaming", "resume")
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "check"), WAYS)
 def test_it_goes_on_from_where_it_was_killed(

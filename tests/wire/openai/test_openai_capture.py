@@ -88,6 +88,7 @@ def answer_of(seen: Journaled, span: Span) -> Any:
 # --- one answer -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covers("openai", "spans", "messages", "usage")
 def test_a_call_records_what_was_asked_and_what_came_back(recording: Recording, client: openai.OpenAI):
     response = client.chat.completions.create(
         model="m", messages=HELLO, tools=TOOLS, temperature=0.5, top_p=0.9, max_tokens=100, seed=7
@@ -200,6 +201,7 @@ def test_several_choices_are_several_messages(recording: Recording, client: open
     assert len(seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])) == len(response["choices"])
 
 
+@pytest.mark.covers("openai", "reasoning")
 def test_what_a_model_thinks_stands_apart(recording: Recording, client: openai.OpenAI, server: MockModelServer):
     server.when(any_request(), thinking("let me see") + text("done"))
     client.chat.completions.create(model="m", messages=HELLO)
@@ -257,6 +259,7 @@ def streamed(client: openai.OpenAI, history: list[Any]) -> Any:
         return events.get_final_completion().choices[0].message
 
 
+@pytest.mark.covers("openai", "messages")
 @pytest.mark.parametrize(
     ("ask", "appended"),
     [
@@ -296,6 +299,7 @@ def test_the_answer_of_one_call_is_a_message_of_the_next(
         assert [answered] == seen.messages(before.attributes[names.OUTPUT_MESSAGES_REF])
 
 
+@pytest.mark.covers("openai", "tools")
 def test_parallel_tool_calls_meet_the_functions_that_answer_them(
     recording: Recording, client: openai.OpenAI, server: MockModelServer
 ):
@@ -353,6 +357,7 @@ def read(stream: Any) -> str:
     return "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
 
 
+@pytest.mark.covers("openai", "streaming", "usage")
 def test_a_stream_is_recorded_when_it_has_been_read(recording: Recording, client: openai.OpenAI):
     stream = client.chat.completions.create(
         model="m", messages=HELLO, stream=True, stream_options={"include_usage": True}
@@ -446,6 +451,7 @@ def fail_inside_with(stream: Any) -> None:
         inside()
 
 
+@pytest.mark.covers("openai", "streaming")
 @pytest.mark.parametrize("leave", [close, leave_with, drop, fail_inside_with])
 def test_a_stream_left_early_is_aborted_and_keeps_what_was_received(
     recording: Recording, client: openai.OpenAI, leave: Callable[[Any], None]
@@ -490,6 +496,7 @@ def test_the_stream_helper_left_early_ends_the_call_when_it_is_left(recording: R
     assert span.attributes[names.OUTCOME] == "aborted"
 
 
+@pytest.mark.covers("openai", "streaming")
 async def test_an_asynchronous_stream_is_recorded(recording: Recording, server: MockModelServer):
     async with async_client(server) as client:
         stream = await client.chat.completions.create(model="m", messages=HELLO, stream=True)
@@ -589,6 +596,7 @@ def test_a_response_that_the_caller_streams_is_left_to_the_caller(recording: Rec
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covers("openai", "errors")
 @pytest.mark.parametrize(
     ("answer", "error"),
     [

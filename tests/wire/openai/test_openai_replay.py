@@ -125,6 +125,7 @@ def the_same(live: Any, replayed: Any) -> None:
 # --- whole answers ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covers("openai", "resume")
 @pytest.mark.parametrize(
     "answer",
     [text("done"), thinking("hm") + text("x"), tool_call("look", {"id": 1}), text("é\u2028") + tool_call("t", {})],
@@ -227,6 +228,7 @@ def play(tape: Tape, answer: Any) -> None:
     tape.playing = True
 
 
+@pytest.mark.covers("openai", "resume", "streaming")
 def test_a_stream_comes_again_chunk_by_chunk(tape: Tape, server: MockModelServer, client: openai.OpenAI) -> None:
     server.otherwise(thinking("let me see") + text("one two three four five six") + tool_call("t", {"a": "x" * 60}))
     stream = streamed(client)

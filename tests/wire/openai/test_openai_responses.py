@@ -97,6 +97,7 @@ def again(server: MockModelServer, program: Callable[[], Any]) -> tuple[Any, Any
 # --- one answer -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.covers("openai", "spans", "messages")
 def test_a_call_records_what_was_asked_and_what_came_back(recording: Recording, client: openai.OpenAI):
     response = client.responses.create(
         model="m", input="hello", instructions="be kind", tools=TOOLS, temperature=0.5, max_output_tokens=100
@@ -137,6 +138,7 @@ def test_results_are_what_they_are_without_playhead(client: openai.OpenAI):
     assert observed.output_text == bare.output_text
 
 
+@pytest.mark.covers("openai", "reasoning")
 def test_what_a_model_thinks_stands_apart_and_stays_in_the_conversation(
     recording: Recording, client: openai.OpenAI, server: MockModelServer
 ):
@@ -198,6 +200,7 @@ def lookup(order: str, verbose: bool = False) -> str:
     return f"{order} is late"
 
 
+@pytest.mark.covers("openai", "tools")
 @pytest.mark.parametrize("converse", [agent, chained])
 def test_the_answer_of_one_call_is_part_of_the_next_and_tools_meet_their_calls(
     recording: Recording, client: openai.OpenAI, server: MockModelServer, converse: Callable[[openai.OpenAI], str]
@@ -215,6 +218,7 @@ def test_the_answer_of_one_call_is_part_of_the_next_and_tools_meet_their_calls(
     assert names.TOOL_CALL_ID not in seen.input("lookup")
 
 
+@pytest.mark.covers("openai", "resume")
 @pytest.mark.parametrize("converse", [agent, chained])
 def test_a_conversation_is_answered_from_its_record(
     client: openai.OpenAI, server: MockModelServer, converse: Callable[[openai.OpenAI], str]
@@ -274,6 +278,7 @@ def test_a_parsed_response_is_parsed_again(recording: Recording, client: openai.
     assert seen.value(span, names.REQUEST_REF)["text"]["format"]["name"] == "Weather"
 
 
+@pytest.mark.covers("openai", "resume", "streaming")
 def test_a_stream_comes_again_event_by_event(recording: Recording, client: openai.OpenAI, server: MockModelServer):
     server.when(any_request(), thinking("let me see") + text(LONG) + tool_call("t", {"a": "x" * 60}))
     live, replayed = again(server, lambda: list(client.responses.create(model="m", input="hello", stream=True)))
@@ -369,6 +374,7 @@ def test_an_error_is_the_clients_own_and_comes_again(
 THOUGHT = {"type": "reasoning", "summary": []}
 
 
+@pytest.mark.covers("openai", "fork")
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "said",

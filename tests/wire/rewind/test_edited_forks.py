@@ -103,6 +103,7 @@ def seen(recording: Recording, call: RecordedCall, name: str) -> list[str]:
     return ["".join(part["content"] for part in message["parts"]) for message in messages]
 
 
+@pytest.mark.covers("openai", "fork")
 def test_an_edited_system_prompt_holds_for_the_rest_of_the_run_and_for_nobody_else(
     recording: Recording, client: openai.OpenAI, asked: Asked
 ):

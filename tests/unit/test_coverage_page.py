@@ -1,0 +1,127 @@
+"""The page on what is tested of each library is made of the marks of the tests, and of the versions that are pinned."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playhead.capture.registry import LIBRARIES
+from tests.oldest.pinned import pinned
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "coverage.md"
+WHAT = ("spans", "messages", "tools", "streaming", "usage", "reasoning", "errors", "resume", "fork")
+# The library as marks name it: its import name, and its package.
+PACKAGES = {
+    "openai": ("openai", "openai"),
+    "anthropic": ("anthropic", "anthropic"),
+    "google-genai": ("google.genai", "google-genai"),
+    "botocore": ("botocore", "boto3"),
+    "litellm": ("litellm", "litellm"),
+    "mcp": ("mcp", "mcp"),
+    "langchain": ("langchain_core", "langchain-core"),
+    "langgraph": ("langgraph", "langgraph"),
+    "agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai-slim"),
+    "autogen": ("autogen_agentchat", "autogen-agentchat"),
+    "google-adk": ("google.adk", "google-adk"),
+    "llama-index": ("llama_index.core", "llama-index-core"),
+    "smolagents": ("smolagents", "smolagents"),
+    "strands": ("strands", "strands-agents"),
+}
+HEAD = """# Coverage
+
+What is tested of each library that `playhead.instrument()` records: with the real library, against the mock model
+server. This page is made from the tests: each is marked with what it proves (`@pytest.mark.covers`), and the versions
+are those that the files of constraints pin.
+
+The number is that of the tests. A dash: no test of this library itself. Frameworks call models through the clients
+above them in the table, which record usage, reasoning and errors for them.
+
+`make test` runs all of these tests; those of the oldest versions alone are `make test-oldest`.
+
+"""
+TAIL = """
+*Spans*: calls are recorded, each once. *Messages*: what the model saw and said. *Tools*: definitions, requests and
+results. *Streaming*: chunk by chunk, also left early. *Usage*: tokens of all kinds. *Reasoning*: thinking, with its
+signatures. *Errors*: those of the provider, retries, broken streams. *Resume*: the library's own objects come back from
+the record without a request. *Fork*: other answers, or other questions.
+
+A dash for the oldest version: the tests run with the newest only.
+"""
+
+
+def marks() -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Of each mark: library, what is proved, and how many tests have it (a module's mark: all of its tests)."""
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tests = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        for test in tests:
+            for node in test.decorator_list:
+                if _is_covers(node):
+                    yield *_said(node), 1
+        count = sum(test.name.startswith("test_") for test in tests)
+        for node in (node for each in tree.body if isinstance(each, ast.Assign) for node in ast.walk(each)):
+            if _is_covers(node):
+                yield *_said(node), count
+
+
+def _is_covers(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    return isinstance(node.func, ast.Attribute | ast.Name) and ast.unparse(node.func).split(".")[-1] == "covers"
+
+
+def _said(node: ast.AST) -> tuple[str, tuple[str, ...]]:
+    assert isinstance(node, ast.Call)
+    library, *what = [ast.literal_eval(argument) for argument in node.args]
+    return library, tuple(what)
+
+
+def page() -> str:
+    """The page's text."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for library, what, count in marks():
+        assert library in PACKAGES, f"{library!r}: give it a line in PACKAGES"
+        assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
+        for each in what:
+            counts[library, each] += count
+    newest = {**pinned("constraints-frameworks.txt"), **pinned("constraints.txt")}
+    oldest = {**pinned("constraints-oldest-frameworks.txt"), **pinned("constraints-oldest.txt")}
+    lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
+    for library, (name, package) in PACKAGES.items():
+        shown = f"`{name}`" if name == package else f"`{name}` ({package})"
+        tested = oldest[package] if counts[library, "oldest"] else "-"
+        lines.append([shown, *[str(counts[library, each] or "-") for each in WHAT], tested, newest[package]])
+    return HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" + TAIL
+
+
+def _source(module: str) -> str:
+    """Of a capture module, which is not imported: its library may not be here."""
+    path = ROOT / "src" / Path(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_is_tested(pytestconfig: pytest.Config):
+    text = page()
+    if pytestconfig.getoption("--write-golden"):
+        PAGE.write_text(text, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == text, "run pytest tests/unit/test_coverage_page.py --write-golden"
+
+
+def test_every_library_that_can_be_instrumented_is_on_the_page():
+    listed = {name for name, _ in PACKAGES.values()}
+    assert set(LIBRARIES) <= listed
+
+
+def test_the_oldest_versions_are_those_that_are_said_to_be_supported():
+    supports = {name: _source(path) for name, path in LIBRARIES.items()}
+    oldest = {**pinned("constraints-oldest-frameworks.txt"), **pinned("constraints-oldest.txt")}
+    for name, package in PACKAGES.values():
+        if package in oldest and name in supports:
+            [said] = [line for line in supports[name].splitlines() if line.startswith("SUPPORTS = ")]
+            bound = said.split(">=")[1].strip(' "')
+            assert f"{oldest[package]}.".startswith(f"{bound}."), said
