@@ -1,8 +1,8 @@
-"""read, analysis → [serve].  Questions and answers as HTTP.
+"""read, analysis → [serve].  The HTTP API, except the routes that receive spans and content.
 
-routes            the query API, a file per kind of answer     analysis_pool   hands analysis questions to [workers]
-responses         answers as responses                         schemas         types of answers → OpenAPI
-auth, keyring     who may ask                                  browser_requests   what websites may not
-errors            the form of refusals                         docs_page       the API's description as a page
-health, metrics, identity   for those who run it
+routes            the query API, a file per kind of answer     analysis_pool   passes analysis questions to [workers]
+responses         HTTP responses from answers                  schemas         response models for OpenAPI
+auth, keyring     API keys and their scopes                    browser_requests   refuses requests of foreign websites
+errors            error responses                              docs_page       the API's description as a page
+read_limiter      limit of concurrent reads                    health, metrics, identity   for operators and senders
 """

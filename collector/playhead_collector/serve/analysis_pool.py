@@ -1,6 +1,6 @@
-"""Analysis questions on behalf of a client: the runs are projected here, and the rest is done by [workers].
+"""Answers analysis questions of clients: projects the runs here, and passes the questions to [workers].
 
-A client that goes away gives its question up.
+When the client disconnects, its question is cancelled.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from playhead_collector.workers.questions import AnalysisQuestion
 
 @dataclass(frozen=True, slots=True)
 class LimitedAnalysis:
-    """Analysis in this process, whose questions are limited with those that only read."""
+    """Analysis in this process, limited by `reads` together with the other requests."""
 
     analysis: Analysis
     reads: ReadLimiter
@@ -33,7 +33,7 @@ class LimitedAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisHandlers:
-    """What the handlers of analysis questions have in common."""
+    """Shared by the handlers of analysis questions."""
 
     store: Store
     runner: RunProjector
@@ -42,22 +42,22 @@ class AnalysisHandlers:
     reads: ReadLimiter
 
     async def record(self, run: str) -> RunRecord:
-        """The run with all that has arrived for it projected.  Raises Refused: 404."""
+        """The run, after everything that arrived for it was projected. Raises Refused (404)."""
         async with self.reads.turn():
             return await open_record(self.store, self.runner, self.project, run)
 
     async def answer(self, request: Request, name: str, *runs: str, **options: Any) -> Response:
-        """The answer to a question about runs.  Raises Refused and what else the question does."""
+        """The response to the question `name` about these runs. Raises Refused, and the errors of the question."""
         ids = [(await self.record(run)).run for run in runs]
         return finished_answer(await self.answered(request, AnalysisQuestion(name, tuple(ids), options)))
 
     async def answered(self, request: Request, question: AnalysisQuestion) -> bytes:
-        """The answer's JSON.  Raises Refused and what else the question does."""
+        """The answer as JSON. Raises Refused, and the errors of the question."""
         return await _until_disconnected(request, self.analysis.ask(question))
 
 
 async def _until_disconnected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
-    """What `work` returns; it is cancelled when the client goes away."""
+    """The result of `work`. When the client disconnects, cancels it and raises Refused."""
     working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
     try:
         await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)

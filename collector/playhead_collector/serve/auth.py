@@ -1,10 +1,11 @@
-"""Who may talk to the collector: whoever sends a key, in the way that their client knows.  First in [serve].
+"""Checks API keys, before all routes. Clients send the key in one of these headers:
 
     Authorization: Bearer KEY            ours, and OTLP exporters with OTEL_EXPORTER_OTLP_HEADERS
     Authorization: Basic base64(any:KEY) browsers, and Langfuse's SDK
     x-api-key: KEY                       LangSmith's SDK
 
-Plain ASGI, so that bodies stream through it. Without any key, everybody may: `cli.py` warns when that is a network.
+Plain ASGI, so that bodies stream through it. If no key exists, all requests are allowed; `cli.py` warns when the
+collector then listens on a network.
 """
 
 import base64
@@ -21,7 +22,7 @@ from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
-# A load balancer that asks whether we are alive has no key; nor shows a client its key before it knows who is here.
+# Paths without a key: load balancers have none, and clients send theirs only after they identified the collector.
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1"
@@ -29,7 +30,7 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhea
 
 
 class RequireKey:
-    """Passes on requests that carry a key that may do this; answers all others with 401 or 403."""
+    """Passes on requests whose key has the needed scope; answers others with 401 or 403 (503: keys cannot be read)."""
 
     def __init__(self, app: ASGIApp, keyring: Keyring, *, metrics_open: bool = False) -> None:
         self._app = app
@@ -50,7 +51,7 @@ class RequireKey:
                 return None
             scopes = await self._keyring.scopes_of(keys_in(Headers(scope=scope)))
         except StoreUnavailable as error:
-            # Before the keys were ever read nobody is let in, to /metrics neither: a key may be needed.
+            # The keys were never read, so a key may be needed: refuse all requests, /metrics too.
             return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
         if scopes is None:
             message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
@@ -69,14 +70,14 @@ def needed_for(method: str, path: str) -> str:
     if path in {f"{_API}/keys", f"{_API}/gc"} or path.startswith(f"{_API}/keys/"):
         return ADMIN
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
-        if path.endswith("/lease"):  # a program that goes on with its run
+        if path.endswith("/lease"):  # a program that resumes its run
             return INGEST
-        return READ if method == "POST" else ADMIN  # explain is a question; the rest takes something away
+        return READ if method == "POST" else ADMIN  # the only POST is `explain`, which reads; the others delete
     return READ
 
 
 def keys_in(headers: Headers) -> Iterator[bytes]:
-    """The keys that a request carries."""
+    """The keys in a request's headers."""
     if (plain := headers.get("x-api-key")) is not None:
         yield plain.encode()
     scheme, _, rest = headers.get("authorization", "").partition(" ")

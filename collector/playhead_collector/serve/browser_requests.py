@@ -1,8 +1,9 @@
 """Protects against requests that a website made a browser send: checks Host, Origin and Content-Type before keys.
 
-A website can make its visitor's browser talk to this machine. It can have its own name resolve to 127.0.0.1 (DNS
-rebinding), so names that are not ours are refused. It can send requests whose answers it cannot read, so a foreign
-Origin is refused, and what writes needs a Content-Type that no form can send. With a key this holds all the same.
+A website can make its visitor's browser send requests to this machine. It can make its own name resolve to 127.0.0.1
+(DNS rebinding), so unknown host names are refused. It can send requests whose answers it cannot read, so foreign
+origins are refused, and requests that write need a Content-Type that no form can send. The checks apply with and
+without keys.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,17 +16,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from playhead_collector.errors import Refused
 from playhead_collector.serve.errors import answer
 
-# What HTML forms, and scripts without asking first, can send.
+# Types that HTML forms can send, and scripts without a CORS preflight.
 _FORM_TYPES = frozenset({"text/plain", "application/x-www-form-urlencoded", "multipart/form-data"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 
 
 class BrowserGuard:
-    """Passes on what a program, a page of our own or an allowed one sends; answers all else with 400, 403 or 415.
+    """Passes on requests of programs, of our own pages and of allowed websites; answers others with 400, 403 or 415.
 
-    `hosts` are names under which the collector may be asked besides loopback and IP addresses; `*.example.com` stands
-    for all names below, `*` for any. `origins` are websites that may ask, such as `https://traces.example.com`.
+    `hosts`: names of the collector besides loopback and IP addresses; `*.example.com` allows all names below it, `*`
+    any name. `origins`: websites that may send requests, such as `https://traces.example.com`.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = (), origins: Collection[str] = ()) -> None:
@@ -60,7 +61,7 @@ class BrowserGuard:
             _check_type(scope)
 
     def knows(self, name: str) -> bool:
-        """Whether this is a name under which the collector may be asked. A website's address is never a number."""
+        """Whether requests may use this host name. IP addresses are allowed: DNS rebinding needs a name."""
         if name == "localhost" or name.endswith(".localhost") or name in self._hosts or "*" in self._hosts:
             return True
         above = name.split(".")[1:]
@@ -75,7 +76,7 @@ class BrowserGuard:
     def _check_origin(self, scope: Scope, host: str) -> None:
         origin = next(_values(scope, b"origin"), None)
         if origin is None:
-            # Images and scripts of other pages come without an Origin, but browsers say where they are from.
+            # Browsers load images and scripts without an Origin header, but send Sec-Fetch-Site.
             site, mode = next(_values(scope, b"sec-fetch-site"), ""), next(_values(scope, b"sec-fetch-mode"), "")
             foreign = site in {"cross-site", "same-site"} and mode != "navigate"
         else:
@@ -96,7 +97,7 @@ def name_in(host: str) -> str:
 
 
 def _origin(url: str) -> tuple[str, str] | None:
-    """Name and port, which is empty for the scheme's own; None for `null` and what cannot be read."""
+    """Host name and port of an origin (empty for 80 and 443); None for `null` and invalid ones."""
     try:
         parts = urlsplit(url)
         port = str(parts.port or "")

@@ -1,9 +1,9 @@
-"""The one form in which [serve] says that something went wrong.
+"""Error responses of the HTTP API.
 
-    {"error": {"code": "no_such_run", "message": "what is wrong, and what to do"}}      and on OTLP's paths, OTLP's form
+    {"error": {"code": "no_such_run", "message": "what is wrong, and what to do"}}      on OTLP paths: OTLP's own form
 
-`code` is for programs and never changes; `message` is for people. What a handler did not expect is logged, and its
-details stay in the log.
+`code` is for programs and never changes; `message` is for people. Unexpected exceptions are logged; the response does
+not contain their details.
 """
 
 import logging
@@ -24,7 +24,7 @@ from playhead_collector.receive.request_limiter import RETRY_SECONDS
 
 log = logging.getLogger(__name__)
 
-# What nginx logs when a client has closed the connection; nobody receives it.
+# The status that nginx logs when the client has closed the connection. It is never received.
 _CLIENT_GONE = 499
 _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_not_allowed"}
 
@@ -32,14 +32,14 @@ _CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "method_
 def answer(
     request: Request, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error in the form that belongs to the request's path."""
+    """The error response, in the form of the request's path. `headers`: additional ones."""
     return formed(request.url.path, request.headers.get("content-type"), status, code, message, headers)
 
 
 def formed(
     path: str, content_type: str | None, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The same for a request of which no more than this is known."""
+    """The error response for a path and a content type, without a Request."""
     response: Response
     if path in OTLP_PATHS:
         response = reply.failure(status, message, reply.reply_wire(content_type))
@@ -50,22 +50,22 @@ def formed(
 
 
 def client_gone() -> Refused:
-    """A question whose client does not wait for its answer any more."""
+    """The error for a request whose client has disconnected."""
     return Refused(_CLIENT_GONE, "client_gone", "the client has gone: its question was given up")
 
 
 def install(app: FastAPI) -> None:
-    """Every error that a route may raise is answered from here on; middleware that is added later is outside."""
+    """Adds handlers for all exceptions of routes. Exceptions of middleware that is added later are not handled."""
     for error, handler in _HANDLERS.items():
         app.add_exception_handler(error, cast(Any, handler))
     app.add_middleware(UnexpectedErrors)
 
 
 class UnexpectedErrors:
-    """What nobody expected: logged with its traceback, answered without. Plain ASGI, so that bodies stream through it.
+    """Logs unexpected exceptions with their traceback and answers 500 without it. Plain ASGI, so that bodies stream.
 
-    Starlette's own handler for this raises the error once more, at which uvicorn cuts the connection, and with it the
-    next request that a client has already begun to send.
+    Starlette's own handler raises the exception again. uvicorn then closes the connection, on which the client may
+    already be sending its next request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -113,13 +113,13 @@ async def _http(request: Request, error: HTTPException) -> Response:
         405: f"{request.url.path} does not take {request.method}: GET /api/v1/docs says what it takes",
     }
     said = str(error.detail)
-    ours = said == HTTPStatus(error.status_code).phrase  # nobody has said anything particular
+    ours = said == HTTPStatus(error.status_code).phrase  # no message was given
     message = messages.get(error.status_code, said) if ours else said
     return answer(request, error.status_code, _CODES.get(error.status_code, "refused"), message, error.headers)
 
 
 async def _invalid(request: Request, error: RequestValidationError) -> Response:
-    # Pydantic's list is for the API's callers: where, and what was expected there. What they sent is not repeated.
+    # For each error the parameter and what was expected. The values that the client sent are not repeated.
     found = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in cast(list[dict[str, Any]], error.errors())]
     return answer(request, 422, "invalid", "; ".join(found))
 

@@ -1,7 +1,7 @@
-"""GET /healthz: this process is alive.  GET /readyz: it can do its work, since its database answers.
+"""GET /healthz: the process runs.  GET /readyz: its database answers.
 
-Probes do not queue behind work: the network side answers /healthz before the application sees it
-(`network.protocol`), and what the database said a moment ago is good enough for /readyz.
+Probes do not wait behind other requests: `network.protocol` answers /healthz before the application gets it, and
+/readyz uses the last answer of the database for a moment.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from playhead_collector.errors import StoreUnavailable
 
 
 class Health(BaseModel):
-    """All is well; when it is not, the answer is an error."""
+    """`status`: `alive` or `ready`. Otherwise the response is an error."""
 
     status: str
 
 
 class Ready(Protocol):
-    """What can be asked whether it works."""
+    """A component that can check whether it works."""
 
     async def ready(self) -> None:
-        """Raises StoreUnavailable."""
+        """Returns if it works. Raises StoreUnavailable."""
         ...
 
 
-# An answer of the database is good for this long,
+# An answer of the database is used for this long.
 FRESH_SECONDS = 1.0
-# and while it takes its time with the next one, as when all connections are in use, for so long;
+# It is used for this long while the next check is slow, as when all connections are in use.
 GOOD_SECONDS = 10.0
-# a probe waits for it this long. Kubernetes gives a probe 1 s.
+# A probe waits this long for a check. Kubernetes gives a probe 1 s.
 WAIT_SECONDS = 0.5
 
 
 class Readiness:
-    """Whether the database answers. It is asked once at a time, whatever the number of probes. `clock`: seconds."""
+    """Checks whether the database answers, one check at a time for any number of probes. `clock`: in seconds."""
 
     def __init__(self, store: Ready, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -47,7 +47,7 @@ class Readiness:
         self._asking: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
-        """Raises StoreUnavailable when it does not, or has not for some time."""
+        """Raises StoreUnavailable if the database refuses, or has not answered for GOOD_SECONDS."""
         if self._clock() - self._answered < FRESH_SECONDS:
             return
         if self._asking is None or self._asking.done():
@@ -66,13 +66,13 @@ class Readiness:
 
 
 def _retrieve_result(asked: asyncio.Task[None]) -> None:
-    """Whoever waited has been told; when nobody waited any more, asyncio need not complain."""
+    """Reads the task's exception, so that asyncio does not report it as unhandled when no probe waits for it."""
     if not asked.cancelled():
         asked.exception()
 
 
 def router(store: Ready) -> APIRouter:
-    """The two routes. Migrations ran before the store was opened, so that a store that answers is a migrated one."""
+    """The two routes. Migrations run before the store is opened, so readiness does not check them."""
     routes, readiness = APIRouter(tags=["health"]), Readiness(store)
 
     @routes.get("/healthz")

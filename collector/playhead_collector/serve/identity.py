@@ -1,7 +1,7 @@
-"""Says who answers: a header on every answer, and `GET /v1/playhead`.
+"""Identifies a Playhead collector: a header on every response, and `GET /v1/playhead`.
 
-Senders find a collector by OpenTelemetry's variables too, at whose address another receiver may be, and there may be
-proxies in between.  What a Playhead collector itself has answered carries the header, and nothing else does.
+Senders may take the address from OpenTelemetry's variables, where another receiver or a proxy may answer. Only
+responses of a Playhead collector have the header.
 """
 
 from typing import Any
@@ -12,19 +12,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 
-# Of what senders may rely on; not the build's, which is nobody's business.
+# Version of the protocol between senders and the collector, not of the software.
 VERSION = "1"
 HEADER = (COLLECTOR_HEADER.encode(), VERSION.encode())
 
 
 class Identity(BaseModel):
-    """`collector`: the version of what senders may rely on."""
+    """`collector`: version of the protocol between senders and the collector."""
 
     collector: str
 
 
 class IdentityHeader:
-    """Adds the header to every answer, those of errors and of the other middleware included. Plain ASGI, so that bodies
+    """Adds the header to every response, also to errors and responses of other middleware. Plain ASGI, so that bodies
     stream through it."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -41,12 +41,12 @@ class IdentityHeader:
 
 
 def router() -> APIRouter:
-    """The route, which needs no key."""
+    """The route `GET /v1/playhead`, which needs no key."""
     routes = APIRouter(tags=["health"])
 
     @routes.get(COLLECTOR_PATH)
     async def identity() -> Identity:
-        """Whether a Playhead collector is here."""
+        """Identify the Playhead collector at this address."""
         return Identity(collector=VERSION)
 
     return routes

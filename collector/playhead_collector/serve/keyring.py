@@ -1,4 +1,4 @@
-"""[serve]: which keys there are, and what each may do.  In memory for seconds, so that a request costs no look-up."""
+"""[serve]: the API keys and their scopes, cached for seconds, so that a request needs no query."""
 
 import asyncio
 import hashlib
@@ -17,13 +17,13 @@ INGEST: Final = "ingest"
 READ: Final = "read"
 ADMIN: Final = "admin"
 SCOPES: Final = (INGEST, READ, ADMIN)
-# How long a key that was revoked elsewhere may still be used, and how often the table is read at most.
+# The age of the cache. A key that another collector revoked may be used for this long.
 FRESH_SECONDS: Final = 5.0
 
 
 @dataclass(slots=True)
 class Keyring:
-    """All keys.  `master` is the operator's own, which may do everything; None: there is none."""
+    """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
 
     store: KeyStore
     project: int
@@ -36,16 +36,16 @@ class Keyring:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def locked(self) -> bool:
-        """Whether a key is needed.  Raises StoreUnavailable: nobody can tell yet."""
+        """Whether requests need a key. Raises StoreUnavailable if the keys could never be read."""
         if self.master is not None:
             return True
         await self._refresh()
         return bool(self._keys)
 
     async def scopes_of(self, given: Iterable[bytes]) -> frozenset[str] | None:
-        """What the first of these that is a key may do; None when none is.  Raises StoreUnavailable.
+        """The scopes of the first valid key; None if none is valid. Raises StoreUnavailable.
 
-        Keys are found by their digest: how long that takes says nothing about which digits were right.
+        Keys are compared by their SHA-256 digest, so that response times reveal nothing about a key.
         """
         digests = [hashlib.sha256(key).digest() for key in given]
         if self.master is not None and hashlib.sha256(self.master.encode()).digest() in digests:
@@ -61,7 +61,7 @@ class Keyring:
         return None
 
     def forget(self) -> None:
-        """The table has changed: read it again before the next answer."""
+        """Drops the cache: the next request reads the table."""
         self._read_at = None
 
     async def _refresh(self) -> None:
@@ -73,7 +73,7 @@ class Keyring:
             try:
                 await self._read()
             except StoreUnavailable:
-                # Without the database nobody revokes a key, either: what was known holds on.
+                # Without the database no key can be revoked either: keep the cached keys.
                 if self._read_at is None:
                     raise
             self._read_at = self.clock()

@@ -1,6 +1,6 @@
-"""GET /metrics, for Prometheus: what came in, what became of it, and how far behind the projection is.
+"""GET /metrics for Prometheus: counts of requests and received data, and the backlog of the projection.
 
-A registry for each application, none for the process: two collectors in one test are two.
+Each application has its own registry, so that several can run in one process.
 """
 
 import time
@@ -11,14 +11,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import choose_encoder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# A request of an exporter takes milliseconds, one of 64 MiB seconds.
 _MAX_SCOPES = 50
 OTHER_SCOPES = "other"
+# A request of an exporter takes milliseconds, one of 64 MiB seconds.
 _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 class Metrics:
-    """Everything that is counted. Implements what [receive] calls `Counts`."""
+    """All metrics of a collector. Implements `Counts` of `receive/ports.py`."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -49,65 +49,65 @@ class Metrics:
         self.waiting = Gauge("playhead_runs_waiting", "Runs with news that are not projected", registry=registry)
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """A value that is read when Prometheus asks."""
+        """Adds a gauge whose value is `read` at each scrape."""
         Gauge(f"playhead_{name}", help_text, registry=self.registry).set_function(read)
 
     def request(self, route: str, status: int, seconds: float) -> None:
-        """A request is answered."""
+        """Counts a request that was answered. `seconds`: its duration."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
     def refused(self, route: str, status: int) -> None:
-        """A request is answered before the application sees it, which takes no time."""
+        """Counts a request that was answered before the application got it. Its duration is not recorded."""
         self._requests.labels(route, str(status)).inc()
 
     def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
-        """A request's body, as it was sent and as it was meant."""
+        """Counts the bytes of a request's body, as sent and decompressed."""
         self._bytes.labels("sent").inc(sent_bytes)
         self._bytes.labels("unpacked").inc(unpacked_bytes)
 
     def taken(self, spans: int, duplicates: int, logs: int) -> None:
-        """Spans and log events that are stored."""
+        """Counts stored spans (of these, those that were stored before) and log events."""
         self._spans.inc(spans)
         self._duplicates.inc(duplicates)
         self._logs.inc(logs)
 
     def dropped(self, count: int) -> None:
-        """Spans and log events of deleted runs."""
+        """Counts spans and log events of deleted runs: accepted and not stored."""
         self._dropped.inc(count)
 
     def rejected(self, signal: str, count: int) -> None:
-        """Spans or log records that could not be kept."""
+        """Counts spans or log records that could not be stored."""
         self._rejected.labels(signal).inc(count)
 
     def ignored(self, signal: str, count: int) -> None:
-        """Metrics, and log records that are no events."""
+        """Counts metrics, and log records that are no events: accepted and not stored."""
         self._ignored.labels(signal).inc(count)
 
     def not_understood(self, scope: str, count: int) -> None:
-        """Spans and log events of this scope, in which there is content that no dialect understands."""
-        # Senders choose these names: beyond a bound, they share one label.
+        """Counts spans and log events of a scope with content that no dialect could read."""
+        # Senders choose these names: after the first 50, all others share one label.
         label = scope if scope in self.scopes or len(self.scopes) < _MAX_SCOPES else OTHER_SCOPES
         self.scopes[label] = self.scopes.get(label, 0) + count
         self._not_understood.labels(label).inc(count)
 
     def content(self, contents: int, data_bytes: int) -> None:
-        """Contents that are stored."""
+        """Counts stored contents, and their size in bytes."""
         self._contents.inc(contents)
         self._content_bytes.inc(data_bytes)
 
     def stored(self, content_bytes: int, database_bytes: int) -> None:
-        """What is on disk: contents and threads, and all of it."""
+        """Sets the sizes on disk in bytes: contents and threads, and the whole database."""
         self._stored.labels("content").set(content_bytes)
         self._stored.labels("database").set(database_bytes)
 
     def router(self, measure: Callable[[], Awaitable[None]]) -> APIRouter:
-        """The route; `measure` sets what is not counted as it happens."""
+        """The route `GET /metrics`. `measure` updates the gauges before each scrape."""
         routes = APIRouter(tags=["health"])
 
         @routes.get("/metrics", response_class=Response)
         async def metrics(request: Request) -> Response:
-            """What Prometheus scrapes."""
+            """Metrics in the format of Prometheus."""
             await measure()
             encode, media_type = choose_encoder(request.headers.get("accept", ""))
             return Response(encode(self.registry), media_type=media_type)
@@ -127,7 +127,7 @@ class CountRequests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 500  # what the server answers when nothing else does
+        status = 500  # the server answers 500 if no response was started
         began = self._clock()
 
         async def counted(message: Message) -> None:
@@ -139,6 +139,6 @@ class CountRequests:
         try:
             await self._app(scope, receive, counted)
         finally:
-            # By route and not by path: paths hold ids, and a label with a million values is a leak.
+            # By route, not by path: paths contain ids, and each label value takes memory.
             route = getattr(scope.get("route"), "path", "none")
             self._metrics.request(route, status, self._clock() - began)

@@ -1,7 +1,8 @@
-"""How many questions are read from the database at a time, and how many wait for their turn.
+"""Limits how many query requests read the database at a time, and how many wait.
 
-Spans and content have limits of their own (`receive.flow`), analysis has its queue (`workers.pool`). Without these,
-questions would take every connection to Postgres, and ingest and probes would wait behind them.
+Without this limit, queries could use all connections to Postgres; ingest and health probes would then wait for one.
+Requests with spans and content have their own limits (`receive/request_limiter.py`), analysis has its own queue
+(`workers/pool.py`).
 """
 
 import asyncio
@@ -13,14 +14,14 @@ from fastapi import Request
 from playhead_collector.errors import Refused
 from playhead_collector.serve.errors import client_gone
 
-# As long as a request waits for a connection to Postgres; callers give up soon after.
+# The same time as a request waits for a connection to Postgres. Callers time out soon after.
 WAIT_SECONDS = 10.0
-# What waits is answered within a few seconds, unless the database is slow.
+# Waiting requests are answered within a few seconds, unless the database is slow.
 _RETRY_SECONDS = 2
 
 
 class ReadLimiter:
-    """Lets `at_a_time` questions go on; at most `most_waiting` wait, each for `wait_seconds`. Others are refused."""
+    """Lets `at_a_time` requests run and `most_waiting` wait, each for up to `wait_seconds`; refuses all others."""
 
     def __init__(self, at_a_time: int, most_waiting: int, wait_seconds: float = WAIT_SECONDS) -> None:
         self.running = 0
@@ -31,7 +32,7 @@ class ReadLimiter:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
-        """One question, in the order in which they came. Raises Refused: 503 with Retry-After."""
+        """Waits for a free slot, in order of arrival, and holds it. Raises Refused (503 with Retry-After)."""
         await self._wait()
         self.running += 1
         try:
@@ -41,7 +42,7 @@ class ReadLimiter:
             self._turns.release()
 
     async def around(self, request: Request) -> AsyncGenerator[None]:
-        """The same as a dependency of a route. A client that left while it waited is not answered."""
+        """`turn` as a FastAPI dependency. Raises Refused if the client has disconnected while waiting."""
         async with self.turn():
             if await request.is_disconnected():
                 raise client_gone()

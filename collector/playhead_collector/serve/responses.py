@@ -1,4 +1,4 @@
-"""Answers as HTTP responses: JSON, and content that a browser may show but never executes."""
+"""HTTP responses: JSON, and stored content with headers that forbid browsers to execute it."""
 
 import mimetypes
 import re
@@ -13,7 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 from playhead_collector.workers.json_bytes import json_bytes
 
-# What a browser shows without running anything in it.  SVG and HTML are programs: they are only ever downloaded.
+# Types that a browser may display. SVG and HTML can contain scripts: they are sent as downloads.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _NEVER_RUN = {
@@ -21,22 +21,22 @@ _NEVER_RUN = {
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
 }
-# A ref names the same bytes for ever; private, because who may read them is decided per caller.
+# The bytes of a ref never change. `private`: access depends on the caller's key.
 _FOR_EVER = "private, max-age=31536000, immutable"
 
 
 def json_answer(value: Any) -> Response:
-    """The answer as it is; fragments in it are joined without being read again."""
+    """The value as JSON. Fragments that are JSON already are inserted without parsing."""
     return Response(json_bytes(value), media_type="application/json")
 
 
 def finished_answer(body: bytes) -> Response:
-    """An answer that is JSON already."""
+    """A response whose body is JSON already."""
     return Response(body, media_type="application/json")
 
 
 def content_answer(ref: ContentRef, content: Content, asked: Mapping[str, str]) -> Response:
-    """A content, whole or the range that the request's headers ask for.  Raises Refused: 416."""
+    """The content, whole or in the range of the request's headers (`asked`). Raises Refused (416)."""
     headers = {**_NEVER_RUN, "etag": f'"{ref}"', "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
     if _has_it(asked.get("if-none-match"), ref):
         return Response(status_code=304, headers=headers)
@@ -56,7 +56,7 @@ def _has_it(if_none_match: str | None, ref: ContentRef) -> bool:
 
 
 def _range(asked: Mapping[str, str], ref: ContentRef, size: int) -> range | None:
-    """The one range that is asked for; None for the whole, which may also answer what we do not read."""
+    """The requested range of bytes. None: send the whole, also when the Range header is of a form we do not support."""
     shape = _RANGE.fullmatch(asked.get("range", "").replace(" ", ""))
     if shape is None or asked.get("if-range", f'"{ref}"') != f'"{ref}"':
         return None

@@ -1,7 +1,7 @@
-"""From the shared types of answers to response models, and so to OpenAPI.
+"""Makes response models for FastAPI, and so for OpenAPI, from the types in `playhead.wire.answers`.
 
-pydantic reads a TypedDict's required keys on Python 3.11 only when `typing_extensions` made it, and `playhead.model`
-does without that library.  Hence each is made again from its own fields; nothing is described twice.
+On Python 3.11 pydantic accepts only a TypedDict of `typing_extensions`, a library that `playhead.wire` does not use. So
+each TypedDict is made again with that library, from the same fields.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from playhead.wire.answers import Page
 
 @lru_cache(maxsize=256)
 def schema(answer: Any) -> Any:
-    """What to give FastAPI as `response_model` for an answer's type."""
+    """The `response_model` for an answer's type."""
     origin, inside = get_origin(answer), get_args(answer)
     if origin is Page:
         items: Any = list[schema(inside[0])]

@@ -1,7 +1,6 @@
-"""[serve]: the query API.  One file for each kind of answer, with its handlers and their paths; `analysis` has those
-of the analysis questions.
+"""[serve]: routes of the query API, a file for each kind of answer. `analysis` has those of the analysis questions.
 
-registering  how an operation is registered           params  what a URL may say
+registering  registers operations                     params  types of path and query parameters
 """
 
 from collections.abc import Mapping
@@ -31,16 +30,16 @@ from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 
 PREFIX = "/api/v1"
-# The defaults of the settings.
+# Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.
 _READS, _READS_WAITING = 4, 64
 TAGS = [
-    {"name": "runs", "description": "Which runs there are, and what happened in one."},
-    {"name": "moments", "description": "What was at a seq or event: state, context, reasoning."},
+    {"name": "runs", "description": "Runs and their events."},
+    {"name": "moments", "description": "State, context and reasoning at an event."},
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
-    {"name": "why", "description": "Decisions, why tools were called, and what rested on what."},
-    {"name": "content", "description": "What refs name."},
-    {"name": "senders", "description": "Which of them are not understood."},
-    {"name": "keys", "description": "Who may send, ask, and do the rest."},
+    {"name": "why", "description": "Decisions, reasons of tool calls, and causes of events."},
+    {"name": "content", "description": "Stored content, by ref."},
+    {"name": "senders", "description": "Instrumentation scopes whose content could not be read."},
+    {"name": "keys", "description": "API keys."},
 ]
 
 
@@ -54,9 +53,10 @@ def router(
     not_understood: Mapping[str, int] | None = None,
     reads: ReadLimiter | None = None,
 ) -> APIRouter:
-    """The query API on this store; the runner is asked to project a run before anything is said about it.
+    """The routes of the query API. `runner` projects newly arrived spans of a run before it is read.
 
-    `analysis` answers what takes computing; without it, that is done in this process. `reads` limits what reads.
+    `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent
+    reads of the database.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     api = _router()
@@ -70,7 +70,7 @@ def router(
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
-    # Apart, so that a key can be revoked while whoever has it asks too much.
+    # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))
     keys.add_routes(operators, store, project, keyring or Keyring(store, project, None))
     scopes.add_routes(api, {} if not_understood is None else not_understood)
@@ -81,13 +81,13 @@ def router(
 def deletion_router(
     store: Store, runner: RunProjector, project: int, sweeper: Sweeper, reads: ReadLimiter
 ) -> APIRouter:
-    """What takes something away; `reads` limits it together with questions."""
+    """The routes that delete. They share the limit `reads` with the routes that read."""
     api = _router(reads)
     deletion.add_routes(api, store, runner, project, sweeper)
     return api
 
 
 def _router(reads: ReadLimiter | None = None) -> APIRouter:
-    """A router whose operations each take a turn of `reads`. It ends with the handler, before the answer is sent."""
+    """A router; `reads` limits its handlers. Sending the response is not part of the limit."""
     turn = [Depends(reads.around, scope="function")] if reads else []
     return APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=[*ONLY_KNOWN, *turn])

@@ -1,4 +1,4 @@
-"""Content by its ref, as HTTP asks for it."""
+"""Routes for stored content, by ref."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -13,25 +13,25 @@ from playhead_collector.serve.routes.registering import Responses, refusals
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
-Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="`sha256:...`, up to 1,000.")]
+Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
 As = Annotated[
-    Literal["messages"] | None, Query(alias="as", description="`messages`: a thread as its list of messages.")
+    Literal["messages"] | None, Query(alias="as", description="`messages`: return a thread as its list of messages.")
 ]
 
 
 class ContentRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, store: Store, project: int) -> None:
         self._store, self._project = store, project
-        # A content takes up to 64 MiB before anything of it is sent: no more of them are looked up at a time than two.
+        # A content of up to 64 MiB is read completely before any of it is sent: at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
 
     async def content(self, ref: p.Ref, request: Request, view: As = None) -> Response:
-        """The bytes that a ref names, with their media type; a thread's ref names its last node.
+        """Bytes of a content, with its media type. A thread's ref gives its last node, or with `as=messages` its list.
 
-        They never change, so caches may keep them; `Range`, `If-Range` and `If-None-Match` are understood.
-        Browsers are told not to execute them.
+        The bytes of a ref never change, so caches may keep them. `Range`, `If-Range` and `If-None-Match` are supported.
+        Response headers forbid browsers to execute the content.
         """
         parsed = parse_ref(ref)
         if view == "messages":
@@ -40,15 +40,18 @@ class ContentRoutes:
             return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
 
     async def batch(self, refs: Refs) -> Response:
-        """Many contents at once, by ref; those that are not stored are left out."""
+        """Several contents by ref. Refs that are not stored are absent from the answer."""
         async with self._looking_up:
             return json_answer(await read_batch(self._store, self._project, refs))
 
 
 _BYTES: Responses = {
-    200: {"description": "The bytes, in their own media type; JSON for `as=messages`.", "content": {"*/*": {}}},
-    206: {"description": "The range that was asked for.", "content": {"*/*": {}}},
-    304: {"description": "The caller has it."},
+    200: {
+        "description": "The bytes, with their media type; JSON for `as=messages`.",
+        "content": {"*/*": {}},
+    },
+    206: {"description": "The requested range.", "content": {"*/*": {}}},
+    304: {"description": "The caller has this content already (`If-None-Match`)."},
     416: {"description": "The range lies outside the content.", "model": schema(a.ErrorAnswer)},
 }
 

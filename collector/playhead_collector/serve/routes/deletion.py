@@ -1,4 +1,4 @@
-"""Deletion over HTTP.  All of it needs the scope `admin`."""
+"""Routes that delete runs and unreferenced content. They need the scope `admin`."""
 
 from typing import Annotated
 
@@ -16,20 +16,20 @@ from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
 _MAX_NAMED = 5
-Forks = Annotated[bool, Query(description="Delete the runs that were forked from it, too.")]
+Forks = Annotated[bool, Query(description="Also delete the runs that were forked from it.")]
 
 
 class DeletionRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:
         self._store, self._runner, self._project, self._sweeper = store, runner, project, sweeper
 
     async def delete_run(self, run: p.RunId, forks: Forks = False) -> Response:
-        """Delete a run with all that is stored of it, at once; 409 when it has forks, which share its record.
+        """Delete a run and its record. 409 when it has forks, which share its record, and `forks` is false.
 
-        Spans of it that arrive later are dropped. Content that no other run names goes after a grace period. `last` is
-        refused: it may be another run by now.
+        Spans of the run that arrive later are dropped. Content that no other run refers to is deleted after a grace
+        period. `last` is refused, because the last run may have changed since the caller looked.
         """
         if run.strip().lower() == LAST:
             message = "`last` may be another run by now: name the one to delete by its id, or a part of it"
@@ -48,16 +48,16 @@ class DeletionRoutes:
         return json_answer(answer)
 
     async def collect_garbage(self) -> Response:
-        """Make some steps of the collection of content that no run names any more, up to a few seconds of them.
+        """Delete content that no run refers to. One request works for a few seconds at most.
 
-        Call again until `phase` is null. The collector does this by itself when runs were deleted.
+        Repeat it until `phase` is null. The collector also does this by itself after runs were deleted.
         """
         swept = await self._sweeper.sweep_now(self._project)
         answer: Collected = {"phase": swept.phase, "contents": swept.contents, "thread_nodes": swept.nodes}
         return json_answer(answer)
 
 
-_FORKED = "Runs were forked from it, which share its record; the message names some."
+_FORKED = "The run has forks, which share its record. The message names some of them."
 
 
 def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, sweeper: Sweeper) -> None:

@@ -1,4 +1,4 @@
-"""[serve]: the difference between two moments of a run"""
+"""[serve]: route for the difference between two moments of a run."""
 
 from typing import Annotated
 
@@ -21,7 +21,7 @@ To = Annotated[
 
 
 class DiffRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
@@ -29,9 +29,9 @@ class DiffRoutes:
     async def diff(
         self, request: Request, run: p.RunId, before: From = None, after: To = None, hydrate: p.Hydrate = True
     ) -> Response:
-        """What is different at `to`, compared to `from`: the state, and what the model saw.  `to` may be the earlier.
+        """Differences in the state and in the model's context between the events `from` and `to`.
 
-        Applied to the state and the messages at `from`, it gives those at `to`.
+        `to` may be earlier than `from`. Applied to the state and messages at `from`, the answer gives those at `to`.
         """
         return await self._asking.answer(request, "diff", run, before=before, after=after, hydrate=hydrate)
 

@@ -1,4 +1,4 @@
-"""Keys over HTTP: made, listed, revoked.  All of it needs the scope `admin`."""
+"""Routes that create, list and revoke API keys. They need the scope `admin`."""
 
 import hashlib
 import secrets
@@ -18,31 +18,32 @@ from playhead_collector.store.ports.keys import ApiKey, KeyStore
 _MAX_KEYS = 1_000
 _TEN_YEARS = 10 * 366 * 86_400
 Name = Annotated[
-    str, Body(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$", description="What people know it by.")
+    str, Body(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]*$", description="Name of the key, for people.")
 ]
 Scopes = Annotated[
     list[Literal["ingest", "read", "admin"]],
-    Body(min_length=1, max_length=3, description="ingest: send spans and content; read: ask; admin: keys, deletion."),
+    Body(min_length=1, max_length=3, description="ingest: send spans, content; read: query; admin: keys, deletion."),
 ]
-Seconds = Annotated[float | None, Body(gt=0, le=_TEN_YEARS, description="It expires then; null: never.")]
+Seconds = Annotated[float | None, Body(gt=0, le=_TEN_YEARS, description="Expires after so many seconds; null: never.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1, description="The `id` of a key.")]
 
 
 class KeyRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, store: KeyStore, project: int, keyring: Keyring) -> None:
         self._store, self._project, self._keyring = store, project, keyring
 
     async def keys(self) -> Response:
-        """All keys, by their beginnings; expired ones too."""
+        """List all keys, including expired ones. Of the key itself, only the first characters are shown."""
         answer: Keys = {"items": [_about(key) for key in await self._store.keys(self._project)]}
         return json_answer(answer)
 
     async def create_key(self, name: Name, scopes: Scopes, expires_seconds: Seconds = None) -> Response:
-        """Make a key.  The answer is the only place where it is ever shown.
+        """Create a key. Only this answer contains it; the collector stores a hash.
 
-        With the first one, keys are needed from then on; it has to be able to make others.
+        As soon as there is a key, every request needs one. So the first key must have the scope `admin`, unless
+        PLAYHEAD_API_KEY is set.
         """
         held = await self._store.keys(self._project)
         if len(held) >= _MAX_KEYS:
@@ -59,7 +60,7 @@ class KeyRoutes:
         return json_answer(answer)
 
     async def revoke_key(self, number: Number) -> Response:
-        """It is a key no more: here at once, in other collectors of this database within seconds."""
+        """Revoke a key. This collector refuses it at once, others on the same database within seconds."""
         answer: Revoked = {"revoked": await self._store.remove_key(self._project, number)}
         self._keyring.forget()
         if not answer["revoked"]:
@@ -79,7 +80,7 @@ def _about(key: ApiKey) -> Key:
     }
 
 
-_NO_ADMIN = "There would be no key that may make or revoke keys; or there are too many."
+_NO_ADMIN = "No key would have the scope `admin`, or there are too many keys."
 
 
 def add_routes(api: APIRouter, store: KeyStore, project: int, keyring: Keyring) -> None:

@@ -1,4 +1,4 @@
-"""Who goes on with a run, as HTTP asks it: a lease that is taken, renewed, and given back."""
+"""Routes for run leases: take, renew and release. While a process holds a lease, no other process resumes the run."""
 
 import re
 from typing import Annotated
@@ -17,22 +17,28 @@ from playhead_collector.store.ports.leases import LeaseResult, StoredLease
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 _MOST, _NO_NUL = 200, r"^[^\x00]*$"
-# A day: whoever says nothing for longer does not mean to keep others out.
-Seconds = Annotated[float, Body(gt=0, le=86_400, description="For how long, unless it is renewed.")]
+# A day. A process that has not renewed its lease for so long has ended or no longer needs it.
+Seconds = Annotated[float, Body(gt=0, le=86_400, description="Duration of the lease from now, in seconds.")]
 Holder = Annotated[
     str,
-    Body(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Who: renews it and gives it back, too."),
+    Body(
+        min_length=1,
+        max_length=_MOST,
+        pattern=_NO_NUL,
+        description="Id of the holder, also for renewal and release.",
+    ),
 ]
 Process = Annotated[
-    str, Body(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="What people know the holder by.")
+    str,
+    Body(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Name of the process, shown in messages."),
 ]
-Force = Annotated[bool, Body(description="Take it from whoever has it.")]
-Heard = Annotated[bool, Body(description="Refuse also when spans of the run have come within `seconds`.")]
-Whose = Annotated[str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Who has it.")]
+Force = Annotated[bool, Body(description="Take the lease although another process holds it.")]
+Heard = Annotated[bool, Body(description="Also refuse if spans of the run arrived within the last `seconds`.")]
+Whose = Annotated[str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Id of the holder.")]
 
 
 class LeaseRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, store: Store, project: int) -> None:
         self._store, self._project = store, project
@@ -46,9 +52,10 @@ class LeaseRoutes:
         force: Force = False,
         unless_heard: Heard = False,
     ) -> Response:
-        """Be the only one who goes on with a run, for so many seconds; 409 says who does.
+        """Take the lease of a run for `seconds`: until it expires, no other holder can take it without `force`.
 
-        The run need not be known: its record may still be on its way.
+        409 when another process holds it; the message names that process. With `unless_heard`, also 409 when spans of
+        the run arrived within the last `seconds`. The run does not have to be stored yet.
         """
         taken = await self._store.take_lease(
             self._project, _id(run), holder, process, seconds, force=force, unless_heard=unless_heard
@@ -56,11 +63,11 @@ class LeaseRoutes:
         return json_answer(_granted(run, taken))
 
     async def renew_lease(self, run: p.RunId, holder: Holder, seconds: Seconds) -> Response:
-        """Still be the one, for so many seconds from now; 409 when another has taken the run over."""
+        """Extend a lease to `seconds` from now. 409 when this holder no longer has it."""
         return json_answer(_granted(run, await self._store.renew_lease(self._project, _id(run), holder, seconds)))
 
     async def release_lease(self, run: p.RunId, holder: Whose) -> Response:
-        """Others may go on with the run from now."""
+        """Release a lease, so that another process can take it. `released` is false if this holder had none."""
         answer: Released = {"released": await self._store.release_lease(self._project, _id(run), holder)}
         return json_answer(answer)
 
@@ -72,7 +79,7 @@ def _id(run: str) -> str:
 
 
 def _granted(run: str, taken: LeaseResult) -> RunLease:
-    """Raises Refused: 409."""
+    """The lease that was granted. Raises Refused (409) if it was not."""
     if taken.lease is not None:
         return _answer(run, taken.lease)
     if (held := taken.held) is not None:
@@ -90,7 +97,7 @@ def _answer(run: str, lease: StoredLease) -> RunLease:
     return {"run": run, "holder": lease.holder, "process": lease.process, "since": since, "until": until}
 
 
-_HELD = "Another process goes on with the run; the message says which, and since when."
+_HELD = "The lease was not granted or not extended. The message says why, and which process holds it."
 
 
 def add_routes(api: APIRouter, store: Store, project: int) -> None:

@@ -1,4 +1,4 @@
-"""What a question may say in its URL, once for all routes."""
+"""Types of path and query parameters that several routes use."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -8,29 +8,29 @@ from fastapi import Depends, Path, Query, Request
 from playhead.model.times import parse_time
 from playhead_collector.errors import Refused
 
-# Postgres cannot keep a NUL, so nothing stored can equal a text that has one.
+# Postgres cannot store a NUL character, so no stored value equals a text with one.
 _NO_NUL = r"^[^\x00]*$"
 _WORD = Query(max_length=300, pattern=_NO_NUL)
 
 Ref = Annotated[
-    str, Path(description="`sha256:` and 64 lower-case hex digits; `:text` or `:bytes` at the end: to be read as that.")
+    str, Path(description="`sha256:` and 64 lower-case hex digits; a suffix `:text` or `:bytes` says how to read it.")
 ]
-RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of one that no other has, or `last`.")]
+RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
 At = Annotated[
     str | None, Query(max_length=300, pattern=_NO_NUL, description="A seq or an event id; default: the last.")
 ]
-Limit = Annotated[int, Query(ge=1, le=1_000, description="Most items in the answer.")]
-Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the page before.")]
-Hydrate = Annotated[bool, Query(description="Also answer the values that the refs name.")]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
+Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
+Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]
 Word = Annotated[str | None, _WORD]
 Status = Literal["running", "completed", "failed", "cancelled"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
-Kinds = Annotated[list[str] | None, Query(description="Kinds of events; repeat it, or put commas between them.")]
+Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
 
 
 def known_parameters(request: Request) -> None:
-    """A misspelt condition would be answered with what it was to leave out.  Raises Refused."""
+    """Refuses query parameters that the route does not have: a misspelt filter would have no effect. Raises Refused."""
     said = request.query_params.keys()
     if not said:
         return
@@ -51,7 +51,7 @@ ONLY_KNOWN = [Depends(known_parameters)]
 
 
 def read_time(text: str | None) -> int | None:
-    """Nanoseconds since 1970.  Raises Refused."""
+    """The time in nanoseconds since 1970. Raises Refused if the text is not a time."""
     try:
         return None if text is None else parse_time(text)
     except ValueError as error:
@@ -59,7 +59,7 @@ def read_time(text: str | None) -> int | None:
 
 
 def read_kinds(kinds: list[str] | None) -> frozenset[str]:
-    """Event kinds, empty for any."""
+    """The event kinds; empty: any kind."""
     return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
 
 

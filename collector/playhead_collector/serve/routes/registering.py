@@ -1,4 +1,4 @@
-"""[serve]: how an operation of the query API is registered: the type of its answer, and its errors."""
+"""[serve]: registers operations of the query API, with their response models and errors for OpenAPI."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,28 +10,28 @@ from playhead_collector.serve.schemas import schema
 
 Responses = dict[int | str, dict[str, Any]]
 _REFUSALS = {
-    400: "A part of the question cannot be understood.",
+    400: "A part of the request cannot be read.",
     404: "There is no such run, event, call or content.",
-    409: "No model is configured that could explain.",
-    413: "The contents are too large together.",
-    422: "A parameter is out of its bounds.",
-    502: "The model that explains does not answer, or not as it should.",
-    503: "The database does not answer, or too many questions wait: try again after `Retry-After` seconds. Or the "
-    "question took too long or too much memory (`took_too_long`, `took_too_much`): ask for less.",
+    409: "No model for explanations is configured.",
+    413: "The requested contents are too large together.",
+    422: "A parameter is not valid.",
+    502: "The model for explanations did not answer, or its answer cannot be used.",
+    503: "The database does not answer, or too many requests wait: try again after `Retry-After` seconds. Or the "
+    "analysis took too long or too much memory (`took_too_long`, `took_too_much`): ask for less.",
 }
 
 
 def get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:
-    """Registers a GET that is named as its handler and answers with this type."""
+    """Registers a GET route. `answer`: type of the response, from `playhead.wire.answers`."""
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer))(handler)
 
 
 def refusals(*statuses: int) -> Responses:
-    """Errors that several operations answer with."""
+    """OpenAPI responses for these error statuses."""
     error = schema(a.ErrorAnswer)
     return {status: {"description": _REFUSALS[status], "model": error} for status in statuses}
 
 
 def conflict(description: str) -> Responses:
-    """A refusal with 409."""
+    """OpenAPI response for status 409."""
     return {409: {"description": description, "model": schema(a.ErrorAnswer)}}

@@ -1,4 +1,4 @@
-"""The questions about runs, as HTTP asks them: read the URL, ask, write the answer."""
+"""Routes for runs and what was recorded in them: events, state, context, messages, calls, spans, log events."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ from playhead_collector.store.ports import RunFilter, Store
 
 
 class RunRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, store: Store, runner: RunProjector, project: int, prices: Prices) -> None:
         self._store, self._runner, self._project, self._prices = store, runner, project, prices
@@ -42,16 +42,16 @@ class RunRoutes:
         tool: p.Word = None,
         fork_of: p.Word = None,
         text: p.Word = None,
-        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="A part of the run's id.")] = None,  # noqa: A002 - its name in the URL
+        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - its name in the URL
         since: p.Time = None,
         until: p.Time = None,
         limit: p.Limit = 50,
         cursor: p.Cursor = None,
     ) -> Response:
-        """Runs, newest first; all conditions must hold.
+        """List runs, newest first. Only runs that meet all conditions.
 
-        `text` is looked for in names, sessions, users, agents and tags; `since` and `until` bound the start; `fork_of`
-        names the run that they were forked from.
+        `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
+        `fork_of` is the id of the run from which they were forked.
         """
         where = RunFilter(
             agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, fork_of=fork_of,
@@ -62,35 +62,35 @@ class RunRoutes:
         return json_answer(await list_runs(self._store, self._project, where, limit, cursor, self._prices))
 
     async def run(self, run: p.RunId) -> Response:
-        """One run in a few words: status, agents, models, usage, cost, metadata, error, forks.
+        """Summary of a run: status, agents, models, usage, cost, metadata, error, forks.
 
-        `completeness` says how whole its record is, `links` where to ask on.
+        `completeness` says whether parts of the record are missing. `links` has the paths of further answers.
         """
         return json_answer(await run_detail(await self._open(run), self._prices))
 
     async def events(
         self,
         run: p.RunId,
-        after: Annotated[int, Query(ge=0, le=999_999_999, description="Only events behind this seq.")] = 0,
+        after: Annotated[int, Query(ge=0, le=999_999_999, description="Only events with a greater seq.")] = 0,
         kinds: p.Kinds = None,
         priority: p.Priority | None = None,
         since: p.Time = None,
         preview: Annotated[
-            int, Query(ge=0, le=10_000, description="So many characters of each value that an event names; 0: none.")
+            int, Query(ge=0, le=10_000, description="Length of the preview of each value, in characters; 0: none.")
         ] = 0,
         limit: p.Limit = 100,
         cursor: p.Cursor = None,
     ) -> Response:
-        """What happened, in order.
+        """Events of a run, in order of `seq`.
 
-        A page may hold fewer than `limit` events although more follow: go on while there is a `next_cursor`.
+        A page may have fewer than `limit` events although more follow: continue while there is a `next_cursor`.
         """
         where = EventFilter(p.read_kinds(kinds), priority, p.read_time(since))
         start = read_seq(cursor) if cursor else after
         return json_answer(await list_events(await self._open(run), where, limit, start, preview))
 
     async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
-        """The state of the run right after an event: the fold of its events up to there."""
+        """State of the run directly after an event, computed from its events up to that one."""
         return json_answer(await answer_state(await self._open(run), at, hydrate, self._prices))
 
     async def context(
@@ -98,41 +98,45 @@ class RunRoutes:
         run: p.RunId,
         at: p.At = None,
         form: Annotated[Literal["parts", "openai"], Query(description="The shape of `messages`.")] = "parts",
-        exact: Annotated[bool, Query(description="Also `request`: the body as it was sent, key by key.")] = False,
+        exact: Annotated[bool, Query(description="Also return `request`: the request's body as it was sent.")] = False,
     ) -> Response:
-        """Exactly what the model saw: system, tools, messages and settings of the call that `at` belongs to.
+        """Input of a model call: system instructions, tools, messages and settings, exactly as the model received them.
 
-        An event that is part of no model call means the last call that began before it.
+        It is the call that the event `at` belongs to, or else the last one that began before that event.
         """
         return json_answer(await answer_context(await self._open(run), at, form, exact))
 
     async def messages(
         self, run: p.RunId, at: p.At = None, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = True
     ) -> Response:
-        """The whole conversation up to a moment, in order: each message once, when it entered the run.
+        """All messages of the run up to the event `at`, in order. Each is listed once, at the event that added it.
 
-        Each says whether it still was in its agent's context at that moment, and what had taken it out.
+        `in_context` says whether the message was in its agent's context at that event. `removed` names the compression
+        that removed it.
         """
         return json_answer(await list_history(await self._open(run), limit, read_seq(cursor), hydrate, at))
 
     async def llm_calls(
         self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
     ) -> Response:
-        """Model calls in the order in which they began.  A thread's value is its last node: see the call's context."""
+        """Model calls of a run, in order of their start.
+
+        With `hydrate`, the value of a thread is its last node only; the messages are in the call's context.
+        """
         return json_answer(await list_llm_calls(await self._open(run), limit, read_seq(cursor), hydrate))
 
     async def tool_calls(
         self, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None, hydrate: p.Hydrate = False
     ) -> Response:
-        """Tool calls in the order in which they began."""
+        """Tool calls of a run, in order of their start."""
         return json_answer(await list_tool_calls(await self._open(run), limit, read_seq(cursor), hydrate))
 
     async def spans(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
-        """The tree of spans, attributes as stored: each span after its parent, `depth` levels below a root."""
+        """Spans of a run with their attributes as stored, in tree order: each span after its parent."""
         return json_answer(await list_spans(await self._open(run), limit, read_seq(cursor)))
 
     async def logs(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
-        """Log events as stored, by time: state, checkpoints, annotations, and what else the program has said."""
+        """Log events of a run as stored, in order of time: state, checkpoints, annotations and other log events."""
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
 
 

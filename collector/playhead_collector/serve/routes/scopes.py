@@ -1,4 +1,4 @@
-"""Which instrumentation scopes were taken without understanding their content."""
+"""Route that lists the instrumentation scopes whose content no dialect could read."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ from playhead_collector.serve.routes.registering import get
 
 
 class ScopeRoutes:
-    """The handler; its docstring is what OpenAPI says about it. `not_understood` grows while the collector runs."""
+    """Handler of the request. `not_understood`: spans and log events by scope, counted while the collector runs."""
 
     def __init__(self, not_understood: Mapping[str, int]) -> None:
         self._not_understood = not_understood
 
     async def scopes(self) -> Response:
-        """Instrumentation scopes whose content was taken without being understood, since the collector started."""
+        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
         counted = sorted(self._not_understood.items(), key=lambda each: -each[1])
         answer: Scopes = {"not_understood": [{"scope": scope, "count": count} for scope, count in counted]}
         return json_answer(answer)

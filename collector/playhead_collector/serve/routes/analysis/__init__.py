@@ -1,1 +1,1 @@
-"""[serve]: the questions of `playhead_collector.analysis` over HTTP, a file per question."""
+"""[serve]: routes for the questions of `playhead_collector.analysis`, a file per question."""

@@ -1,4 +1,4 @@
-"""[serve]: what an event rests on, and what rested on it"""
+"""[serve]: route for causes and effects of an event."""
 
 from typing import Annotated, Literal
 
@@ -11,18 +11,18 @@ from playhead_collector.serve.routes.registering import get
 
 Direction = Annotated[
     Literal["back", "forward", "both"],
-    Query(description="`back`: what it rests on; `forward`: what rested on it."),
+    Query(description="`back`: causes of the event; `forward`: its effects."),
 ]
 
 
 class CausesRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def causes(self, request: Request, run: p.RunId, seq: p.AtEvent, direction: Direction = "both") -> Response:
-        """What the event rests on, back to the user's words, and what rested on it: nodes and edges of a graph."""
+        """Causes of an event, back to the user's messages, and its effects: nodes and edges of a graph."""
         return await self._asking.answer(request, "causes", run, at=seq, direction=direction)
 
 

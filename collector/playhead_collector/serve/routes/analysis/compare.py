@@ -1,4 +1,4 @@
-"""[serve]: how two runs differ"""
+"""[serve]: route for the comparison of two runs."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from playhead_collector.serve.routes.registering import get
 
 
 class CompareRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
@@ -25,9 +25,9 @@ class CompareRoutes:
         limit: p.Limit = 100,
         cursor: p.Cursor = None,
     ) -> Response:
-        """How two runs differ: what they have in common, where they part, which calls stand for which, what came of it.
+        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
 
-        `items` are the pairs behind the common part; ids of tool calls make no difference.
+        `items` are the pairs after the common beginning. Ids of tool calls are not compared.
         """
         return await self._asking.answer(request, "compare", a, b, limit=limit, after=read_seq(cursor))
 

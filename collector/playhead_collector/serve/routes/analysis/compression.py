@@ -1,4 +1,4 @@
-"""[serve]: compressions of contexts, and what they dropped"""
+"""[serve]: routes for compressions of contexts and the facts lost in them."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from playhead_collector.serve.routes.registering import get
 
 
 class CompressionRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
@@ -21,7 +21,7 @@ class CompressionRoutes:
     async def compressions(
         self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
     ) -> Response:
-        """Where contexts lost messages, declared or not: how many were kept, summarised and dropped, and tokens."""
+        """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
         return await self._asking.answer(request, "compressions", run, limit=limit, after=read_seq(cursor))
 
     async def compression(
@@ -30,7 +30,7 @@ class CompressionRoutes:
         run: p.RunId,
         seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
     ) -> Response:
-        """What became of every message, which facts were lost, and which of these were needed later."""
+        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
         return await self._asking.answer(request, "compression", run, at=seq)
 
 

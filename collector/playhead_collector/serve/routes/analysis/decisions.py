@@ -1,4 +1,4 @@
-"""[serve]: decisions of the agent"""
+"""[serve]: routes for the decisions of agents."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,7 +11,7 @@ from playhead_collector.serve.routes.registering import get
 
 
 class DecisionsRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
@@ -19,14 +19,14 @@ class DecisionsRoutes:
     async def decisions(
         self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
     ) -> Response:
-        """Where the agent chose: tools, their arguments, answers, handoffs, approvals, branches, to stop."""
+        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
         return await self._asking.answer(request, "decisions", run, limit=limit, after=read_seq(cursor))
 
     async def decision(self, request: Request, run: p.RunId, seq: p.AtEvent) -> Response:
-        """A decision with the context before it, what else was open, and why.
+        """A decision with its context, the other options, and the reasons for it.
 
-        `elsewhere` lists what other model calls with exactly this context answered.  An event that is no decision means
-        the one made in the call that it is part of.
+        `elsewhere` lists the answers of other model calls with exactly this context. For an event that is not a
+        decision: the decision made in the call that the event belongs to.
         """
         return await self._asking.answer(request, "decision", run, at=seq)
 

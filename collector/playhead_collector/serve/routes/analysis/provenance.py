@@ -1,4 +1,4 @@
-"""[serve]: why tools were called, and where their arguments are from"""
+"""[serve]: routes for the reasons of tool calls and the origins of their arguments."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,7 +11,7 @@ from playhead_collector.serve.routes.registering import get
 
 
 class ProvenanceRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
@@ -19,11 +19,11 @@ class ProvenanceRoutes:
     async def attributions(
         self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None
     ) -> Response:
-        """Why each tool was called, and where every value in its arguments is from."""
+        """Reason of each tool call, and origin of every value in its arguments."""
         return await self._asking.answer(request, "attributions", run, limit=limit, after=read_seq(cursor))
 
     async def attribution(self, request: Request, run: p.RunId, seq: p.AtEvent) -> Response:
-        """Why the tool was called that the event is part of, and where every value in its arguments is from."""
+        """Reason of the tool call that the event belongs to, and origin of every value in its arguments."""
         return await self._asking.answer(request, "attribution", run, at=seq)
 
 

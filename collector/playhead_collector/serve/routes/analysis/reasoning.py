@@ -1,4 +1,4 @@
-"""[serve]: what the model was thinking; and explanations, streamed or whole."""
+"""[serve]: routes for a model's reasoning, and for explanations by another model, streamed or whole."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -31,20 +31,20 @@ from playhead_collector.workers.questions import AnalysisQuestion
 STREAM = "text/event-stream"
 _EXPLAINED: Responses = {
     200: {
-        "description": "The explanation; streamed, events `text`, `explanation` and `error`.",
+        "description": "The explanation. Streamed: events `text`, `explanation` and `error`.",
         "content": {STREAM: {}},
     }
 }
 Seq = Annotated[
     int | str | None,
-    Body(description="A seq or an event id: explain the decision that it belongs to; default: the whole run."),
+    Body(description="A seq or an event id: explain the decision it belongs to; default: the whole run."),
 ]
-Stream = Annotated[bool, Body(description="Answer piece by piece; so does `Accept: text/event-stream`.")]
-Again = Annotated[bool, Body(description="Ask the model also when it was asked before.")]
+Stream = Annotated[bool, Body(description="Stream the answer, as with `Accept: text/event-stream`.")]
+Again = Annotated[bool, Body(description="Ask the model again, although an explanation is stored.")]
 
 
 class ReasoningRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
         self._asking, self._configured = asking, configured
@@ -55,10 +55,10 @@ class ReasoningRoutes:
         run: p.RunId,
         seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
     ) -> Response:
-        """What the model was thinking at the call that the event belongs to.
+        """Reasoning of the model at the call that the event belongs to.
 
-        Thinking as it was captured; reasoning that it wrote down in a form; what can be inferred from what it was told;
-        and an explanation, if a model was asked for one.
+        Four parts: thinking that the provider returned, structured reasoning in the model's text, what can be inferred
+        from the call's input, and a stored explanation, if there is one.
         """
         explainer = self._configured.explainer
         model = explainer.model if explainer else None
@@ -67,11 +67,11 @@ class ReasoningRoutes:
     async def explain(
         self, request: Request, run: p.RunId, seq: Seq = None, stream: Stream = False, again: Again = False
     ) -> Response:
-        """What a model says about a decision or the whole run: goal, key decisions, mistakes, alternatives.
+        """Ask a model to explain a decision or the whole run: goal, key decisions, mistakes, alternatives.
 
-        An opinion of the model that the operator configured; 409 when there is none, 502 when it does not answer. It is
-        kept, so that asking again costs nothing. Streamed, it comes as events `text` (`{"text": a piece}`), then
-        `explanation` (the whole answer), or `error`.
+        The answer is the opinion of the model that the operator configured. 409 when none is configured, 502 when it
+        does not answer. The explanation is stored and returned again without asking the model, unless `again` is true.
+        A stream has events `text` (`{"text": a piece}`), then `explanation` (the whole answer) or `error`.
         """
         explainer = self._configured.explainer
         if explainer is None:
@@ -83,7 +83,7 @@ class ReasoningRoutes:
         if known is not None:
             return _one_event(known) if streamed else json_answer(known)
         pieces = explainer.ask(brief.messages)
-        # The first piece is waited for, so that a model that does not answer is still an error with its own status.
+        # Wait for the first piece before responding: if the model does not answer, the response can still be an error.
         first = await anext(pieces, None)
         if streamed:
             return StreamingResponse(self._stream(record, brief, explainer, first, pieces), media_type=STREAM)

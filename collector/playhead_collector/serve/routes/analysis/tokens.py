@@ -1,4 +1,4 @@
-"""[serve]: tokens and cost of a run's contexts"""
+"""[serve]: route for tokens and cost of a run's contexts."""
 
 from fastapi import APIRouter, Request, Response
 
@@ -10,15 +10,15 @@ from playhead_collector.serve.routes.registering import get
 
 
 class TokensRoutes:
-    """Handlers; their docstrings are what OpenAPI says about them."""
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
     def __init__(self, asking: AnalysisHandlers) -> None:
         self._asking = asking
 
     async def tokens(self, request: Request, run: p.RunId, limit: p.Limit = 1_000, cursor: p.Cursor = None) -> Response:
-        """How contexts grew, against their models' limits; compressions; usage, cost and the share of cached input.
+        """Sizes of the contexts in tokens, limits of the models, compressions, usage, cost, share of cached input.
 
-        A number of tokens says what it rests on: reported, calibrated or estimated.
+        Each number of tokens has a basis: reported, calibrated or estimated.
         """
         return await self._asking.answer(request, "tokens", run, limit=limit, after=read_seq(cursor))
 
