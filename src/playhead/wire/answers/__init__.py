@@ -1,9 +1,9 @@
-"""What the query API answers: the collector's response models (and so its OpenAPI) and the client's types, once.
+"""Types of the query API's answers, used by the collector (response models, OpenAPI) and by the client.
 
-Every list is a `Page`.  Times are RFC 3339 texts in UTC with nanoseconds, because JavaScript cannot hold such integers;
-`seq` is an event's place in its run, and wherever a moment is asked for (`at`), a seq or an event id will do.  Refs
-stand under `refs` by name; with `hydrate=true` their values stand under `values` by the same names, and `missing` lists
-those that are not stored (their values are null).
+Every list is a `Page`.  Times are RFC 3339 texts in UTC with nanoseconds, because JavaScript cannot represent such
+integers.  `seq` is the number of an event in its run; parameters such as `at` take a seq or an event id.  `refs` has
+the refs of values by name.  With `hydrate=true`, `values` has the values under the same names; `missing` lists the refs
+that are not stored, whose values are null.
 """
 
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace

@@ -1,10 +1,10 @@
-"""Answers about content."""
+"""Answers with stored content."""
 
 from typing import Any, NotRequired, TypedDict
 
 
 class ContentValue(TypedDict):
-    """A content: `value` for JSON and text, `base64` for all else."""
+    """A content of `size` bytes: `value` if it is JSON or text, else `base64`."""
 
     media_type: str
     size: int
@@ -13,7 +13,7 @@ class ContentValue(TypedDict):
 
 
 class ThreadMessages(TypedDict):
-    """A thread as the list of messages that it stands for.  A message that is not stored is null, and in `missing`."""
+    """The messages of a thread, in order.  A message that is not stored is null, and its ref is in `missing`."""
 
     thread: str
     messages: list[dict[str, Any] | None]

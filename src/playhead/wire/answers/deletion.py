@@ -4,16 +4,17 @@ from typing import TypedDict
 
 
 class DeletedRuns(TypedDict):
-    """Runs that are gone: the one that was named first, then its forks.  Content that no other run names goes
-    `content_after_seconds` later, and up to a day more."""
+    """Ids of the deleted runs: first the one in the request, then its forks.
+
+    Content that no other run refers to is deleted after `content_after_seconds`, and up to a day later.
+    """
 
     deleted: list[str]
     content_after_seconds: float
 
 
 class Collected(TypedDict):
-    """How far the collection of content is: `phase` of what is next (null: it is over), and what it has deleted so
-    far."""
+    """Progress of the collection of content: the next `phase` (null: complete), and how much was deleted so far."""
 
     phase: str | None
     contents: int

@@ -1,4 +1,4 @@
-"""Answers about the difference between two moments of a run."""
+"""Answers about the differences between two events of a run."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -6,7 +6,7 @@ Moved = TypedDict("Moved", {"from": Any, "to": Any})
 
 
 class KeyedChange(TypedDict):
-    """How values under keys differ."""
+    """Differences of a mapping, by key."""
 
     added: dict[str, Any]
     removed: dict[str, Any]
@@ -14,7 +14,7 @@ class KeyedChange(TypedDict):
 
 
 class ListChange(TypedDict):
-    """How a list differs: the first `same` items are, then come those `removed`, and `added` in their place."""
+    """Differences of a list: after the first `same` items, `removed` was replaced by `added`."""
 
     same: int
     removed: list[Any]
@@ -22,8 +22,11 @@ class ListChange(TypedDict):
 
 
 class StateDiff(TypedDict):
-    """Fields of the state that differ.  `changed`: plain ones; `keyed`: `user_state` and `open_calls` (by span);
-    `lists`: `history`, `pending_approvals`, `compressions`, `errors`."""
+    """Differences of the state, by field.
+
+    `changed`: single values; `keyed`: `user_state` and `open_calls` (by span); `lists`: `history`,
+    `pending_approvals`, `compressions`, `errors`.
+    """
 
     changed: dict[str, Moved]
     keyed: dict[str, KeyedChange]
@@ -43,15 +46,16 @@ ContextEntry = TypedDict(
         "was_value": NotRequired[Any],
     },
 )
-ContextEntry.__doc__ = """A message of either context: `kept`, `added`, `dropped`, or `replaced` (`was` stood there).
+ContextEntry.__doc__ = """A message of either context; `op` is `kept`, `added`, `dropped` or `replaced`.
 
-`from` and `to` are its positions, from 0."""
+`was` is the ref of the message that was replaced. `from` and `to` are its positions in the two contexts, from 0."""
 
 
 class ContextDiff(TypedDict):
-    """How what the model saw last differs: messages in the new order, those that went where they had been.
+    """Differences between the contexts of the last model calls.
 
-    `changed` has `system`, `tools` and `settings` of the last calls where they differ, as refs.
+    `entries` are in the order of the new context, dropped messages at their old positions.  `changed` has the refs of
+    `system`, `tools` and `settings` where they differ.
     """
 
     kept: int
@@ -63,7 +67,7 @@ class ContextDiff(TypedDict):
 
 
 class DiffMoment(TypedDict):
-    """One end of a difference: an event, and what the model saw last by then."""
+    """One of the two compared events, with the last model call up to it and that call's thread."""
 
     seq: int
     event: str
@@ -84,6 +88,6 @@ Diff = TypedDict(
         "missing": list[str],
     },
 )
-Diff.__doc__ = """What is different at `to`, compared to `from`; `to` may be the earlier one.
+Diff.__doc__ = """Differences at event `to`, compared to event `from`; `to` may be the earlier one.
 
-`values` has the user's values that the difference of states names, by their refs."""
+`values` has, by ref, the user's values to which the difference of the states refers."""

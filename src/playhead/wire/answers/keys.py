@@ -4,9 +4,9 @@ from typing import TypedDict
 
 
 class Key(TypedDict):
-    """A key, by its beginning; the key itself is shown when it is made, and kept nowhere.
+    """An API key.  `prefix` is its beginning; the key itself is shown only when it is created, and never stored.
 
-    `scopes` are of ingest, read and admin.  `last_used` is the hour in which it was used last.  Times are RFC 3339.
+    `scopes`: some of ingest, read and admin.  `last_used` is exact to the hour.  Times are RFC 3339.
     """
 
     id: int
@@ -19,7 +19,7 @@ class Key(TypedDict):
 
 
 class NewKey(TypedDict):
-    """A key that was just made.  `key` is what clients send; it cannot be shown again."""
+    """A created key.  `key` is the text that clients send; it cannot be shown again."""
 
     key: str
     about: Key
@@ -32,6 +32,6 @@ class Keys(TypedDict):
 
 
 class Revoked(TypedDict):
-    """Whether there was such a key."""
+    """`revoked`: whether there was such a key."""
 
     revoked: bool

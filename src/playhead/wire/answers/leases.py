@@ -1,12 +1,12 @@
-"""Which process goes on with a run; and what it recorded besides spans, which it needs for that."""
+"""Answers about leases of runs; and log events, which a resume needs."""
 
 from typing import Any, TypedDict
 
 
 class RunLease(TypedDict):
-    """A process goes on with the run, and says so again before `until`: nobody else may until then.
+    """The lease of a run: no other process can take it before `until`, unless it is forced.
 
-    `holder` is the journal that it writes to, `process` what people know it by.  Times are the database's.
+    `holder` is the id of the process's journal, `process` its name for people.  Times are those of the database.
     """
 
     run: str
@@ -17,13 +17,13 @@ class RunLease(TypedDict):
 
 
 class Released(TypedDict):
-    """Whether there was a lease of this holder to give back."""
+    """`released`: whether this holder had the lease."""
 
     released: bool
 
 
 class RunLog(TypedDict):
-    """A log event as stored, payload-free: state, checkpoints, annotations, and what else a program has said."""
+    """A log event as stored, with refs in place of payloads: state, checkpoints, annotations and others."""
 
     name: str
     time: str

@@ -1,4 +1,4 @@
-"""What all answers share: pages of lists, and errors."""
+"""Types shared by all answers: pages of lists, and errors."""
 
 from typing import Generic, NotRequired, TypedDict, TypeVar
 
@@ -6,9 +6,10 @@ Item = TypeVar("Item")
 
 
 class CutText(TypedDict):
-    """A text that was too long for an analysis: of its `length` characters the first `read` ones were read.
+    """A text that was too long for an analysis, which read only the first `read` of its `length` characters.
 
-    It is a part of the message `content`; null: it is the value number `part` of a tool call's arguments.
+    `content` is the ref of the message and `part` the number of its part.  If `content` is null, the text is value
+    number `part` of a tool call's arguments.
     """
 
     content: str | None
@@ -18,10 +19,9 @@ class CutText(TypedDict):
 
 
 class Page(TypedDict, Generic[Item]):
-    """Part of a list.  Give `next_cursor` back as `cursor` for the next part; null: this was the last.
+    """A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
 
-    `cut`: texts that were too long to be read whole, where there were any.  `hint`: what may be wrong with a
-    question that found nothing.
+    `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
     """
 
     items: list[Item]
@@ -31,13 +31,13 @@ class Page(TypedDict, Generic[Item]):
 
 
 class ErrorDetail(TypedDict):
-    """`code` is for programs and never changes its meaning; `message` is a sentence that ends with what to do."""
+    """`code` is for programs and does not change; `message` says what is wrong and what to do."""
 
     code: str
     message: str
 
 
 class ErrorAnswer(TypedDict):
-    """Why there is no answer."""
+    """An error response."""
 
     error: ErrorDetail

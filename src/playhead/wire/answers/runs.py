@@ -1,4 +1,4 @@
-"""Answers about runs, and the events in them."""
+"""Answers about runs and their events."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -6,11 +6,11 @@ from playhead.wire.answers.calls import CallError
 
 
 class Completeness(TypedDict):
-    """Whether the record of a run is whole.
+    """Whether the record of a run is complete.
 
-    `spans_missing` counts holes in the order of its calls, `content_pending` the refs whose content has not arrived.
-    `parent_missing`: a fork shares events with a run that is not here (not yet, or no more), so its answers begin with
-    its own events.  Once `sealed`, a seq never changes again.
+    `spans_missing` is the number of gaps in the numbering of its calls, `content_pending` the number of refs whose
+    content has not arrived.  `parent_missing`: the run is a fork, and the run with which it shares events is not
+    stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.
     """
 
     complete: bool
@@ -21,10 +21,12 @@ class Completeness(TypedDict):
 
 
 class RunSummary(TypedDict):
-    """A run as lists show it.  Counts and sums are those of its state after the last event, whose seq is `events`.
+    """Summary of a run.  Counts and sums are those of its state after the last event; `events` is that event's seq.
 
-    `cost` is what the calls whose price is known cost, in the currency of the prices; null when none is known.
-    A fork parts from `fork_of` at seq `fork_at`: the `shared` events before that are its parent's, and count."""
+    `cost` is the sum over calls with a known price, in the currency of the price table; null if no price is known.
+    A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
+    the counts.
+    """
 
     run: str
     name: str | None
@@ -56,7 +58,7 @@ class RunSummary(TypedDict):
 
 
 class Fork(TypedDict):
-    """A run that was forked from another at seq `at`."""
+    """A fork of a run, made at its seq `at`."""
 
     run: str
     at: int | None
@@ -66,9 +68,10 @@ class Fork(TypedDict):
 
 
 class RunDetail(RunSummary):
-    """A run, how many attempts there were at it, its forks (newest first), and the paths of what can be asked.
+    """A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
 
-    `metadata` is what the program said about it, as JSON; `error` what a failed run failed with."""
+    `metadata` is JSON from the program; `error` is the error of a failed run.
+    """
 
     attempts: int
     metadata: Any
@@ -79,10 +82,11 @@ class RunDetail(RunSummary):
 
 
 class RecordedEvent(TypedDict):
-    """A fact about a run.  `id` is stable; `seq` may still shift while the run is open (see `completeness.sealed`).
+    """An event of a run.  `id` is stable; `seq` may change until the run is sealed (see `completeness.sealed`).
 
-    `previews`, when asked for: the values of `refs` as text, up to the length asked for; a longer one ends with
-    `…`.  A value that is not stored, or is no text, has none."""
+    `previews`, if requested, has the values of `refs` as texts, cut at the requested length, where `…` is added.  A
+    value that is not stored, or is not text, has no preview.
+    """
 
     id: str
     run: str

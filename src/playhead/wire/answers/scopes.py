@@ -4,16 +4,16 @@ from typing import TypedDict
 
 
 class ScopeCount(TypedDict):
-    """An instrumentation scope, and how many of its spans and log events had content that was not understood."""
+    """An instrumentation scope, and its number of spans and log events with content that no dialect could read."""
 
     scope: str
     count: int
 
 
 class Scopes(TypedDict):
-    """Scopes whose content no dialect understood, since the collector started: most first.
+    """Scopes with content that no dialect could read, since the collector started; highest counts first.
 
-    There are at most 51: beyond 50 names, the others are counted together, as `other`.
+    There are at most 51: after the first 50 scopes, all others are counted as `other`.
     """
 
     not_understood: list[ScopeCount]

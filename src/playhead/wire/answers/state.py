@@ -1,10 +1,10 @@
-"""Answers about a moment: what was, right after an event."""
+"""Answers about the state of a run directly after an event."""
 
 from typing import Any, NotRequired, TypedDict
 
 
 class OpenCall(TypedDict):
-    """Started and not finished: in doubt, if the process is dead."""
+    """A call that was started and has not ended.  If the process is dead, its outcome is unknown."""
 
     span: str
     kind: str
@@ -22,7 +22,7 @@ class ErrorNote(TypedDict):
 
 
 class Checkpoint(TypedDict):
-    """Where the run can be continued from."""
+    """The last point from which the run can be resumed: refs of the state and the thread."""
 
     seq: int
     state: str | None
@@ -30,7 +30,7 @@ class Checkpoint(TypedDict):
 
 
 class StateValues(TypedDict):
-    """What the refs of a state name: the messages of its `thread`, and the user's values; null where not stored."""
+    """Values of the refs in a state: the messages of its `thread`, and the user's values; null if not stored."""
 
     thread: list[dict[str, Any] | None]
     user_state: dict[str, Any]
@@ -39,12 +39,12 @@ class StateValues(TypedDict):
 
 
 class StateAt(TypedDict):
-    """The fold of a run's events up to `seq`.
+    """State of a run, computed from its events up to `seq`.
 
-    `thread` is what the model saw last, `history` every message that was ever added, in order.  `context_tokens` is the
-    input of the last call that reported it; `usage` of all calls is summed in `input_tokens` and `output_tokens`.
-    `context_limit` is that of `model`, the one that was asked last; `cost` is what calls up to here cost, in the
-    currency of the prices.  Both are null when the collector's table of prices does not say.
+    `thread` is the input of the last model call, `history` all messages that were added, in order.  `context_tokens` is
+    the number of input tokens of the last call that reported it.  `input_tokens` and `output_tokens` are sums over all
+    calls.  `model` is the last one called, `context_limit` its limit in tokens.  `cost` is the sum over the calls up to
+    here, in the currency of the price table.  Both are null if the collector's price table has no entry.
     """
 
     run: str

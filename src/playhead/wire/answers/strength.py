@@ -3,4 +3,4 @@
 from typing import Literal
 
 Strength = Literal["strong", "likely", "weak"]
-"""Ordered, and no probability: it is fixed for each rule, and answers name the rule beside it."""
+"""An ordered scale, not a probability. Each rule has a fixed strength; answers name the rule."""

@@ -1,4 +1,4 @@
-"""Answers about causes: which event rests on which."""
+"""Answers about causes and effects of events."""
 
 from typing import NotRequired, TypedDict
 
@@ -7,7 +7,7 @@ from playhead.wire.answers.strength import Strength
 
 
 class CausalNode(TypedDict):
-    """An event as a node of a graph.  `distance` is the number of edges from the event in question."""
+    """An event as a node of a graph.  `distance` is the number of edges from the requested event."""
 
     seq: int
     event: str
@@ -19,11 +19,11 @@ class CausalNode(TypedDict):
 
 
 class CausalEdge(TypedDict):
-    """`effect` rests on `cause`.
+    """An edge: the event with seq `cause` is a cause of the event with seq `effect`.
 
     `why` is user_request, follow_up, error_recovery, plan_step, agent_initiative, value (of the argument at `path`),
-    requested, returned, entered, answered, said, read, cites, replies, noted or ended.  `rule` found it: that of an
-    attribution or a value, or one of causes.
+    requested, returned, entered, answered, said, read, cites, replies, noted or ended.  `rule` is the rule that
+    found the edge: of an attribution, of a value's origin, or of causes.
     """
 
     cause: int
@@ -36,9 +36,10 @@ class CausalEdge(TypedDict):
 
 
 class CausalGraph(TypedDict):
-    """What an event rests on, and what rested on it.
+    """Causes and effects of an event.
 
-    `roots` are events without a cause among the nodes: the user's words, usually.  `truncated`: there is more.
+    `roots` are the events without a cause among the nodes, usually messages of the user.  `truncated`: the graph has
+    more nodes than the answer.
     """
 
     run: str

@@ -1,4 +1,4 @@
-"""Answers about how two runs differ."""
+"""Answers about the differences between two runs."""
 
 from typing import Any, TypedDict
 
@@ -17,7 +17,7 @@ class ComparedRun(TypedDict):
 class ComparedCall(TypedDict):
     """A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
 
-    `status`: `open`, `failed` or `completed`.  `refs` name what it was asked and what came of it.
+    `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
     """
 
     seq: int
@@ -31,11 +31,10 @@ class ComparedCall(TypedDict):
 
 
 class CallPair(TypedDict):
-    """Calls that stand for each other: `same`, `changed`, `only_a` or `only_b`.
+    """Two corresponding calls; `op` is `same`, `changed`, `only_a` or `only_b`.
 
-    `differs` names what is not the same of a changed pair: of what was asked `model`, `system`, `tools`, `settings`,
-    `messages` (those that were new to the call), `input`, `arguments`; of what came of it `status`, `error`, `answer`,
-    `result`.
+    `differs` lists the differences of a changed pair: of the inputs `model`, `system`, `tools`, `settings`, `messages`
+    (those that were new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
     """
 
     op: str
@@ -45,22 +44,23 @@ class CallPair(TypedDict):
 
 
 class ChangedText(TypedDict):
-    """One thing that differs, as the lines that went (`-`) and came (`+`)."""
+    """A difference as text: removed lines begin with `-`, added lines with `+`.  `what` names the field."""
 
     what: str
     lines: list[str]
 
 
 class FirstDifference(CallPair):
-    """The first pair that is not the same, and how."""
+    """The first pair of calls that differs, with its changes."""
 
     changes: list[ChangedText]
 
 
 class CommonPart(TypedDict):
-    """What both runs begin with: so many calls that are the same, up to the seqs at which the last of them ended.
+    """The common beginning of both runs.
 
-    `shared`: how many events are the very same ones, because one of the runs is a fork that shares them.
+    `calls` is the number of equal calls; `a` and `b` are the seqs at which the last of them ended.  `shared` is the
+    number of events that are stored once for both, because one of the runs is a fork.
     """
 
     calls: int
@@ -70,14 +70,14 @@ class CommonPart(TypedDict):
 
 
 class Both(TypedDict):
-    """A figure of each run."""
+    """A value for each of the two runs."""
 
     a: Any
     b: Any
 
 
 class ComparedOutcome(TypedDict):
-    """What the runs came to; `differs` names what is not the same, and `answers` has what they answered, as values."""
+    """Outcomes of the runs.  `differs` lists the fields that differ; `answers` has the final answers as values."""
 
     status: Both
     error: Both
@@ -92,7 +92,7 @@ class ComparedOutcome(TypedDict):
 
 
 class PairCounts(TypedDict):
-    """How many pairs of calls there are of each sort."""
+    """Number of pairs of calls by `op`."""
 
     same: int
     changed: int
@@ -101,10 +101,10 @@ class PairCounts(TypedDict):
 
 
 class Comparison(TypedDict):
-    """How two runs differ.
+    """Comparison of two runs.
 
-    `parts` is the first difference, null when there is none.  `items` are the pairs behind the common part.  Every call
-    of both is in the common part or in one pair.
+    `parts` is the first difference, null if there is none.  `items` are the pairs after the common beginning.  Every
+    call of both runs is in the common beginning or in one pair.
     """
 
     a: ComparedRun

@@ -1,4 +1,4 @@
-"""Answers about compressions of a context: what went, which facts were lost, which of them were needed."""
+"""Answers about compressions of a context: removed messages, lost facts, and lost facts that were needed later."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -8,9 +8,9 @@ from playhead.wire.answers.strength import Strength
 
 
 class MessageCounts(TypedDict):
-    """How many messages there were before (with the answer to the call before) and after, and what became of them.
+    """Numbers of messages before the compression (with the answer to the call before) and after it.
 
-    `before` is always `kept` + `summarised` + `dropped`.
+    `before` is the sum of `kept`, `summarised` and `dropped`.
     """
 
     before: int
@@ -21,10 +21,10 @@ class MessageCounts(TypedDict):
 
 
 class TokensSaved(TypedDict):
-    """Input tokens of the call before and of the first call after; null when not known.
+    """Input tokens of the last call before and of the first call after; null if not known.
 
-    `basis`: `reported` by the provider, else `calibrated` (estimated, with what was reported of one as the measure for
-    the other) or `estimated`.
+    `basis`: `reported` by the provider, `calibrated` (one number estimated and scaled by the reported other one) or
+    `estimated`.
     """
 
     before: int | None
@@ -34,11 +34,11 @@ class TokensSaved(TypedDict):
 
 
 class Compression(TypedDict):
-    """A context that lost messages.
+    """A compression: messages were removed from a context.
 
-    `origin` is `declared` (by who made it) or `inferred` (from what a call was given).  `strategy` is `summary`,
-    `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masked and summed up), `edit`,
-    `selection`, or what was declared.  `call` is the seq of the first model call after it, `refs` are the threads
+    `origin` is `declared` (by the program) or `inferred` (from the input of a call).  `strategy` is `summary`,
+    `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+    `selection`, or the declared one.  `call` is the seq of the first model call after it.  `refs` has the threads
     `before` and `after` and the `summary`.
     """
 
@@ -56,10 +56,10 @@ class Compression(TypedDict):
 
 
 class MessagePlace(TypedDict):
-    """A message of the context: where it was (`position`, from 0), and where it had entered the run (`seq`).
+    """A message of the context: its `position` (from 0), and the `seq` at which it was added to the run.
 
-    `after` is its position in the new context; `summary` names the message that stands for it now, `replaced_by` one
-    that took its place (a masked result, an edit).  `value` is the message, of those that were not kept.
+    `after` is its position in the new context.  `summary` is the ref of the message that summarises it, `replaced_by`
+    the ref of the message at its position now (a masked result, an edit).  `value` is the message, unless it was kept.
     """
 
     position: int
@@ -73,10 +73,11 @@ class MessagePlace(TypedDict):
 
 
 class FactNeeded(TypedDict):
-    """That a lost fact was needed later, at `seq`.
+    """Evidence that a lost fact was needed later, at `seq`.
 
-    `how`: `asked_again` (the agent asked the user for it), `told_again`, `looked_up_again` (a tool gave it once more),
-    `wrong_value` (the agent named `value` instead, which nobody had said), `used` (the agent had it from elsewhere).
+    `how`: `asked_again` (the agent asked the user for it), `told_again` (the user repeated it), `looked_up_again` (a
+    tool returned it again), `wrong_value` (the agent used `value` instead, which is in no message), `used` (the agent
+    had it from another source).
     """
 
     how: str
@@ -88,10 +89,10 @@ class FactNeeded(TypedDict):
 
 
 class LostFact(TypedDict):
-    """Something said in what went that neither the summary nor what was kept says.
+    """A fact in the removed messages that is neither in the summary nor in the kept messages.
 
-    `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`; `label` is what the text called
-    it.  `places` are the first few of `times` places.
+    `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
+    It occurs `times` times; `places` quotes the first few.
     """
 
     kind: str
@@ -103,11 +104,11 @@ class LostFact(TypedDict):
 
 
 class CompressionAudit(Compression):
-    """What became of every message, and of the facts in those that went.
+    """What happened to each message of a compression, and to the facts in removed messages.
 
-    `summary` is the message that sums up.  `lost` begins with facts that were needed later; `lost_total` counts all.
-    `searched_to` is the last event that was looked at for needs.  `strength` and `rule` are about strategy and summary.
-    `missing`: refs not stored (what they said cannot be missed).
+    `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
+    number of all lost facts.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
+    `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
     """
 
     kept: list[MessagePlace]

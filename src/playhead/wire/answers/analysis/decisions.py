@@ -1,4 +1,4 @@
-"""Answers about decisions: where the agent chose, and what else was open."""
+"""Answers about decisions of agents and their options."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -7,10 +7,10 @@ from playhead.wire.answers.page import CutText
 
 
 class Decision(TypedDict):
-    """A point where the agent chose.
+    """A decision of an agent.
 
-    `kind` is tool_selection, tool_arguments, answer, handoff, approval, branch or stop; `call` is the model call that
-    it was made in, if any.  `reason` is what was said about it: an annotation's reason, or the words beside a choice.
+    `kind` is tool_selection, tool_arguments, answer, handoff, approval, branch or stop.  `call` is the seq of the model
+    call that made it, null if code did.  `reason` is that of an annotation, or the model's text beside its choice.
     """
 
     seq: int
@@ -24,10 +24,10 @@ class Decision(TypedDict):
 
 
 class Option(TypedDict):
-    """Something that could have been chosen.
+    """An option of a decision.
 
     `origin` is tool_definition, enum (values that a definition allows), same_response, annotation or approval.
-    `considered` quotes the model where its reasoning or its words name it.
+    `considered` quotes the model's reasoning or text that mentions the option.
     """
 
     name: str
@@ -46,7 +46,7 @@ class CallPlace(TypedDict):
 
 
 class ElsewhereChoice(TypedDict):
-    """What other calls with exactly this context answered; `same`: it is what was chosen here."""
+    """A choice that other calls made with exactly this context.  `same`: it equals the choice of this decision."""
 
     chosen: Any
     same: bool
@@ -54,7 +54,7 @@ class ElsewhereChoice(TypedDict):
 
 
 class DecisionContext(TypedDict):
-    """What was before the decision: the thread, how many messages it has, and the events of those that were new."""
+    """Context of a decision: its thread, the number of messages, and the seqs of events that added the new ones."""
 
     call: int | None
     thread: str | None
@@ -63,7 +63,7 @@ class DecisionContext(TypedDict):
 
 
 class DecisionDetail(Decision):
-    """A decision with what led to it, what else was open, and what was chosen elsewhere in exactly this context."""
+    """A decision with its context and reasons, its options, and the choices of other calls with the same context."""
 
     run: str
     context: DecisionContext

@@ -1,8 +1,8 @@
-"""Answers about provenance: why a tool was called, and where each value in its arguments is from.
+"""Answers about provenance: the reason of a tool call, and the origin of each value in its arguments.
 
-Every answer carries what it rests on: places in the context with quotes and offsets, the `rule` that gave it, and the
-`strength` of that rule (strong, likely or weak).
-An offset counts characters in a part's text; the text of a part that is no text is its canonical JSON.
+Every answer has its evidence: places in the context with quotes and offsets, the `rule` that found it, and the
+`strength` of that rule (strong, likely or weak).  Offsets count characters in the text of a part; for a part that is
+not text, in its canonical JSON.
 """
 
 from typing import Any, NotRequired, TypedDict
@@ -14,8 +14,9 @@ from playhead.wire.answers.strength import Strength
 class Place(TypedDict):
     """A place in a model's context.
 
-    `seq` is the event with which its content entered the run, null for what every call carries (system instructions,
-    tool definitions).  `source` is user, tool_result, assistant, system or definition.  `quote` has some words around.
+    `seq` is the event that added its content to the run, null for content of every call (system instructions, tool
+    definitions).  `source` is user, tool_result, assistant, system or definition.  `quote` is the text with some words
+    before and after it.
     """
 
     seq: int | None
@@ -28,8 +29,10 @@ class Place(TypedDict):
 
 
 class AnotherSubject(TypedDict):
-    """Whose a value is when it is not that of what the call names: the call names `value` at `path`, and the value
-    stands in records of `others` only."""
+    """A sign that an argument belongs to another subject than the one that the call names.
+
+    The call names the subject `value` at `path`, but the argument occurs only in records of the subjects `others`.
+    """
 
     path: str
     value: str
@@ -37,19 +40,19 @@ class AnotherSubject(TypedDict):
 
 
 class LiteralOrigin(TypedDict):
-    """A literal or name of code that a model wrote, and who said it; invented: nobody."""
+    """A literal or name in code that a model wrote.  `source`: where it occurs before; `invented` if nowhere."""
 
     text: str
     source: str
 
 
 class ValueOrigin(TypedDict):
-    """Where a value in a call's arguments is from; `path` is like `flights[0].date`.
+    """Origin of a value in a call's arguments; `path` is like `flights[0].date`.
 
-    `source` is user, tool_result, assistant, system, definition (stands in the tool's definition only), derived, or
-    invented; `how` is exact, normalised, implied, or how it was derived.  `first` and `last` are where it stands in the
-    context, whatever it is from.  `suspect`: it comes from nowhere, or (`unfounded`) facts in it do, or it is that of
-    something else than what the call names (`another_subject`).
+    `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, or invented.
+    `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
+    the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
+    to another subject than the call (`another_subject`).
     """
 
     path: str
@@ -69,7 +72,7 @@ class ValueOrigin(TypedDict):
 
 
 class Evidence(TypedDict):
-    """What speaks for an attribution: `what` is message, result, error, plan, reasoning, said, assistant or system."""
+    """Evidence for an attribution; `what` is message, result, error, plan, reasoning, said, assistant or system."""
 
     what: str
     seq: int | None
@@ -81,12 +84,11 @@ class Evidence(TypedDict):
 
 
 class Attribution(TypedDict):
-    """Why a tool was called.
+    """Reason of a tool call.
 
     `kind` is user_request, follow_up, error_recovery, plan_step, agent_message, agent_initiative or unknown.
-    `decided_at` is the end
-    of the model call that asked for it, null when code called it by itself.  `arguments` are those that the model
-    chose.  `suspects`: paths of values that come from nowhere, or are another one's.
+    `decided_at` is the seq of the end of the model call that requested it, null if code called the tool.  `arguments`
+    are those that the model chose.  `suspects`: paths of the values that are suspect (see `ValueOrigin`).
     """
 
     run: str

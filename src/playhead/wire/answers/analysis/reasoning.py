@@ -1,4 +1,4 @@
-"""Answers about what a model was thinking: as it was captured, as it was written down, and as it can be inferred."""
+"""Answers about a model's reasoning: captured, structured, inferred, and explained by another model."""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -8,9 +8,9 @@ from playhead.wire.answers.strength import Strength
 
 
 class Quoted(TypedDict):
-    """Words of a recorded text: the content `ref`, its `part` (for messages), and offsets in that part's text.
+    """A quote from a recorded text: the content's `ref`, the `part` (of a message), and offsets in that part's text.
 
-    `seq` is where it entered the run, null when that is not known.
+    `seq` is the event that added the content to the run, null if not known.
     """
 
     seq: int | None
@@ -22,7 +22,7 @@ class Quoted(TypedDict):
 
 
 class ReasonedOption(TypedDict):
-    """A way that the model considered, with what it saw for and against it."""
+    """An option that the model considered, with its arguments for and against it."""
 
     name: Quoted
     about: list[Quoted]
@@ -31,9 +31,9 @@ class ReasonedOption(TypedDict):
 
 
 class StructuredReasoning(TypedDict):
-    """Reasoning that the model wrote down in a form: between tags in its answer, or in its captured thinking.
+    """Reasoning that the model wrote between tags, in its answer or in its captured thinking.
 
-    `source` is `answer` or `thinking`.  What fits none of the fields is kept in `rest`, so that nothing is lost.
+    `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.
     """
 
     source: str
@@ -47,14 +47,14 @@ class StructuredReasoning(TypedDict):
 
 
 class InferredStep(TypedDict):
-    """What something inferred rests on: `what` it is evidence of, and the words."""
+    """Evidence for an inference: `what` it supports, and the quote."""
 
     what: str
     quote: Quoted
 
 
 class ChangedArgument(TypedDict):
-    """An argument that a repeated tool call gave another value."""
+    """An argument whose value differs in a repeated tool call."""
 
     path: str
     before: Any
@@ -62,13 +62,13 @@ class ChangedArgument(TypedDict):
 
 
 class InferredReasoning(TypedDict):
-    """What can be concluded from what was new in the context since the last decision.  Never the model's own words.
+    """Conclusions from the messages that were new in the context since the last decision; not the model's own words.
 
-    `trigger` is what the model was just told: `user_message`, `tool_result`, `tool_error`, `model_error` (the call
-    before failed), `system_message`, `compression`, or `none`.  `goal` is the request that it most likely served, and
-    `goal_origin` says where that is from: `user_message` (the latest), `earlier_user_message` or `system_message`.
-    `pattern` reads like `tool_error -> retry_with_changed_argument`; null while the call has not answered.
-    `strength` and `rule` are those of the weaker of trigger and goal.
+    `trigger` is the kind of the newest input: `user_message`, `tool_result`, `tool_error`, `model_error` (the call
+    before failed), `system_message`, `compression`, or `none`.  `goal` is the request that the call most likely served;
+    `goal_origin` is `user_message` (the latest), `earlier_user_message` or `system_message`.  `pattern` has the form
+    `tool_error -> retry_with_changed_argument`; null until the call has ended.  `strength` and `rule` are those of
+    trigger or goal, whichever is weaker.
     """
 
     basis: str
@@ -86,11 +86,11 @@ class InferredReasoning(TypedDict):
 
 
 class Explanation(TypedDict):
-    """What a model that the operator configured says about a decision (`seq`), or about the whole run (`seq` null).
+    """Explanation of a decision (`seq`), or of the whole run (`seq` null), by a model that the operator configured.
 
-    It is an opinion, made afterwards from `refs`: the contents that the model was shown; `shown` says how much of them.
-    `goal`, `key_decisions`, `mistakes` and `alternatives` (what could have been done) are read from its answer, whose
-    whole `text` is kept.  It is stored as content under `ref`; `cached` says that it was made earlier.
+    It is an opinion, made afterwards from the contents in `refs`; `shown` says how much of them the model got.  `goal`,
+    `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  The explanation is
+    stored as content under `ref`; `cached`: it was made by an earlier request.
     """
 
     run: str
@@ -109,11 +109,11 @@ class Explanation(TypedDict):
 
 
 class Reasoning(TypedDict):
-    """What the model was thinking at a call.
+    """Reasoning of a model at a call.
 
-    `captured` is thinking as its provider gave it, null when it gave none; `ref` names it, and a `ref` whose `captured`
-    is null says that the content is not stored.  `structured` is what the model wrote down in a form, `inferred` what
-    follows from what it was told, and `explanation` what a model said afterwards, if it was asked.
+    `captured` is the thinking that the provider returned and `ref` its content; if only `captured` is null, the content
+    is not stored, and if both are null, there was none.  `structured` is reasoning that the model wrote between tags.
+    `inferred` follows from the call's input.  `explanation` is the stored one of another model, null if there is none.
     """
 
     run: str

@@ -1,7 +1,7 @@
-"""Answers about tokens: how a run's contexts grew, against their models' limits, and what that cost.
+"""Answers about tokens: sizes of a run's contexts, the models' limits, and cost.
 
-`basis` says where a number of tokens is from: `reported` by the provider, `calibrated` (an estimate from the text's
-length, scaled so that it fits what the provider reported for this model elsewhere), or `estimated` (from the text's
+`basis` says how a number of tokens was determined: `reported` by the provider, `calibrated` (an estimate from the
+text's length, scaled by what the provider reported for this model in other calls), or `estimated` (from the text's
 length alone).
 """
 
@@ -9,9 +9,9 @@ from typing import TypedDict
 
 
 class Calibration(TypedDict):
-    """How much more tokens a model counts than the plain estimate: `factor`, resting on so many calls of `scope`.
+    """`factor` by which a model counts more tokens than the estimate, from the given number of `calls` in `scope`.
 
-    `scope` is `run` (calls of this run) or `project` (calls of other runs, when this one has none that reported).
+    `scope` is `run` (calls of this run) or `project` (calls of other runs, if none of this run reported).
     """
 
     factor: float
@@ -20,9 +20,9 @@ class Calibration(TypedDict):
 
 
 class ModelPrice(TypedDict):
-    """What a million tokens cost, in the table's currency.
+    """Prices of a million tokens, in the table's currency.
 
-    `matched` is the table's name for the model, `source` what that line was checked against; null: nothing.
+    `matched` is the model's name in the price table, `source` the source of its price, null if none is given.
     """
 
     matched: str
@@ -34,10 +34,10 @@ class ModelPrice(TypedDict):
 
 
 class ModelTokens(TypedDict):
-    """A model of the run: how many tokens its context may have, what it costs, and how estimates for it are made.
+    """A model of the run: context `limit` in tokens, price, calibration of estimates, and usage.
 
-    What is null is not known, which is not zero.  `cost` sums the calls whose cost is known; `unpriced_calls` are not
-    in it, because they reported no usage, or because the model has no price.
+    Null means not known.  `cost` is the sum over calls with known cost; the `unpriced_calls` are not in it, because
+    they reported no usage or the model has no price.
     """
 
     model: str | None
@@ -54,9 +54,9 @@ class ModelTokens(TypedDict):
 
 
 class TokenTotals(TypedDict):
-    """The whole run: usage as providers reported it, its cost, and how full its contexts became.
+    """Totals of the run: reported usage, cost, and the largest context.
 
-    `cache_hit_share` is the part of reported input tokens that came from a provider's cache; null when no call said.
+    `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
     """
 
     calls: int
@@ -76,11 +76,11 @@ class TokenTotals(TypedDict):
 
 
 class TokenPoint(TypedDict):
-    """What an event did to a context.  `added` is negative where a compression removed more than it added.
+    """Change of a context's size by an event, in tokens.  `added` is negative if a compression reduced the size.
 
-    `context` is the total right after it, of the conversation that `call` (a seq) belongs to; `level` is `ok`, or
-    `warning` from `warn_at` of the model's limit on, or null when the limit is not known.  On an ended model call stand
-    what it cost and how much of its input came from a cache.
+    `context` is the size directly after the event, for the conversation of the model call `call` (a seq).  `level` is
+    `ok`, or `warning` from the share `warn_at` of the model's limit on, or null if the limit is not known.  Points of
+    ended model calls have `cost` and `cache_hit_share`.
     """
 
     seq: int
@@ -104,7 +104,7 @@ class TokenPoint(TypedDict):
 
 
 class PriceTable(TypedDict):
-    """Which prices were used: as of `date`, from `source`, in `currency`."""
+    """The price table that was used: as of `date`, from `source`, in `currency`."""
 
     date: str
     source: str
@@ -112,9 +112,9 @@ class PriceTable(TypedDict):
 
 
 class TokenTimeline(TypedDict):
-    """How a run's contexts grew: one point for each message, model call and compression, in order.
+    """Sizes of a run's contexts: one point for each message, model call and compression, in order.
 
-    `items` is a part of them; give `next_cursor` back as `cursor` for the next part.
+    `items` is a page of the points; send `next_cursor` as `cursor` to get the next page.
     """
 
     run: str
