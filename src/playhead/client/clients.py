@@ -1,4 +1,4 @@
-"""Two ways to ask the same questions."""
+"""The synchronous and the asynchronous client of the query API."""
 
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Client(Operations):
-    """Asks, and waits for the answer.  Safe to share between threads.  Raises ClientError and what stands below it."""
+    """Client of the query API that waits for answers.  Thread-safe.  Methods raise ClientError or a subclass of it."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Client(Operations):
         self.close()
 
     def close(self) -> None:
-        """Gives connections back."""
+        """Closes the connections."""
         self._http.close()
 
     def ask(self, request: ApiRequest[T]) -> T:
-        """The answer to a question."""
+        """Sends a request and returns the answer.  Raises ClientError."""
         try:
             response = self._http.send(request.request(self._http))
         except httpx.TransportError as error:
@@ -46,7 +46,7 @@ class Client(Operations):
         return answer(self.base_url, request, response)
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """The items of a list, page by page."""
+        """The items of a list; fetches the next page when it is needed.  Raises ClientError."""
         rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
         if rest is not None and (named := rest.run_lookup()) is not None:
             rest = rest.of_run(self.ask(named)["run"])
@@ -57,7 +57,7 @@ class Client(Operations):
 
 
 class AsyncClient(Operations):
-    """The same questions; answers are awaited, lists are iterated with `async for`."""
+    """The same operations as in `Client`; answers are awaited, and lists are read with `async for`."""
 
     def __init__(
         self,
@@ -79,11 +79,11 @@ class AsyncClient(Operations):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Gives connections back."""
+        """Closes the connections."""
         await self._http.aclose()
 
     async def ask(self, request: ApiRequest[T]) -> T:
-        """The answer to a question."""
+        """Sends a request and returns the answer.  Raises ClientError."""
         try:
             response = await self._http.send(request.request(self._http))
         except httpx.TransportError as error:
@@ -91,7 +91,7 @@ class AsyncClient(Operations):
         return answer(self.base_url, request, response)
 
     async def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
-        """The items of a list, page by page."""
+        """The items of a list; fetches the next page when it is needed.  Raises ClientError."""
         rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
         if rest is not None and (named := rest.run_lookup()) is not None:
             rest = rest.of_run((await self.ask(named))["run"])

@@ -1,4 +1,4 @@
-"""Where a client asks, with which key, and what a failure means for its user."""
+"""The collector's address and key for a client, and exceptions from failed requests."""
 
 import os
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from playhead.settings.table import InForce, InvalidSettingValue, in_force_of, s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """What a client reads besides the SDK's settings."""
+    """Settings of the client, in addition to those of the SDK."""
 
     collector_url: str | None = setting(
         "PLAYHEAD_COLLECTOR_URL",
@@ -37,7 +37,7 @@ class ClientSettings:
 
 
 T = TypeVar("T")
-# Longer than a collector takes for any question, PLAYHEAD_ANALYSIS_SECONDS, which is 30 s: its refusal says what to do.
+# Longer than PLAYHEAD_ANALYSIS_SECONDS (30 s): the collector's own timeout comes first, and says what to do.
 TIMEOUT_SECONDS = 40.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEANS: Mapping[int, type[ClientError]] = {
@@ -50,7 +50,7 @@ _MEANS: Mapping[int, type[ClientError]] = {
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
-    """The client's settings, and where each comes from.  Raises SettingInvalid."""
+    """The client's settings with the source of each value.  Raises SettingInvalid."""
     try:
         return in_force_of(ClientSettings, environ, options)
     except InvalidSettingValue as error:
@@ -58,25 +58,25 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
 
 
 def collector_url(given: str | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """The collector's address: as given, else from the environment, else where spans go.  Raises SettingInvalid."""
+    """URL of the collector: `given`, else the variable, else the one that receives spans.  Raises SettingInvalid."""
     (line,) = in_force(environ, collector_url=given)
     return line.value or settings.load(environ).endpoint
 
 
 def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
-    """What both HTTP clients are made with.  The key comes from the environment when none is given."""
+    """Arguments for `httpx.Client` and `httpx.AsyncClient`.  `api_key` None: the key from the environment."""
     key = settings.load(api_key=api_key or None).api_key
     return {
         "base_url": base_url + "/api/v1/",
         "headers": {"authorization": f"Bearer {key}"} if key else {},
         "timeout": timeout_seconds,
-        # A proxy that is set for the Internet does not reach this machine's own collector.
+        # A proxy from the environment cannot reach a collector on this machine.
         "trust_env": urlsplit(base_url).hostname not in _LOOPBACK,
     }
 
 
 def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreachable:
-    """No answer came."""
+    """The exception for a request without a response."""
     if isinstance(error, httpx.TimeoutException):
         return CollectorUnreachable(f"the collector at {base_url} did not answer in time: try again, or ask for less")
     plain = ", without TLS if that begins with http://" if base_url.startswith("https:") and "SSL" in str(error) else ""
@@ -87,19 +87,19 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
 
 
 def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T:
-    """What the response says.  Raises ClientError."""
+    """The answer in a response.  Raises ClientError for an error response, and if it is not from a collector."""
     if not response.is_success:
         message = _message(response)
         if message is None or COLLECTOR_HEADER not in response.headers:
-            raise _stranger(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
+            raise _not_a_collector(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
         raise _MEANS.get(response.status_code, ClientError)(message)
     try:
         return request.read(response)
     except ValueError:
-        raise _stranger(base_url) from None
+        raise _not_a_collector(base_url) from None
 
 
-def _stranger(base_url: str, said: str = "") -> CollectorUnreachable:
+def _not_a_collector(base_url: str, said: str = "") -> CollectorUnreachable:
     return CollectorUnreachable(
         f"what answers at {base_url} is no Playhead collector{said}: say where it is with PLAYHEAD_COLLECTOR_URL"
     )

@@ -1,4 +1,4 @@
-"""A question as a value, and how it becomes a method of both clients."""
+"""Requests to the query API as objects, and decorators that turn them into methods of both clients."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _PAGE = 500
 _WHOLE_ID = re.compile("[0-9a-f]{32}")
-# runs / which / what: a list of something in one run.
+# Path of a list in a run: `runs`, the run, the list's name.
 _RUN_LIST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest(Generic[T]):
-    """One request to the query API, and how to read its response."""
+    """One request to the query API; `read` gets the answer from its response."""
 
     path: str
     params: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: Any = None
     read: Callable[[httpx.Response], T] = lambda response: cast(T, parse_json(response.content))
     method: str | None = None
-    """By default GET, or POST for a question with a body."""
+    """By default GET, or POST for a request with a body."""
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """As HTTP.  What is None is not said."""
+        """The HTTP request.  Parameters that are None are left out."""
         params = {name: value for name, value in self.params.items() if value is not None}
         method = self.method or ("GET" if self.body is None else "POST")
         return http.build_request(method, self.path, params=params, json=self.body)
@@ -44,76 +44,79 @@ class ApiRequest(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PagedRequest(Generic[T]):
-    """A request for a list that comes in pages; `remaining` items are still wanted (None: all)."""
+    """A request for a list that is sent in pages; `remaining`: maximum number of items still to read (None: all)."""
 
     path: str
     params: Mapping[str, Any]
     remaining: int | None
 
     def next_request(self) -> ApiRequest[Page[T]]:
-        """The next page."""
+        """The request for the next page."""
         size = _PAGE if self.remaining is None else max(1, min(_PAGE, self.remaining))
         return ApiRequest(self.path, {**self.params, "limit": size})
 
     def run_lookup(self) -> ApiRequest[dict[str, Any]] | None:
-        """What says which run is meant, where that may change from page to page (`last`); None where it cannot."""
+        """A request for the run's id if the path has a name that may change between pages (`last`); None otherwise."""
         parts = self.path.split("/")
         if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
             return None
         return ApiRequest("/".join(parts[:2]))
 
     def of_run(self, run: str) -> PagedRequest[T]:
-        """The same of the run with this id."""
+        """The same list of the run with this id."""
         runs, _, *rest = self.path.split("/")
         return replace(self, path="/".join((runs, run, *rest)))
 
     def after_page(self, page: Page[T]) -> PagedRequest[T] | None:
-        """Returns the request for the page after this one; None after the last."""
+        """The request for the page after this one; None after the last."""
         left = None if self.remaining is None else self.remaining - len(page["items"])
         if page["next_cursor"] is None or (left is not None and left <= 0):
             return None
         return replace(self, params={**self.params, "cursor": page["next_cursor"]}, remaining=left)
 
 
-class Asks(Protocol):
-    """A client that waits for answers."""
+class SyncRequests(Protocol):
+    """Interface of `Client`: sends requests and waits for their answers."""
 
     def ask(self, request: ApiRequest[T]) -> T:
-        """The answer."""
+        """Sends the request and returns its answer.  Raises ClientError."""
         ...
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """The items of a list."""
+        """The items of all pages.  Raises ClientError."""
         ...
 
 
-class AsksAsync(Protocol):
-    """A client whose answers are awaited."""
+class AsyncRequests(Protocol):
+    """Interface of `AsyncClient`: sends requests whose answers are awaited."""
 
     async def ask(self, request: ApiRequest[T]) -> T:
-        """The answer."""
+        """Sends the request and returns its answer.  Raises ClientError."""
         ...
 
     def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
-        """The items of a list."""
+        """The items of all pages.  Raises ClientError."""
         ...
 
 
 class client_method(Generic[P, T]):  # noqa: N801 - a decorator
-    """Decorator: turns a method that describes a request into one that `Client` answers and `AsyncClient` awaits."""
+    """Decorator for a method that returns an `ApiRequest`: on a client, the method sends it and returns the answer.
+
+    `Client` returns the answer, `AsyncClient` an awaitable.
+    """
 
     def __init__(self, describe: Callable[Concatenate[Any, P], ApiRequest[T]]) -> None:
         self._describe = describe
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: Asks, owner: Any = None) -> Callable[P, T]: ...
+    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: AsksAsync, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: Asks | AsksAsync | None, owner: Any = None) -> Any:
-        """Bound to a client."""
+    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
+        """The method of this client."""
         if client is None:
             return self
 
@@ -127,20 +130,23 @@ class client_method(Generic[P, T]):  # noqa: N801 - a decorator
 
 
 class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
-    """The same for lists: `Client` returns an iterator, `AsyncClient` an asynchronous one."""
+    """Decorator for a method that returns a `PagedRequest`: on a client, the method returns the list's items.
+
+    `Client` returns an iterator, `AsyncClient` an asynchronous iterator.
+    """
 
     def __init__(self, describe: Callable[Concatenate[Any, P], PagedRequest[T]]) -> None:
         self._describe = describe
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: Asks, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, client: AsksAsync, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: Asks | AsksAsync | None, owner: Any = None) -> Any:
-        """Bound to a client."""
+    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
+        """The method of this client."""
         if client is None:
             return self
 
@@ -154,7 +160,7 @@ class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
 
 
 def run_path(run: str, *rest: str) -> str:
-    """Where a run's questions are asked.  Raises NotFound for what cannot be part of a path, and so names nothing."""
+    """The path of a run, or with `rest` of something in it.  Raises NotFound for a part that cannot be in a path."""
     if not _can_be_asked(run):
         raise NotFound(
             f"there is no run {run!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
@@ -166,5 +172,5 @@ def run_path(run: str, *rest: str) -> str:
 
 
 def _can_be_asked(part: str) -> bool:
-    # Servers decode %2F before they look at the path, and clients take dots out of it.
+    # Servers decode %2F before routing, and clients remove `.` and `..` from paths.
     return bool(part) and "/" not in part and part not in {".", ".."}

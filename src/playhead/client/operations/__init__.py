@@ -1,4 +1,4 @@
-"""[client]: every operation of the query API, each described once; a file per kind of answer."""
+"""[client]: the operations of the query API, a file per kind of answer."""
 
 from playhead.client.operations.causes import CausesOperations
 from playhead.client.operations.compare import CompareOperations

@@ -1,4 +1,4 @@
-"""[client]: what an event rests on, and what rested on it"""
+"""[client]: causes and effects of an event."""
 
 from typing import Literal
 
@@ -7,11 +7,11 @@ from playhead.wire.answers.analysis.causes import CausalGraph
 
 
 class CausesOperations:
-    """What an event rests on, and what rested on it"""
+    """Causes and effects of an event."""
 
     @client_method
     def causes(
         self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
     ) -> ApiRequest[CausalGraph]:
-        """What this event rests on, back to the user's words, and what rested on it."""
+        """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
         return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})

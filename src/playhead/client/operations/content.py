@@ -1,4 +1,4 @@
-"""[client]: the content that refs name."""
+"""[client]: stored content, by ref."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -11,21 +11,21 @@ from playhead.wire import answers as a
 
 
 class ContentOperations:
-    """The content that refs name."""
+    """Stored content, by ref."""
 
     @client_method
     def content(self, ref: str) -> ApiRequest[Content]:
-        """The bytes that a ref names, with their media type; `playhead.model.canonical.value_of` reads them."""
+        """Bytes and media type of a content; `playhead.model.canonical.value_of` decodes them.  Raises NotFound."""
         return ApiRequest("content/" + quote(ref, safe=":"), read=_content)
 
     @client_method
     def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, a.ContentValue]]:
-        """Many contents at once, up to 1,000; those that are not stored are left out."""
+        """Up to 1,000 contents by ref.  Refs that are not stored are absent from the answer."""
         return ApiRequest("content/batch", body={"refs": list(refs)})
 
     @client_method
     def thread(self, ref: str) -> ApiRequest[a.ThreadMessages]:
-        """A thread as the list of messages that it stands for."""
+        """The messages of a thread."""
         return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
 
 

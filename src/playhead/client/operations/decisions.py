@@ -1,18 +1,18 @@
-"""[client]: decisions of the agent"""
+"""[client]: decisions of the agents."""
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
 
 
 class DecisionsOperations:
-    """Decisions of the agent"""
+    """Decisions of the agents."""
 
     @paged_client_method
     def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
-        """Where the agent chose: tools, their arguments, answers, handoffs, approvals, branches, to stop."""
+        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
         return PagedRequest(run_path(run, "decisions"), {}, limit)
 
     @client_method
     def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
-        """A decision with its context, what else was open, what was chosen elsewhere in the same context, and why."""
+        """A decision with its context, reasons and options, and the choices of other calls with the same context."""
         return ApiRequest(run_path(run, "decisions", str(at)))

@@ -1,22 +1,24 @@
-"""[client]: deletion of runs, and collection of content that no run names."""
+"""[client]: deletion of runs, and of content that no run refers to."""
 
 from playhead.client.operation import ApiRequest, client_method, run_path
 from playhead.wire.answers.deletion import Collected, DeletedRuns
 
 
 class DeletionOperations:
-    """Deletes.  All of these need a key with the scope `admin`, once there is any."""
+    """Operations that delete.  If the collector has keys, they need one with the scope `admin`."""
 
     @client_method
     def delete_run(self, run: str, *, forks: bool = False) -> ApiRequest[DeletedRuns]:
-        """Delete a run, named by its id or a part that no other has; with `forks`, those made from it, too.
+        """Delete a run, given by its id or a unique part of it; with `forks`, also its forks.
 
-        Raises NotFound; raises Conflict when it has forks and these are to stay.
+        Raises NotFound; raises Conflict if the run has forks and `forks` is false.
         """
         return ApiRequest(run_path(run), {"forks": "true" if forks else None}, method="DELETE")
 
     @client_method
     def collect_garbage(self) -> ApiRequest[Collected]:
-        """Make some steps of the collection of content that no run names any more; call again until its `phase` is
-        None.  The collector does it by itself, too."""
+        """Delete content that no run refers to, for a few seconds; call again until `phase` is None.
+
+        The collector also does this by itself.
+        """
         return ApiRequest("gc", method="POST")

@@ -1,4 +1,4 @@
-"""[client]: the collector's keys."""
+"""[client]: the collector's API keys."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ from playhead.wire.answers.keys import Keys, NewKey, Revoked
 
 
 class KeysOperations:
-    """Keys: who may do what.  All of these need a key with the scope `admin`, once there is any."""
+    """API keys.  If the collector has keys, these operations need one with the scope `admin`."""
 
     @client_method
     def keys(self) -> ApiRequest[Keys]:
-        """All keys, by their beginnings."""
+        """All keys.  Of the key itself, only the first characters are shown."""
         return ApiRequest("keys")
 
     @client_method
     def create_key(
         self, name: str, scopes: Sequence[str] = ("ingest",), *, expires_seconds: float | None = None
     ) -> ApiRequest[NewKey]:
-        """Make a key that may do this: `ingest`, `read`, `admin`.  Only this answer ever shows it."""
+        """Create a key with these scopes: `ingest`, `read`, `admin`.  Only this answer contains the key."""
         return ApiRequest("keys", body={"name": name, "scopes": list(scopes), "expires_seconds": expires_seconds})
 
     @client_method
     def revoke_key(self, number: int) -> ApiRequest[Revoked]:
-        """It is a key no more.  Raises NotFound."""
+        """Revoke the key with this id.  Raises NotFound."""
         return ApiRequest(f"keys/{number}", method="DELETE")

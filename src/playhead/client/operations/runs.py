@@ -1,4 +1,4 @@
-"""[client]: runs, and what was recorded in one: events, state, context, messages, calls, spans."""
+"""[client]: runs, and what was recorded in them: events, state, context, messages, calls, spans."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from playhead.wire import answers as a
 
 
 class RunsOperations:
-    """Which runs there are, and what was recorded in one."""
+    """Runs, and what was recorded in them."""
 
     @paged_client_method
     def runs(
@@ -29,7 +29,7 @@ class RunsOperations:
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> PagedRequest[a.RunSummary]:
-        """Runs, newest first, at most `limit`; all conditions must hold.  `id` is a part of their id."""
+        """Runs that meet all conditions, newest first, at most `limit`.  `id` is a part of the run's id."""
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
         words |= {
             "tool": tool,
@@ -43,7 +43,7 @@ class RunsOperations:
 
     @client_method
     def run(self, run: str) -> ApiRequest[a.RunDetail]:
-        """One run in a few words.  Here and wherever a run is named: its id, a part that no other has, or `last`."""
+        """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
         return ApiRequest(run_path(run))
 
     @paged_client_method
@@ -58,9 +58,9 @@ class RunsOperations:
         preview: int = 0,
         limit: int | None = None,
     ) -> PagedRequest[a.RecordedEvent]:
-        """What happened behind seq `after`, in order.
+        """Events with a seq greater than `after`, in order.
 
-        `preview`: so many characters (up to 10,000) of each value that an event names, in `previews`.
+        `preview`: number of characters (up to 10,000) of each value to return in `previews`.
         """
         params = {
             "preview": preview or None,
@@ -73,7 +73,7 @@ class RunsOperations:
 
     @client_method
     def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[a.StateAt]:
-        """The state right after an event, named by seq or id; default: the last."""
+        """State of the run directly after the event `at` (a seq or an event id; default: the last)."""
         return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
 
     @client_method
@@ -85,9 +85,9 @@ class RunsOperations:
         form: Literal["parts", "openai"] = "parts",
         exact: bool = False,
     ) -> ApiRequest[a.ContextAt]:
-        """Exactly what the model saw at the call that this event belongs to; default: the last call.
+        """Exact input of the model call that the event `at` belongs to; default: the last call.
 
-        `exact`: also `request`, the body as it went over the wire.  Raises NotFound where the record does not say it.
+        `exact`: also return `request`, the body as it was sent.  Raises NotFound if the body was not recorded.
         """
         return ApiRequest(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
 
@@ -95,22 +95,22 @@ class RunsOperations:
     def messages(
         self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
     ) -> PagedRequest[a.HistoryEntry]:
-        """The whole conversation in order, up to an event: each message once, and whether it was still in context."""
+        """All messages up to the event `at`, in order, each once, and whether it was in the context at that event."""
         return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
 
     @paged_client_method
     def llm_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.LlmCall]:
-        """Model calls in the order in which they began."""
+        """Model calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
     def tool_calls(self, run: str, *, limit: int | None = None, hydrate: bool = False) -> PagedRequest[a.ToolCall]:
-        """Tool calls in the order in which they began."""
+        """Tool calls of a run, in order of their start."""
         return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
 
     @paged_client_method
     def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[a.TraceSpan]:
-        """The tree of spans: each after its parent."""
+        """Spans of a run in tree order: each after its parent."""
         return PagedRequest(run_path(run, "spans"), {}, limit)
 
 

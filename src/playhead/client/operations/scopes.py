@@ -1,13 +1,13 @@
-"""[client]: instrumentation scopes whose content was not understood"""
+"""[client]: instrumentation scopes with content that no dialect could read."""
 
 from playhead.client.operation import ApiRequest, client_method
 from playhead.wire.answers.scopes import Scopes
 
 
 class ScopesOperations:
-    """Instrumentation scopes whose content was not understood"""
+    """Instrumentation scopes with content that no dialect could read."""
 
     @client_method
     def scopes(self) -> ApiRequest[Scopes]:
-        """Instrumentation scopes whose content was taken without being understood, since the collector started."""
+        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
         return ApiRequest("scopes")

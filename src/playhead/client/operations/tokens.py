@@ -1,13 +1,16 @@
-"""[client]: tokens and cost of a run's contexts"""
+"""[client]: tokens and cost of a run's contexts."""
 
 from playhead.client.operation import ApiRequest, client_method, run_path
 from playhead.wire import answers as a
 
 
 class TokensOperations:
-    """Tokens and cost of a run's contexts"""
+    """Tokens and cost of a run's contexts."""
 
     @client_method
     def tokens(self, run: str, *, limit: int = 1_000, cursor: str | None = None) -> ApiRequest[a.TokenTimeline]:
-        """How contexts grew, against their models' limits; usage, cost and cache hits.  Give `next_cursor` back."""
+        """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
+
+        `cursor` is the `next_cursor` of the previous answer.
+        """
         return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor})
