@@ -1,7 +1,7 @@
-"""Limits on request bodies and answers of all routes but those for spans and content (see `request_limiter`).
+"""ASGI middleware that limits request bodies and responses of all routes but those for spans and content.
 
-A body is read completely, within limits of size and time, before the application sees the request. A large answer is
-sent in pieces and counts until its client has received it.  Plain ASGI.
+A body is read completely, within limits of size and time, before the application gets the request. A large response is
+sent in pieces, and its size counts as memory in use until it is sent. For spans and content see `request_limiter.py`.
 """
 
 import asyncio
@@ -18,16 +18,19 @@ from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.settings import KIB
 
 _PIECE = 64 * KIB
-# Smaller answers are not counted: one of them per connection takes 100 MB in all.
+# Smaller responses are not counted: with one per connection, they take at most 100 MB together.
 _LARGE = 128 * KIB
-# A large answer that takes longer than this is cut off when there is no room for others.
+# A large response that takes longer than this is aborted when others need its memory.
 ANSWER_SLOW_AFTER_SECONDS = 30.0
 
 Answer = Callable[[Request, Refused], Response]
 
 
 class BoundBodies:
-    """Reads bodies of at most `limit` bytes on paths for which `is_other` is False, and answers refused requests."""
+    """Reads bodies of at most `limit` bytes within `body_seconds`, except on paths for which `is_other` is True.
+
+    `answer` makes the response to a request that is refused.
+    """
 
     def __init__(
         self,
@@ -78,7 +81,7 @@ class BoundBodies:
 
 
 class BoundAnswers:
-    """Counts the bytes of large answers until they are taken, and sends them in pieces. 503 when there is no room."""
+    """Sends large responses in pieces and counts their bytes in `sending` until they are sent; 503 when it is full."""
 
     def __init__(self, app: ASGIApp, sending: TransferBudget, answer: Answer) -> None:
         self._app = app
@@ -111,7 +114,7 @@ class BoundAnswers:
             except TimeoutError:
                 if not one.gave_way:
                     raise
-                # Nothing more can be said: the server cuts a connection whose answer stays unfinished.
+                # The response has begun and cannot become an error: the server closes the connection.
 
 
 async def _in_pieces(message: Message, send: Send) -> None:

@@ -39,22 +39,29 @@ class PackResult:
 
 
 class Ingest(Protocol):
-    """Stores spans and log events."""
+    """Function that stores spans and log events."""
 
     async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
-        """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
+        """Stores a batch. When this returns, it is durable. Storing the same batch again changes nothing.
+
+        Raises StoreUnavailable; then nothing of the batch was stored.
+        """
         ...
 
 
 class ContentIntake(Protocol):
-    """Takes content."""
+    """Stores content."""
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
-        """Which of these refs are not stored. Raises StoreUnavailable."""
+        """Returns those of these refs that are not stored. Raises StoreUnavailable."""
         ...
 
     async def put(self, pack: Pack) -> PackResult:
-        """Durable once this returns; the same again changes nothing. Raises StoreUnavailable: nothing was kept."""
+        """Stores the contents and threads of a pack. When this returns, they are durable. Storing them again changes
+        nothing.
+
+        Raises StoreUnavailable; then nothing of the pack was stored.
+        """
         ...
 
 

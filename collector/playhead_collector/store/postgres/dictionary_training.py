@@ -1,8 +1,8 @@
-"""store: trains zstd dictionaries on a project's own contents, which halves what messages take.
+"""store: trains zstd dictionaries on a project's contents, which halves the size of stored messages.
 
-Contents of one project are alike: the same prompts, tools and phrases.  The first dictionary is trained when there are
-a thousand contents, the next ones each time there are sixteen times as many.  It takes 40 ms, within the request that
-happens to be the one, in a thread; what is stored already stays as it is.
+Contents of one project repeat the same prompts, tools and phrases.  The first dictionary is trained when a project has
+1,000 contents, the next one each time it has 16 times as many.  Training takes 40 ms in a thread, during the request
+that reaches the number.  Stored contents are not compressed again.
 """
 
 import asyncio
@@ -27,12 +27,13 @@ DICTIONARY_BYTES = 32 * 1024
 SAMPLES = 2_000
 FEWEST_SAMPLES = 500
 LARGEST_SAMPLE = 16 * 1024
-# A dictionary has to make what it was not trained on smaller by this, or it is not worth another one to keep for ever.
+# A dictionary is stored only if samples it was not trained on compress to less than this share of their size now:
+# dictionaries are kept for ever.
 WORTH = 0.9
 
 
 class Learning:
-    """Counts new contents, and trains when it is time."""
+    """Counts new contents of projects, and trains a dictionary when a project has enough of them."""
 
     def __init__(self, db: Database, known: Dictionaries) -> None:
         self._db = db
@@ -41,7 +42,7 @@ class Learning:
         self._look_again_after: dict[int, int] = {}
 
     async def stored(self, project: int, new: int) -> None:
-        """To be told after each commit.  Never fails: what was to be stored is stored."""
+        """Counts `new` contents of a project; called after each commit. Logs StoreUnavailable instead of raising it."""
         self._new[project] = self._new.get(project, 0) + new
         if self._new[project] < self._look_again_after.get(project, FIRST_AT // 4):
             return
@@ -63,7 +64,7 @@ class Learning:
             if (contents := await sql.value(conn, "count_contents", project=project, enough=due)) < due:
                 return
             samples = await self._samples(conn, project)
-            if len(samples) < FEWEST_SAMPLES:  # nearly all is packed: there will be more again
+            if len(samples) < FEWEST_SAMPLES:  # nearly all contents are in packs: train when there are more again
                 return
             body = await asyncio.to_thread(train, samples, await self._known.zstd(conn, project, useful))
             number = earlier[0]["dictionary"] + 1 if earlier else 1
@@ -79,12 +80,12 @@ class Learning:
 
 
 def train(samples: Sequence[bytes], now: Zstd) -> bytes | None:
-    """A dictionary, or None when it would not make contents clearly smaller than they are `now`."""
+    """A dictionary trained on the samples; None if it does not compress clearly better than `now`."""
     held_out = samples[::5]
     trained_on: list[Any] = [sample for n, sample in enumerate(samples) if n % 5]
     try:
         body = zstandard.train_dictionary(DICTIONARY_BYTES, trained_on).as_bytes()
-    except zstandard.ZstdError:  # nothing repeats
+    except zstandard.ZstdError:  # the samples have no repetitions
         return None
     learnt = Zstd(body, trained=True)
     before = sum(len(now.compress(sample)) for sample in held_out)

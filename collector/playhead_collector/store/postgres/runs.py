@@ -1,4 +1,4 @@
-"""store → read: a run's summary as a row, and lists of runs."""
+"""store → read: writes and reads the summaries of runs, and lists runs by filters."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -16,17 +16,17 @@ from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
 _NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
-# These are only in `labels`.
+# Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
-# Computed when the row is read.
+# Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks")
 _FIELDS = tuple(each.name for each in fields(RunRow) if each.name not in ("run", *_THE_STORES, "usage", *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 
 
 def clean(text: str) -> str:
-    """Without NUL characters and lone surrogates, which Postgres refuses.  Spans and events keep the original."""
+    """The text without NUL and lone surrogates, which Postgres refuses. Spans and events keep the original."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
@@ -44,13 +44,13 @@ def id_of(run: str) -> UUID:
 
 
 def label(what: str, value: str) -> str:
-    """A text for equality filters: one array of these needs only one index."""
+    """A field's name and value as one text. All labels of a run are in one array column, which needs only one index."""
     return f"{what}:{clean(value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run's row, and the fields in it that the store computes."""
+    """A run's summary, the number of the projection that made it, and whether the run is settled."""
 
     row: RunRow
     projection: int
@@ -58,7 +58,7 @@ class Summary:
 
 
 async def write(conn: Conn, project: int, summaries: Iterable[Summary]) -> None:
-    """Stores the summaries of existing runs."""
+    """Writes the summaries of runs that have a row."""
     rows = [_json_of(each) for each in summaries]
     await sql.run(conn, "write_runs", project=project, rows=orjson.dumps(rows).decode())
 
@@ -73,7 +73,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
 
 
 async def read(conn: Conn, project: int, run: str) -> RunRow | None:
-    """One run's summary."""
+    """The summary of a run, None if it is not stored."""
     found = await sql.row(conn, "run", project=project, run=id_of(run))
     return None if found is None else _row(found)
 
@@ -81,7 +81,10 @@ async def read(conn: Conn, project: int, run: str) -> RunRow | None:
 async def page(
     conn: Conn, project: int, where: RunFilter, limit: int, before: tuple[int, str] | None
 ) -> Sequence[RunRow]:
-    """Newest first."""
+    """Up to `limit` summaries that match the filter, newest first.
+
+    `before`: start time (ns) and id of the last run of the previous page.
+    """
     asked = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
     found = await sql.rows(
         conn,
@@ -127,7 +130,7 @@ def _row(found: Record) -> RunRow:
 
 
 def _usage_json(row: RunRow) -> list[dict[str, Any]] | None:
-    """Without fields that are zero or unknown: most runs use one model, and most calls no cache."""
+    """Usage by model, without fields that are zero or unknown: most calls use no cache."""
     if row.usage is None:
         return None
     return [{name: _storable(name, value) for name, value in asdict(each).items() if value} for each in row.usage]

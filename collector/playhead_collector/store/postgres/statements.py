@@ -1,4 +1,7 @@
-"""sql/*.sql by name: Python holds no SQL.  Parameters are named, in the files and in the calls."""
+"""Runs the SQL statements of `sql/*.sql` by name, with named parameters. Python files contain no SQL.
+
+All functions raise KeyError for an unknown statement or a missing parameter.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +12,15 @@ from aiosql.adapters.asyncpg import AsyncPGAdapter
 from asyncpg import Connection, Record
 
 Conn: TypeAlias = "Connection[Record]"
-"""A connection, or what the pool lends in place of one."""
+"""A connection, or the proxy that the pool returns in place of one."""
 
 
 def _load() -> dict[str, tuple[str, list[str]]]:
-    """Text and parameter names in order, by statement.  aiosql reads the files; we run them: its own functions list a
-    connection's attributes on every call, and hand rows over one by one."""
+    """Text and ordered parameter names of each statement, by its name.
+
+    aiosql only parses the files. Its functions are not used to run statements: they inspect the connection's attributes
+    on every call, and return rows one by one.
+    """
     adapter: Any = AsyncPGAdapter()
     library: Any = aiosql
     queries = library.from_path(Path(__file__).with_name("sql"), lambda: adapter, mandatory_parameters=False)
@@ -31,31 +37,31 @@ def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 async def rows(conn: Conn, name: str, /, **parameters: Any) -> Sequence[Record]:
-    """All rows of a statement."""
+    """Runs a statement and returns all rows."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetch(text, *arguments)
 
 
 async def row(conn: Conn, name: str, /, **parameters: Any) -> Record | None:
-    """The first row, None when there is none."""
+    """Runs a statement and returns its first row, None if there is none."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetchrow(text, *arguments)
 
 
 async def value(conn: Conn, name: str, /, **parameters: Any) -> Any:
-    """The first column of the first row, None when there is none."""
+    """Runs a statement and returns the first column of its first row, None if there is none."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetchval(text, *arguments)
 
 
 async def column(conn: Conn, name: str, /, **parameters: Any) -> list[Any]:
-    """The first column of all rows."""
+    """Runs a statement and returns the first column of all rows."""
     text, arguments = _prepared(name, parameters)
     return [each[0] for each in await conn.fetch(text, *arguments)]
 
 
 async def run(conn: Conn, name: str, /, **parameters: Any) -> int:
-    """How many rows a statement changed."""
+    """Runs a statement and returns the number of rows that it changed."""
     text, arguments = _prepared(name, parameters)
     status = await conn.execute(text, *arguments)
     return int(status.rpartition(" ")[2] or 0)

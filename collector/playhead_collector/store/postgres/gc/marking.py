@@ -1,4 +1,7 @@
-"""store: marks contents and threads to keep.  Any text that looks like a ref counts as one: rather too much is kept."""
+"""store: marks the contents and threads that garbage collection must keep.
+
+Every text of the form of a ref counts as a ref, so content may be kept without need, but is never deleted wrongly.
+"""
 
 import asyncio
 import re
@@ -14,13 +17,13 @@ from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
-# 500 contents or threads are a few ms; of large ones, so many bytes (compressed) at a time.
+# 500 contents or threads take a few ms; large contents are limited by their compressed bytes.
 REFS_AT_A_TIME = 500
 _BYTES_AT_A_TIME = 4 * 1024 * 1024
 
 
 async def mark_run(conn: Conn, project: int, run: UUID) -> None:
-    """Marks what the run's spans, log events, events and states name."""
+    """Marks the refs in a run's spans, log events, events and states."""
     rows = await sql.rows(conn, "bodies_of", project=project, run=run)
     refs = await asyncio.to_thread(_named_by_pages, rows)
     await sql.run(conn, "mark", project=project, refs=list(refs))
@@ -28,7 +31,7 @@ async def mark_run(conn: Conn, project: int, run: UUID) -> None:
 
 
 async def trace(conn: Conn, packs: Packs, project: int) -> bool:
-    """Marks what some of the marked name; False when nothing is left to trace."""
+    """Marks the refs in the next marked contents and threads. False if all marked ones were traced."""
     refs = await sql.column(conn, "untraced", project=project, how_many=REFS_AT_A_TIME)
     if not refs:
         return False
@@ -45,7 +48,7 @@ async def trace(conn: Conn, packs: Packs, project: int) -> bool:
 
 
 async def _trace_packed(conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef]) -> list[bytes]:
-    """Marks what those of these name that are packed; nodes, of whose threads all is marked now."""
+    """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
     contents = await packs.contents(conn, project, refs)
     nodes = await packs.chains(conn, project, refs)
     named = set(await asyncio.to_thread(lambda: set(_named(each.data for each in contents.values()))))
