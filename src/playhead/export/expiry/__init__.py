@@ -1,1 +1,1 @@
-"""[export]: deletes journal records that the collector has and no open run needs."""
+"""[export]: deletes journal records that were delivered and that no open run needs."""

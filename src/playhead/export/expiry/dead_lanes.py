@@ -1,7 +1,7 @@
-"""Deletes lanes of dead processes that are delivered and old: payloads do not stay on disk in plain text for nothing.
+"""Deletes old, delivered lanes of dead processes, because their payloads are on disk in plain text.
 
-A run that has not ended may be resumed from its lanes, so these stay.  The shipping thread looks, at a few lanes each
-time, and goes on with the next ones the next time.  For what it deletes of its own lane, see `own_lane`.
+Lanes of runs that have not ended are kept, because a resume may need them.  The shipping thread checks a few lanes at a
+time, and the following ones the next time.  For the lane of the living process see `own_lane`.
 """
 
 import random
@@ -27,7 +27,7 @@ class _LaneRuns:
 
 
 class Expiry:
-    """For one journal.  Belongs to one thread."""
+    """Expiry of dead processes' lanes in one journal.  Used by one thread only."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class Expiry:
         wall: Callable[[], float] = time.time,
         start: Callable[[], float] = random.random,
     ):
-        """`keep_seconds`: how long a lane stays after the last of it was delivered.
+        """`keep_seconds`: how long a lane is kept after its last record was delivered.
 
-        `start`: where among the lanes to begin, from 0 to 1.  At random, so that lanes which stay do not keep programs
-        that look at a few from ever coming to those behind.
+        `wall`: the time in seconds since 1970.  `start`: the lane to begin with, as a share of all, from 0 to 1.  It is
+        random, so that short-lived programs, which check only a few lanes each, reach all lanes in the long run.
         """
         self._journal_dir = journal_dir
         self._keep_seconds = keep_seconds
@@ -49,8 +49,11 @@ class Expiry:
         self._ended = EndedRuns(journal_dir)
 
     def run_once(self, own: Path, most_lanes: int = 200) -> int:
-        """Looks at some lanes; returns how many were deleted.  Raises OSError when the journal cannot be read."""
-        # By name: to ask of thousands whether they are lanes takes a hundred times as long as to list them.
+        """Checks up to `most_lanes` lanes, but not `own`.  Returns the number of deleted lanes.
+
+        Raises OSError if the journal cannot be read.
+        """
+        # By name only: checking whether each of thousands is a lane takes 100 times as long as listing them.
         names = self._part([name for name in names_in(self._journal_dir) if name != own.name], most_lanes)
         over = [path for path in map(self._journal_dir.joinpath, names) if self._is_over(path)]
         if not over:
@@ -58,7 +61,7 @@ class Expiry:
         seen = self._read(over)
         noted = self._ended.known()
         ended = {run for lane in seen for run in lane.what.ended}
-        # Before anything is deleted: what says so may be among it, and what stays may be out of sight the next time.
+        # Before deletion: the record of a run's end may be in a deleted lane, and is needed to delete its other lanes.
         self._ended.note(ended - noted)
         return sum(self._delete(lane.path) for lane in seen if lane.what.runs <= ended | noted)
 
@@ -93,7 +96,7 @@ class Expiry:
         return seen
 
     def _delete(self, path: Path) -> bool:
-        with suppress(OSError):  # another process may do so, too
+        with suppress(OSError):  # another process may delete it at the same time
             adopted = adopt(path)
             if adopted is not None:
                 try:

@@ -1,4 +1,4 @@
-"""Stores which runs have ended, in a file of the journal's folder, since the lane with a run's end may be deleted.
+"""Stores the ids of ended runs in a file of the journal's folder, since the lane with a run's end may be deleted.
 
 A run may end in another lane than the one in which it began: it was resumed, or its process forked. A lane can be
 deleted only when its runs are known to have ended, and the lane that has the end may be deleted first.
@@ -20,18 +20,18 @@ class EndedRuns:
     """The ended runs of one journal. Belongs to one thread; other processes may use the same file at the same time."""
 
     def __init__(self, journal_dir: Path):
-        """Does not touch the disk."""
+        """`journal_dir`: the folder of the journal. Does not access the disk."""
         self._path = journal_dir / _FILE
 
     def known(self) -> set[bytes]:
-        """The ids of runs that were noted; empty when there is no such file.  Raises OSError."""
+        """The stored ids of ended runs; empty if there is no file.  Raises OSError."""
         try:
             return set(self._path.read_bytes().split(b"\n")) - {b""}
         except FileNotFoundError:
             return set()
 
     def note(self, runs: Iterable[bytes]) -> None:
-        """They are in the file when this returns.  Raises OSError."""
+        """Appends the ids of ended runs to the file.  Raises OSError."""
         data = b"".join(run + b"\n" for run in sorted(runs))
         if not data:
             return
@@ -45,8 +45,11 @@ class EndedRuns:
             self._cut()
 
     def _cut(self) -> None:
-        """Leaves the newest half.  What another process notes meanwhile may be lost: it is seen again in its lane, or
-        that lane's runs stay until the journal needs the space."""
+        """Removes the older half of the file.
+
+        Ids that another process appends at the same time may be lost. They are found again in their lane; if that is
+        gone, the other lanes of these runs are kept until the journal needs the space.
+        """
         kept = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
         new = self._path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):

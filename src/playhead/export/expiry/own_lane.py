@@ -1,9 +1,9 @@
-"""Deletes old delivered records of a living process, as `dead_lanes` does for dead ones.
+"""Deletes old, delivered segments in the lane of the living process, as `dead_lanes` does for dead processes.
 
-Space is freed segment by segment. So that a process that records little has old segments, a new one is begun when
-the current one reaches the age limit. From there on contents are recorded anew: what a run needs for a resume is
-then after the beginning of the segment that was current when the run began. For a run that has not ended all of that
-is kept, as in a dead process's lane.
+A segment is deleted as a whole. A new segment is begun when the current one reaches the age limit, so that segments
+become old in a process that records little, too. In the new segment contents are recorded again: so everything that a
+resume of a run needs is in the segment in which the run began and in later ones. These are kept until the run has
+ended.
 """
 
 import time
@@ -16,14 +16,14 @@ from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.expiry.runs_seen import RunsSeen, runs_in
 from playhead.journal.lane import LaneReader
 
-# A tenth of a second of the shipping thread's time.
+# Most bytes that one call reads: about 0.1 s of the shipping thread's time.
 _MAX_BYTES = 64 * 2**20
-# A run's background tasks record behind its end, and the segment with the end may be gone.
+# Ended runs to remember: background tasks of a run may record after its end, whose segment may be deleted already.
 _MAX_ENDED = 10_000
 
 
 class OwnExpiry:
-    """For one lane.  Belongs to one thread."""
+    """Expiry of segments in one lane.  Used by one thread only."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class OwnExpiry:
         begin_segment: Callable[[], int | None],
         wall: Callable[[], float] = time.time,
     ):
-        """`keep_seconds`: how long a segment stays after the last append to it.
+        """`keep_seconds`: how long a segment is kept after the last append to it.
 
-        `begin_segment` begins another one, in which nothing before it is relied on, and returns its number; None when
-        it cannot, or there is nothing in the last one.
+        `begin_segment` begins a new segment whose records do not refer to contents in earlier segments. It returns the
+        segment's number, or None if it could not begin one or the current segment is empty.
         """
         self.lane = lane
         self._reader = LaneReader(lane)
@@ -44,14 +44,14 @@ class OwnExpiry:
         self._wall = wall
         self._began = wall()
         self._seen: dict[int, RunsSeen] = {}
-        """Of segments that are complete."""
+        """The runs in segments that are complete, by segment number."""
         self._fresh = [0]
-        """Numbers of the segments from which on nothing before them is relied on."""
+        """Numbers of the segments that do not refer to contents in earlier segments."""
         self._ended: dict[bytes, None] = {}
         self._notes = EndedRuns(lane.parent)
 
     def run_once(self) -> int:
-        """Returns how many segments were deleted.  Raises OSError."""
+        """Deletes segments that are old and not needed, and returns their number.  Raises OSError."""
         if not 0 <= self._wall() - self._began < self._keep_seconds:
             number = self._begin_segment()
             self._began = self._wall()
@@ -91,12 +91,12 @@ class OwnExpiry:
             if number not in self._seen:
                 left -= self._reader.segment_bytes(number)
                 if left < 0 and seen:
-                    break  # the rest at the next look: until then nothing that it may need is deleted
+                    break  # the next call reads the rest; until then, segments that the rest may need are kept
                 with suppress(FileNotFoundError):
                     self._seen[number] = runs_in(self._reader.segment_path(number).read_bytes())
             if number in self._seen:
                 seen[number] = self._seen[number]
-        self._seen.pop(numbers[-1], None)  # it is written to
+        self._seen.pop(numbers[-1], None)  # the current segment still grows
         return seen
 
     def _fresh_before(self, number: int) -> int:

@@ -1,4 +1,4 @@
-"""Finds the runs that a segment of the journal has records of, and those that end in it. Pure."""
+"""Finds the runs with records in a segment of the journal, and the runs that end in it. No I/O."""
 
 import re
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ _ROOT = b'"%s":true' % names.RUN_ROOT.encode()
 
 @dataclass(frozen=True, slots=True)
 class RunsSeen:
-    """Ids of runs."""
+    """Ids of the runs with records in a segment, and of those that ended in it."""
 
     runs: frozenset[bytes]
     ended: frozenset[bytes]
 
 
 def runs_in(data: bytes) -> RunsSeen:
-    """The runs of a segment."""
-    # Every record of a run names it, whatever else is in the segment.
+    """The runs in a segment's bytes."""
+    # Every record of a run contains its id.
     runs = frozenset(_RUN.findall(data))
     ended: set[bytes] = set()
     for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
@@ -30,6 +30,6 @@ def runs_in(data: bytes) -> RunsSeen:
 
 
 def merge_runs_seen(seen: list[RunsSeen]) -> RunsSeen:
-    """The runs of several segments."""
+    """The runs in several segments, combined."""
     runs = frozenset[bytes]().union(*(each.runs for each in seen))
     return RunsSeen(runs, frozenset[bytes]().union(*(each.ended for each in seen)))
