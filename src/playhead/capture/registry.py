@@ -35,6 +35,9 @@ _waiting: set[str] = set()
 """Libraries that are patched as soon as the program imports them."""
 _hooked: set[str] = set()
 
+_FIRST_MODULE = {"langgraph": "langgraph.pregel"}
+"""Of a namespace package, whose import nobody is told of: a module that every program imports that uses the library."""
+
 
 class Capture(Protocol):
     """The part of a capture module's shape that switches it on and off."""
@@ -100,7 +103,7 @@ def _patch_when_imported(name: str, path: str) -> None:
     _waiting.add(name)
     if name not in _hooked:
         _hooked.add(name)
-        wrapt.register_post_import_hook(partial(_on_import, name, path), name)
+        wrapt.register_post_import_hook(partial(_on_import, name, path), _FIRST_MODULE.get(name, name))
 
 
 def _on_import(name: str, path: str, _: object) -> None:

@@ -82,3 +82,19 @@ def test_opentelemetrys_instrumentors_find_ours():
     found = [point for point in entry_points(group="opentelemetry_instrumentor") if point.name == "playhead-openai"]
     assert all(point.load() is OpenAIInstrumentor for point in found)
     assert OpenAIInstrumentor().instrumentation_dependencies() == ("openai >= 1.60",)
+
+
+@pytest.mark.parametrize("library", sorted(registry.LIBRARIES))
+def test_a_library_that_is_imported_after_it_was_instrumented_is_instrumented(library: str):
+    """Also a namespace package, whose own import nobody can be told of."""
+    if not registry.is_installed(library):
+        pytest.skip(f"{library} is not installed in this environment")
+    first = {"langgraph": "langgraph.graph"}.get(library, library)
+    program = f"""
+import importlib, sys, playhead
+playhead.instrument({library!r})
+assert {registry.LIBRARIES[library]!r} not in sys.modules
+importlib.import_module({first!r})
+assert {registry.LIBRARIES[library]!r} in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)

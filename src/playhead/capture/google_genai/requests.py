@@ -1,7 +1,6 @@
 """Reads requests of Gemini's API as the client is about to send them. Changes nothing."""
 
 import copy
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -10,7 +9,6 @@ from playhead.capture.model_values import ModelRequest
 from playhead.dialect import google_genai as dialect
 from playhead.model import names
 
-_MODEL = re.compile(r"(?:.*/)?models/([^/]+)")
 _ELSEWHERE = frozenset({"contents", "systemInstruction", "tools"})
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
@@ -29,8 +27,8 @@ def method_of(kwargs: Mapping[str, Any]) -> str:
 def model_of(kwargs: Mapping[str, Any]) -> str:
     """The model's name; of a tuned model or an endpoint its whole resource name."""
     resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
-    found = _MODEL.fullmatch(resource)
-    return found[1] if found else resource
+    above, _, name = resource.rpartition("/")
+    return name if name and (above == "models" or above.endswith("/models")) else resource
 
 
 def provider_of(client: Any) -> str:
