@@ -5,9 +5,11 @@ it is called there, and what it raises is raised there.
 """
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dis import opname
@@ -151,9 +153,14 @@ SHAPES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_said_of_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a handler raises while Python finalizes an object is raised nowhere."""
+def nothing_said_of_finalizers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a handler raises while Python finalizes an object is raised nowhere.  Coroutines that an interruption left
+    go now, and not in the middle of another test."""
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
