@@ -9,7 +9,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run, first
 from playhead.model.message import Message
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, MessagePlace
+from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
 
 
 def compressions(
@@ -48,22 +48,30 @@ def _audit(one: CompressionAudit) -> None:
     if one["summary"] is not None:
         summary = cast(Message, one["summary"])
         output.message("summary: ", summary["role"], summary)
-    gone = [*(("summarised", place) for place in one["summarised"]), *(("dropped", place) for place in one["dropped"])]
-    output.table(("fate", "seq", "role", "message"), (_gone(fate, place) for fate, place in gone))
+    gone = [
+        *(("summarised", message) for message in one["summarised"]),
+        *(("dropped", message) for message in one["dropped"]),
+    ]
+    output.table(("fate", "seq", "role", "message"), (_gone(fate, message) for fate, message in gone))
     typer.echo()
     rows = (
-        (fact["kind"], fact["text"], fact["label"], _seqs(fact["places"]), _needs(fact["needed"]))
+        (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), _needs(fact["needed"]))
         for fact in one["lost"]
     )
     output.table(("lost", "fact", "called", "said at", "needed later"), rows)
 
 
-def _gone(fate: str, place: MessagePlace) -> tuple[object, ...]:
-    return fate, place["seq"], place["role"], output.shortened(output.spoken(cast(Message | None, place.get("value"))))
+def _gone(fate: str, message: ContextMessage) -> tuple[object, ...]:
+    return (
+        fate,
+        message["seq"],
+        message["role"],
+        output.shortened(output.spoken(cast(Message | None, message.get("value")))),
+    )
 
 
-def _seqs(places: Iterable[Any]) -> str:
-    return ", ".join(dict.fromkeys(str(place["seq"]) for place in places))
+def _seqs(quotes: Iterable[Any]) -> str:
+    return ", ".join(dict.fromkeys(str(message["seq"]) for message in quotes))
 
 
 def _needs(needs: Iterable[FactNeeded]) -> str:

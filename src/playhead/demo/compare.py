@@ -35,7 +35,7 @@ def difference(recorded: Any, rebuilt: Any, where: str = "") -> Difference | Non
         case _:
             same = type(recorded) is type(rebuilt) and recorded == rebuilt
             return None if same else Difference(where, recorded, rebuilt)
-    return next((found for place, one, other in pairs if (found := difference(one, other, place))), None)
+    return next((found for index, one, other in pairs if (found := difference(one, other, index))), None)
 
 
 def request_difference(
@@ -52,12 +52,12 @@ def _pairs(recorded: dict[str, Any], rebuilt: dict[str, Any], where: str) -> Ite
 
 
 def _items(recorded: list[Any], rebuilt: list[Any], where: str) -> Iterator[tuple[str, Any, Any]]:
-    for place, (one, other) in enumerate(zip(recorded, rebuilt, strict=False)):
-        yield f"{where}[{place}]", one, other
+    for index, (one, other) in enumerate(zip(recorded, rebuilt, strict=False)):
+        yield f"{where}[{index}]", one, other
     if len(recorded) != len(rebuilt):
-        place = min(len(recorded), len(rebuilt))
-        one, other = (values[place] if place < len(values) else _ABSENT for values in (recorded, rebuilt))
-        yield f"{where}[{place}]", one, other
+        index = min(len(recorded), len(rebuilt))
+        one, other = (values[index] if index < len(values) else _ABSENT for values in (recorded, rebuilt))
+        yield f"{where}[{index}]", one, other
 
 
 def _shown(value: Any) -> str:

@@ -82,19 +82,19 @@ def _refusal(native: dict[str, Any], role: str) -> Part | None:
 def _media(native: dict[str, Any], role: str) -> Part | None:
     kind = native["type"]
     modality = kind.removeprefix("input_")
-    place = next((place for place in _VALUE_KEYS[kind] if isinstance(native.get(place), str)), None)
-    if place is None:
+    key = next((key for key in _VALUE_KEYS[kind] if isinstance(native.get(key), str)), None)
+    if key is None:
         return None
-    given = native[place]
-    if place == "file_id":
+    given = native[key]
+    if key == "file_id":
         part: Part | None = {"type": "file", "modality": modality, "file_id": given}
-    elif place == "file_url":
+    elif key == "file_url":
         part = {"type": "uri", "modality": modality, "uri": given}
     else:
         part = read_data_uri(given, modality)
-        if part is None and place == "image_url":
+        if part is None and key == "image_url":
             part = {"type": "uri", "modality": modality, "uri": given}
-    return None if part is None else _extended(part, rest(native, ("type", place)))
+    return None if part is None else _extended(part, rest(native, ("type", key)))
 
 
 def _extended(part: Part, extra: dict[str, Any]) -> Part:

@@ -193,7 +193,7 @@ class Shipper:
                 )
                 self._pause(_DISK_SECONDS)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not end delivery, let alone the program
-                self._tell_of_bug(error)
+                self._warn_of_bug(error)
                 self._pause(_BROKEN_SECONDS)
         if self._dead is not None:
             self._dead.release()
@@ -205,7 +205,7 @@ class Shipper:
         try:
             self._expiry.run_once(self._lane.path, most_lanes)
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
-            self._tell_of_expiry(error)
+            self._warn_of_expiry(error)
 
     def _expire_own(self) -> None:
         lane, keep = self._lane.path, self._settings.journal_keep_seconds
@@ -214,9 +214,9 @@ class Shipper:
         try:
             self._own_expiry.run_once()
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
-            self._tell_of_expiry(error)
+            self._warn_of_expiry(error)
 
-    def _tell_of_expiry(self, error: Exception) -> None:
+    def _warn_of_expiry(self, error: Exception) -> None:
         self._problems.report("expiry", f"could not delete what is old from the journal ({error!r})")
 
     def _pause(self, seconds: float) -> None:
@@ -227,7 +227,7 @@ class Shipper:
         self._clock.wait(self._urgent, seconds)
         self._bell.set()
 
-    def _tell_of_bug(self, error: Exception) -> None:
+    def _warn_of_bug(self, error: Exception) -> None:
         self._problems.report("bug", f"could not deliver ({error!r}): what is recorded stays in the journal")
 
     def _await_work(self) -> None:
@@ -387,7 +387,7 @@ class Shipper:
             self._dead = None
             self._problems.report(error.cause, str(error))
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next dead lane may be better
-            self._tell_of_bug(error)
+            self._warn_of_bug(error)
 
 
 _of_parents: list[object] = []

@@ -29,8 +29,8 @@ _RENAMED = {
 
 # Their name → ours, and its place among the names for the same: what stands first in a dialect's table says it best.
 _ALIASES: Final = {
-    theirs: (place, ours)
-    for place, (theirs, ours) in enumerate(
+    theirs: (priority, ours)
+    for priority, (theirs, ours) in enumerate(
         (theirs, ours) for dialect in DIALECTS for theirs, ours in dialect.ALIASES.items()
     )
 }
@@ -60,9 +60,9 @@ def _add_aliases(attributes: Attributes) -> None:
     for key, value in attributes.items():
         alias = _ALIASES.get(key)
         if alias is not None and _is_simple(value):
-            place, ours = alias
-            if ours not in attributes and (ours not in said or place < said[ours][0]):
-                said[ours] = place, value
+            priority, ours = alias
+            if ours not in attributes and (ours not in said or priority < said[ours][0]):
+                said[ours] = priority, value
     for ours, (_, value) in said.items():
         attributes[ours] = _as_list(value) if ours in _LISTED else value
 

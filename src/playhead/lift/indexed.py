@@ -17,7 +17,7 @@ def take_indexed(attributes: Attributes, prefix: str) -> list[Any] | None:
     Only those whose next segment is a number: others below the same name are something else."""
     start = prefix + "."
     end = len(start)
-    keys = [key for key in attributes if key.startswith(start) and _is_place(key[end:].partition(".")[0])]
+    keys = [key for key in attributes if key.startswith(start) and _is_index(key[end:].partition(".")[0])]
     if not keys:
         return None
     tree: dict[str, Any] = {}
@@ -49,10 +49,10 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 def _with_lists(tree: dict[str, Any]) -> Any:
     values = {key: _with_lists(value) if isinstance(value, _Node) else value for key, value in tree.items()}
-    if values and all(map(_is_place, values)):
+    if values and all(map(_is_index, values)):
         return [values[key] for key in sorted(values, key=int)]
     return values
 
 
-def _is_place(segment: str) -> bool:
+def _is_index(segment: str) -> bool:
     return segment.isdecimal() and segment.isascii() and len(segment) < 10

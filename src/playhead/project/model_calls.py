@@ -22,7 +22,7 @@ from playhead.model.instrumentations import FAMILIES, family_of, is_of_client
 from playhead.project.attributes import ref, text, usage_of
 from playhead.project.span_tree import SpanNode
 
-_TELLS = (
+_CONTENT_NAMES = (
     names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.RESPONSE_REF, names.RESPONSE_ID, names.INPUT_TOKENS,
     names.OUTPUT_TOKENS,
 )  # fmt: skip
@@ -77,7 +77,7 @@ def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
 
 
 def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
-    if not says_something(outer):
+    if not has_content(outer):
         outer.kind = "step"
         return
     # Our own spans never describe one call twice, and events of a call that is still open must not change.
@@ -91,7 +91,7 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
     if same and _are_one_request(same) and (_is_client(outer) or _rank(outer) < min(map(_rank, same))):
         for node in same:
             requests.join(outer, node)
-    elif len(same) == 1 and not is_ours(same[0]) and _says_messages(outer) > _says_messages(same[0]):
+    elif len(same) == 1 and not is_ours(same[0]) and _has_messages(outer) > _has_messages(same[0]):
         same[0].kind = None
     elif same or (others and _is_sum(outer, inner)):
         outer.kind = "step"
@@ -148,12 +148,12 @@ def _rank(node: SpanNode) -> int:
     return FAMILIES.index(family) + 2 if family is not None and is_of_client(node.span.scope) else len(FAMILIES) + 2
 
 
-def says_something(node: SpanNode) -> bool:
+def has_content(node: SpanNode) -> bool:
     """Whether a span has a model call's input or output."""
-    return any(name in node.span.attributes for name in _TELLS)
+    return any(name in node.span.attributes for name in _CONTENT_NAMES)
 
 
-def _says_messages(node: SpanNode) -> bool:
+def _has_messages(node: SpanNode) -> bool:
     """Whether the span has messages: a client's own span inside an instrumentation's often has none."""
     return names.INPUT_MESSAGES_REF in node.span.attributes
 

@@ -22,7 +22,7 @@ from playhead.project.attributes import agent_name, attempt_of, kind_of, order_o
 from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages, Unread
 from playhead.project.inputs import Projection, RunInput
-from playhead.project.model_calls import is_ours, says_something
+from playhead.project.model_calls import has_content, is_ours
 from playhead.project.order import END, Key, Moment, counted_moments, holes, last_key, log_moment, logs_once
 from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.summary import Tally, row_of, states
@@ -155,7 +155,7 @@ class Progress:
             if node.own == "llm":
                 if not is_ours(node):
                     raise _StartOver
-                _tell_around(node, {id(each) for each in new})
+                _update_enclosing(node, {id(each) for each in new})
         for node in self._tree.nodes[len(self._tree.nodes) - len(new) :]:  # parents before children
             if node.parent is None:
                 self._absent.add(node.span.parent_id)
@@ -179,7 +179,7 @@ class Progress:
         if span.span_id in self._writer.conversations.interrupted:
             raise _StartOver
         node.span = span
-        if node.around and (node.kind == "llm") != says_something(node):
+        if node.around and (node.kind == "llm") != has_content(node):
             raise _StartOver
         _, end = counted_moments(node, self._attempt(node.attempt))
         yield end
@@ -297,13 +297,13 @@ def _is_the_same(node: SpanNode, span: Span) -> bool:
 _STRUCTURE = (names.RUN_ID, names.RUN_ROOT, names.FORK_OF, names.INPUT_MESSAGES_REF)
 
 
-def _tell_around(node: SpanNode, new: set[int]) -> None:
+def _update_enclosing(node: SpanNode, new: set[int]) -> None:
     """Updates the model calls around a new one: those without content of their own become steps (see `model_calls`)."""
     above = node.parent
     while above is not None:
         if above.own == "llm":
             above.around = True
-            kind = "llm" if says_something(above) else "step"
+            kind = "llm" if has_content(above) else "step"
             if id(above) in new:
                 above.kind = kind
             elif above.span.end_ns is not None or above.kind != kind:

@@ -91,7 +91,7 @@ class SpanTree:
         """The name of the agent of the run's root."""
         return self._agent
 
-    def said_inside(self, name: str) -> str | None:
+    def earliest_value(self, name: str) -> str | None:
         """The attribute `name` of the earliest span that has it, in a trace of other instrumentations: they set session
         and user on their own first span, which is not always the root."""
         if any(names.RUN_ID in node.span.attributes for node in self.roots):

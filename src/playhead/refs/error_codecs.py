@@ -65,8 +65,8 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
             return False
         return True
 
-    for place, arg in enumerate(raised.args):
-        if not keep(f"args[{place}]", arg, tree["args"].append):
+    for index, arg in enumerate(raised.args):
+        if not keep(f"args[{index}]", arg, tree["args"].append):
             text = text_tree(_message(arg)) if len(raised.args) == 1 else safe_repr(arg)
             tree["args"].append(tagged("left out", text=text))
     for name, value in (state_of(raised) | _native_state(raised)).items():

@@ -138,7 +138,7 @@ class PayloadIntake:
             return value
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
             let_through(error)
-            _tell_of_hook(error)
+            _warn_of_hook(error)
             return {_MARKER: "redaction failed", "error": type(error).__name__}
 
     def plain_copy(self, value: Any) -> Any:
@@ -167,7 +167,7 @@ class PayloadIntake:
         self._repeated.clear()
 
 
-def _tell_of_hook(error: BaseException) -> None:
+def _warn_of_hook(error: BaseException) -> None:
     # Not what the exception says: that may be part of the payload.
     raised = type(error).__name__
     warn_once(

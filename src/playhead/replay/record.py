@@ -99,10 +99,10 @@ class LocalRecord:
 
     def content(self, ref: ContentRef) -> Content | None:
         """Read from its place in the file."""
-        place = self._content_positions.get(ref.digest)
-        if place is not None:
+        offset = self._content_positions.get(ref.digest)
+        if offset is not None:
             try:
-                found = read_content(self._read(*place))[1]
+                found = read_content(self._read(*offset))[1]
                 return content_as(found.data, found.media_type, ref)
             except OSError:
                 pass  # the space was given back meanwhile

@@ -177,10 +177,10 @@ def check_messages(messages: object, name: str = "messages") -> list[JsonObject]
     if not isinstance(messages, list):
         raise InvalidRequest(f"'{name}' must be a list of messages.", name)
     found = _check_objects(cast("list[object]", messages), name)
-    for place, message in enumerate(found):
+    for index, message in enumerate(found):
         if not isinstance(message.get("role"), str):
-            raise InvalidRequest(f"Missing required parameter: '{name}[{place}].role'.", f"{name}[{place}].role")
-        _check_calls(message, f"{name}[{place}]")
+            raise InvalidRequest(f"Missing required parameter: '{name}[{index}].role'.", f"{name}[{index}].role")
+        _check_calls(message, f"{name}[{index}]")
     return found
 
 
@@ -189,14 +189,14 @@ def _check_calls(message: JsonObject, where: str) -> None:
     if calls is not None and not isinstance(calls, list):
         raise InvalidRequest(f"'{where}.tool_calls' must be a list.", f"{where}.tool_calls")
     made = _check_objects(cast("list[object]", calls or []), f"{where}.tool_calls")
-    functions = [(f"{where}.tool_calls[{place}].function", call.get("function")) for place, call in enumerate(made)]
+    functions = [(f"{where}.tool_calls[{index}].function", call.get("function")) for index, call in enumerate(made)]
     for field_name, function in [*functions, (f"{where}.function_call", message.get("function_call"))]:
         if not isinstance(function or {}, dict):
             raise InvalidRequest(f"'{field_name}' must be an object.", field_name)
 
 
 def _check_objects(values: list[object], name: str) -> list[JsonObject]:
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if not isinstance(value, dict):
-            raise InvalidRequest(f"'{name}[{place}]' must be an object.", f"{name}[{place}]")
+            raise InvalidRequest(f"'{name}[{index}]' must be an object.", f"{name}[{index}]")
     return cast("list[JsonObject]", values)

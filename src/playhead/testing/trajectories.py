@@ -62,10 +62,10 @@ class Trajectory:
     def answer(self, messages: list[JsonObject]) -> Recorded:
         """The recorded answer to exactly these messages; raises NoSuchTurn."""
         position = len(messages)
-        for place, (given, recorded) in enumerate(zip(messages, self.messages, strict=False)):
+        for index, (given, recorded) in enumerate(zip(messages, self.messages, strict=False)):
             # A client that sends back what it was sent sends the same object on the wire, most of the time.
             if given != recorded and _differing(given, recorded):
-                raise NoSuchTurn(409, f"Message {place} is not the one in {self.key}. {_difference(given, recorded)}")
+                raise NoSuchTurn(409, f"Message {index} is not the one in {self.key}. {_difference(given, recorded)}")
         if position >= len(self.messages):
             raise NoSuchTurn(409, f"{self.key} ends after {len(self.messages)} messages; the request has {position}.")
         role = self.messages[position]["role"]
@@ -176,9 +176,9 @@ def _messages_of(entry: object, index: int) -> tuple[list[JsonObject], JsonObjec
 def _objects(value: object, stem: str) -> list[JsonObject]:
     if not isinstance(value, list):
         raise UnreadableTrajectories(f"{stem}.json: should be a list of objects")
-    for place, item in enumerate(cast("list[object]", value)):
+    for index, item in enumerate(cast("list[object]", value)):
         if not isinstance(item, dict):
-            raise UnreadableTrajectories(f"{stem}.json: '[{place}]' must be an object")
+            raise UnreadableTrajectories(f"{stem}.json: '[{index}]' must be an object")
     return cast("list[JsonObject]", value)
 
 

@@ -95,7 +95,7 @@ async def test_quotes_are_what_stands_at_their_offsets(read_json):
     audit = read_json(await audit_compression(record, item["event"]))
     account = next(fact for fact in audit["lost"] if fact["text"] == "77812345")
     assert (account["kind"], account["label"]) == ("identifier", "account")
-    (place,) = account["places"]
+    (place,) = account["quotes"]
     assert place["text"] == "77812345"
     (need,) = account["needed"]
     question, answer = need["quotes"]
@@ -106,7 +106,7 @@ async def test_quotes_are_what_stands_at_their_offsets(read_json):
     (need,) = item_id["needed"]
     assert (need["how"], need["value"]) == ("wrong_value", "LMP-9999")
     assert (need["strength"], need["rule"]) == ("strong", "other_identifier")
-    for quote in [*account["places"], *(quote for need in account["needed"] for quote in need["quotes"])]:
+    for quote in [*account["quotes"], *(quote for need in account["needed"] for quote in need["quotes"])]:
         message = kept(record).contents[quote["ref"]]
         assert quote["text"] in message.data.decode()
 

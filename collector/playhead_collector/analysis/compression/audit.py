@@ -11,7 +11,13 @@ from playhead.model.ref import ContentRef
 from playhead.project.context import classify_cut
 from playhead.project.context.fates import DROPPED, KEPT, SUMMARISED, MessageFates, retained, with_replacements
 from playhead.project.context.known_messages import KnownMessages
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
+from playhead.wire.answers.analysis.compression import (
+    Compression,
+    CompressionAudit,
+    ContextMessage,
+    FactNeeded,
+    LostFact,
+)
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.after_compression import (
@@ -34,7 +40,7 @@ from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Passage, passages_of
 from playhead_collector.read.values import ContentCache, text_of
 
-_MAX_FACTS, _PLACES = 500, 3
+_MAX_FACTS, _MAX_QUOTES = 500, 3
 _MAX_QUOTE_LENGTH = 300
 
 
@@ -65,9 +71,11 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     rule, reason = _rule(event, fates, known)
     return {
         **head,
-        "kept": [_message_place(audit_input, known, seqs, position) for position in fates.positions(KEPT)],
-        "summarised": [_message_place(audit_input, known, seqs, position) for position in fates.positions(SUMMARISED)],
-        "dropped": [_message_place(audit_input, known, seqs, position) for position in fates.positions(DROPPED)],
+        "kept": [_context_message(audit_input, known, seqs, position) for position in fates.positions(KEPT)],
+        "summarised": [
+            _context_message(audit_input, known, seqs, position) for position in fates.positions(SUMMARISED)
+        ],
+        "dropped": [_context_message(audit_input, known, seqs, position) for position in fates.positions(DROPPED)],
         "summary": cache.parsed_message(event.summary),
         "strength": rule.strength,
         "rule": rule.name,
@@ -151,13 +159,13 @@ def _rule(event: ContextCompressed, fates: MessageFates, known: KnownMessages) -
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _message_place(
+def _context_message(
     audit_input: AuditInput, known: KnownMessages, seqs: Sequence[int | None], position: int
-) -> MessagePlace:
+) -> ContextMessage:
     fates = audit_input.fates
     ref = fates.diff.before[position]
     new = fates.replacements.get(position)
-    answer: MessagePlace = {
+    answer: ContextMessage = {
         "position": position,
         "seq": seqs[position],
         "role": known.roles.get(ref),
@@ -176,8 +184,8 @@ def _lost_fact(lost: LostFactRecord) -> LostFact:
         "kind": lost.fact.kind,
         "text": lost.fact.text,
         "label": lost.fact.label or None,
-        "times": len(lost.places),
-        "places": [_quoted(words) for words in lost.places[:_PLACES]],
+        "times": len(lost.occurrences),
+        "quotes": [_quoted(words) for words in lost.occurrences[:_MAX_QUOTES]],
         "needed": [_needed(need) for need in lost.needs],
     }
 

@@ -95,7 +95,7 @@ class LostFactRecord:
     """A fact that is neither in the summary nor in what was kept, with the places where it was."""
 
     fact: Fact
-    places: list[TextSpan]
+    occurrences: list[TextSpan]
     from_tool: bool = False
     pending_need: FactNeed | None = None
     """A tool gave it again; it is needed once the agent uses it."""
@@ -114,7 +114,7 @@ def lost_facts(gone: Iterable[tuple[int, Passage]], left: FactIndex) -> list[Los
                 said[key] = left.has(fact)
             if not said[key]:
                 lost = found.setdefault(key, LostFactRecord(fact, []))
-                lost.places.append(TextSpan(seq, passage, fact.start, fact.end))
+                lost.occurrences.append(TextSpan(seq, passage, fact.start, fact.end))
                 lost.from_tool = lost.from_tool or passage.source == RESULT
     return list(found.values())
 
@@ -190,8 +190,8 @@ class _NeedFinder:
 
     def _uses(self, each: LaterStatement, facts: Sequence[Fact]) -> None:
         """Facts that had been looked up, and that the agent now names."""
-        places = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
-        near = [lost for word in places if word in self.waiting for lost in self.waiting[word]]
+        occurrences = {word: (start, end) for word, start, end in words_in(each.passage.text)} if self.waiting else {}
+        near = [lost for word in occurrences if word in self.waiting for lost in self.waiting[word]]
         said = FactIndex()
         if near:
             said.add(each.passage.text)
@@ -204,7 +204,7 @@ class _NeedFinder:
             need, lost.pending_need = lost.pending_need, None
             first = next(word for word, _, _ in words_in(lost.fact.text))
             self.waiting[first].remove(lost)
-            used = TextSpan(each.seq, each.passage, *(named.get(key) or places[first]))
+            used = TextSpan(each.seq, each.passage, *(named.get(key) or occurrences[first]))
             lost.needs.append(FactNeed(need.how, need.seq, need.rule, (*need.words, used)))
 
     def _said(self, each: LaterStatement, facts: Sequence[Fact]) -> None:

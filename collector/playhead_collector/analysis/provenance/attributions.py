@@ -14,7 +14,7 @@ from playhead.model.event import (
     ToolCalled,
 )
 from playhead.wire.answers import Page
-from playhead.wire.answers.analysis.provenance import Attribution, Place, ValueOrigin
+from playhead.wire.answers.analysis.provenance import Attribution, ContextQuote, ValueOrigin
 from playhead.wire.answers.analysis.provenance import Evidence as EvidenceAnswer
 from playhead_collector.analysis.provenance.attribution import (
     AttributionEvidence,
@@ -109,9 +109,9 @@ def value_answer(transcript: Transcript, origin: Origin, upto: int) -> ValueOrig
         "rule": origin.rule.name,
         "note": origin.note,
         "suspect": is_suspect(origin),
-        "evidence": [place_answer(transcript, hit, upto) for hit in origin.evidence],
-        "first": origin.first and place_answer(transcript, origin.first, upto),
-        "last": origin.last and place_answer(transcript, origin.last, upto, last=True),
+        "evidence": [context_quote(transcript, hit, upto) for hit in origin.evidence],
+        "first": origin.first and context_quote(transcript, origin.first, upto),
+        "last": origin.last and context_quote(transcript, origin.last, upto, last=True),
         "unfounded": list(origin.unfounded),
         "literals": [{"text": each.text, "source": each.source} for each in origin.literals],
         "another_subject": another and {"path": another.path, "value": another.value, "others": list(another.others)},
@@ -125,7 +125,7 @@ def is_suspect(origin: Origin) -> bool:
     return origin.source in (INVENTED, "definition") or bool(origin.unfounded) or origin.subject_mismatch is not None
 
 
-def place_answer(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> Place:
+def context_quote(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> ContextQuote:
     """A place in the context as an answer."""
     passage = hit.passage
     return {

@@ -37,7 +37,7 @@ def failure_text(text: str) -> str | None:
 
 def _tells(text: str) -> bool:
     if text.lstrip()[:1] == "{" and (fields := _object(text)) is not None:
-        return _fields_tell(fields)
+        return _is_failure_fields(fields)
     # What a command put out may tell of anything in its middle; how it ended stands at either end.
     codes = {int(code) for end in (text[:_MAX_LENGTH], text[-_MAX_LENGTH:]) for code in _EXIT.findall(end)}
     if codes - {0} or _BEGINS.match(text) is not None or _CUT_OBJECT.match(text) is not None:
@@ -66,7 +66,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
-def _fields_tell(fields: dict[str, Any]) -> bool:
+def _is_failure_fields(fields: dict[str, Any]) -> bool:
     named = {key.lower().replace("_", ""): value for key, value in fields.items()}
     if any(named.get(key) for key in ("error", "exception", "iserror")):
         return True

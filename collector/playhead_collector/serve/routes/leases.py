@@ -84,7 +84,8 @@ def _granted(run: str, taken: LeaseResult) -> RunLease:
         return _answer(run, taken.lease)
     if (held := taken.held) is not None:
         since, until = rfc3339(held.since_ns)[:19], rfc3339(held.until_ns)[:19]
-        message = f"run {run} belongs to {held.process} since {since} UTC, until {until} UTC unless that says more"
+        holder = f"run {run} belongs to {held.process} since {since} UTC, until {until} UTC"
+        message = f"{holder}, or longer if that process renews its lease"
         raise Refused(409, "lease_held", message)
     if taken.heard_ns is not None:
         heard = rfc3339(taken.heard_ns)[:19]

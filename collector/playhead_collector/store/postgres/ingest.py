@@ -128,7 +128,7 @@ async def ingest(
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
-    await _tell_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
+    await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
 
@@ -144,11 +144,11 @@ async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[st
     return sum(late.values())
 
 
-async def _tell_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
+async def _mark_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
     runs = sorted(fresh | waiting)
     if runs:
         arrived = [now_ns if run in fresh else 0 for run in runs]
-        await sql.run(conn, "tell_news", project=project, runs=runs, arrived=arrived, now=now_ns)
+        await sql.run(conn, "mark_news", project=project, runs=runs, arrived=arrived, now=now_ns)
 
 
 async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:

@@ -38,13 +38,13 @@ def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     message = answer["output"]["message"]
     events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
     for index, block in enumerate(message["content"]):
-        place = {"contentBlockIndex": index}
+        block_index = {"contentBlockIndex": index}
         if "toolUse" in block:
             use = block["toolUse"]
             start = {name: use[name] for name in ("toolUseId", "name", "type") if name in use}
-            events.append({"contentBlockStart": {"start": {"toolUse": start}, **place}})
-        events += [{"contentBlockDelta": {"delta": delta, **place}} for delta in _deltas(block)]
-        events.append({"contentBlockStop": place})
+            events.append({"contentBlockStart": {"start": {"toolUse": start}, **block_index}})
+        events += [{"contentBlockDelta": {"delta": delta, **block_index}} for delta in _deltas(block)]
+        events.append({"contentBlockStop": block_index})
     events.append({"messageStop": {"stopReason": answer["stopReason"]}})
     return [*events, {"metadata": {name: answer[name] for name in _ABOUT if name in answer}}]
 

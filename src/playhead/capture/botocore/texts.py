@@ -67,16 +67,16 @@ class OneText:
         said: list[str] = []
         answer: dict[str, Any] = {}
         for chunk in chunks:
-            place = _place(chunk)
-            if place is not None and isinstance(text := place[0].get(place[1]), str):
+            path = _text_path(chunk)
+            if path is not None and isinstance(text := path[0].get(path[1]), str):
                 said.append(text)
             flat = _flat(chunk)
             answer |= {name: value for name, value in flat.items() if value is not None and name not in _TEXTS}
         return {**answer, "text": "".join(said)}
 
     def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        place = _place(answer)
-        text: Any = place[0].get(place[1]) if place is not None else None
+        path = _text_path(answer)
+        text: Any = path[0].get(path[1]) if path is not None else None
         messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
         flat = _flat(answer)
         attributes: dict[str, Any] = {to: flat[name] for name, to in _USAGE.items() if isinstance(flat.get(name), int)}
@@ -92,10 +92,10 @@ class OneText:
                 '{"result": ...}'
             )
         changed = copy.deepcopy(recorded[0])
-        place = _place(changed)
-        if place is None:
+        path = _text_path(changed)
+        if path is None:
             raise CannotRestore('the form of the recorded answer is not known: give the outcome as {"result": ...}')
-        cast("dict[str, Any]", place[0])[place[1]] = content
+        cast("dict[str, Any]", path[0])[path[1]] = content
         return [changed, *([recorded[-1]] if streamed and len(recorded) > 1 and not _says(recorded[-1]) else [])]
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
@@ -115,19 +115,19 @@ def _earlier(body: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def _place(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
+def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
     """The object that has the answer's text, and under which name."""
     for name in _LISTS:
         several = answer.get(name)
         if isinstance(several, list) and several and isinstance(several[0], dict):
-            return _place(cast("dict[str, Any]", several[0]))
+            return _text_path(cast("dict[str, Any]", several[0]))
     key = next((key for key in _TEXTS if key in answer), None)
     return None if key is None else (answer, key)
 
 
 def _says(chunk: Mapping[str, Any]) -> bool:
-    place = _place(chunk)
-    return place is not None and bool(place[0].get(place[1]))
+    path = _text_path(chunk)
+    return path is not None and bool(path[0].get(path[1]))
 
 
 def _flat(answer: Mapping[str, Any]) -> dict[str, Any]:

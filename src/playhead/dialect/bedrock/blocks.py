@@ -160,8 +160,8 @@ def _media(kind: str, body: dict[str, Any]) -> Part | None:
             if _format(kind, mime_type) != name:
                 return None
             return _extended({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
-        case {"s3Location": {"uri": str(uri)} as place} as source if len(source) == 1 and "s3Location" not in extra:
-            more = {"format": name, "s3Location": rest(cast("dict[str, Any]", place), ("uri",)) or None}
+        case {"s3Location": {"uri": str(uri)} as location} as source if len(source) == 1 and "s3Location" not in extra:
+            more = {"format": name, "s3Location": rest(cast("dict[str, Any]", location), ("uri",)) or None}
             extra |= {key: value for key, value in more.items() if value is not None}
             return _extended({"type": "uri", "modality": modality, "uri": uri}, extra)
         case _:
@@ -175,8 +175,8 @@ def _native_media(part: Part, extra: dict[str, Any]) -> Any:
     if part.get("type") == "blob":
         name = _format(kind, str(part.get("mime_type")))
         return {kind: {"format": name, "source": {"bytes": part.get("content")}, **extra}}
-    place = {"uri": part.get("uri"), **extra.get("s3Location", {})}
-    return {kind: {"source": {"s3Location": place}, **rest(extra, ("s3Location",))}}
+    location = {"uri": part.get("uri"), **extra.get("s3Location", {})}
+    return {kind: {"source": {"s3Location": location}, **rest(extra, ("s3Location",))}}
 
 
 def _format(kind: str, mime_type: str) -> str:

@@ -59,22 +59,22 @@ class Divergence:
 
 def describe_divergence(how: str, attributes: Mapping[str, Any], expected: RecordedCall, record: Record) -> Divergence:
     """Compares the call (`attributes` of its span) with the recorded one; `record` has the contents of both."""
-    place = str(attributes.get(names.CALL_KEY, ""))
+    call_path = str(attributes.get(names.CALL_KEY, ""))
     code, then = attributes.get(names.CODE), expected.span.attributes.get(names.CODE)
     if how == "renamed":
         code_changed = code is not None and code != then
-        return Divergence(how, place, expected.order, (), code_changed, _renamed(place, expected))
+        return Divergence(how, call_path, expected.order, (), code_changed, _renamed(call_path, expected))
     if how == "inserted":
         notes = [f"the record goes on with {expected.call_path}"]
         if not expected.can_answer:
             notes = [f"{expected.call_path} had completed without such a call"]
         elif request_refs_of(attributes) == expected.request_refs and attributes.get(names.KIND) == expected.kind:
             notes.append(f"with the same arguments: was {expected.name} renamed?")
-        return Divergence(how, place, expected.order, (), False, tuple(notes))
+        return Divergence(how, call_path, expected.order, (), False, tuple(notes))
     changes = [change for name in _WORDS if (change := _value_change(name, attributes, expected, record))]
     thread = _thread_change(attributes, expected, record)
     return Divergence(
-        how, place, expected.order, (*thread, *changes), code is not None and then is not None and code != then
+        how, call_path, expected.order, (*thread, *changes), code is not None and then is not None and code != then
     )
 
 

@@ -94,7 +94,7 @@ def _text(content: Any, where: str) -> str:
 
 
 def _batched(body: JsonObject) -> list[str]:
-    return [_text(each["content"], f"requests[{place}].content") for place, each in enumerate(body["requests"])]
+    return [_text(each["content"], f"requests[{index}].content") for index, each in enumerate(body["requests"])]
 
 
 def _embeddings(request: EmbedContentRequest) -> list[JsonObject]:
@@ -130,7 +130,7 @@ _METHODS = {
     "predict": _Method("instances", lambda body: [str(each["content"]) for each in body["instances"]], _predictions),
     "countTokens": _Method(
         "contents",
-        lambda body: [_text(each, f"contents[{place}]") for place, each in enumerate(body["contents"])],
+        lambda body: [_text(each, f"contents[{index}]") for index, each in enumerate(body["contents"])],
         _counted,
     ),
 }

@@ -6,7 +6,13 @@ the refs of values by name.  With `hydrate=true`, `values` has the values under 
 that are not stored, whose values are null.
 """
 
-from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, FactNeeded, LostFact, MessagePlace
+from playhead.wire.answers.analysis.compression import (
+    Compression,
+    CompressionAudit,
+    ContextMessage,
+    FactNeeded,
+    LostFact,
+)
 from playhead.wire.answers.analysis.reasoning import (
     ChangedArgument,
     Explanation,
@@ -44,6 +50,7 @@ __all__ = [
     "CompressionAudit",
     "ContentValue",
     "ContextAt",
+    "ContextMessage",
     "CutText",
     "Diff",
     "ErrorAnswer",
@@ -57,7 +64,6 @@ __all__ = [
     "InferredStep",
     "LlmCall",
     "LostFact",
-    "MessagePlace",
     "ModelPrice",
     "ModelTokens",
     "OpenCall",

@@ -19,7 +19,7 @@ listed as (
 )
 select run_id, digest from fresh;
 
--- name: tell_news(project, runs, arrived, now)!
+-- name: mark_news(project, runs, arrived, now)!
 -- These runs have news: spans (`arrived` says when), or content that they waited for (0). In one order for all, and the
 -- last that a transaction locks: whoever projects a run settles what it waits for before it forgets the news, too.
 insert into run_news (project_id, run_id, arrived_ns, dirty_since_ns, news)

@@ -45,8 +45,8 @@ class MessagesRequest(ChatRequest):
         """Raises InvalidRequest with a sentence about the first message that the API would refuse."""
         asked: set[str] = set()
         whole = anthropic.join_turns(self.before)[1]
-        for place, message in enumerate([*whole, *self.body["messages"]]):
-            asked = _check(message, f"messages.{place - len(whole)}", asked)
+        for index, message in enumerate([*whole, *self.body["messages"]]):
+            asked = _check(message, f"messages.{index - len(whole)}", asked)
 
     @property
     def choices(self) -> int:
@@ -92,8 +92,8 @@ def _check(message: object, where: str, asked: set[str]) -> set[str]:
     if given.get("role") not in _ROLES:
         raise InvalidRequest(f"{where}.role: Input should be 'user' or 'assistant'", f"{where}.role")
     ids: set[str] = set()
-    for place, block in enumerate(_blocks(given.get("content"), where)):
-        at = f"{where}.content.{place}"
+    for index, block in enumerate(_blocks(given.get("content"), where)):
+        at = f"{where}.content.{index}"
         if not isinstance(block.get("type"), str):
             raise InvalidRequest(f"{at}.type: Field required", at)
         if block["type"] == "tool_use":

@@ -81,12 +81,12 @@ def check_converse_messages(found: JsonObject) -> None:
     messages: object = found.get("messages")
     if not isinstance(messages, list) or not messages:
         raise InvalidRequest("The value at messages must be a list of at least one message.", "messages")
-    for place, message in enumerate(cast("list[Any]", messages)):
+    for index, message in enumerate(cast("list[Any]", messages)):
         if not isinstance(message, dict) or cast("JsonObject", message).get("role") not in _ROLES:
-            raise InvalidRequest(f"Value at 'messages.{place}.role' must be one of [user, assistant].", "messages")
+            raise InvalidRequest(f"Value at 'messages.{index}.role' must be one of [user, assistant].", "messages")
         content: object = cast("JsonObject", message).get("content")
         if not isinstance(content, list) or not all(isinstance(each, dict) for each in cast("list[Any]", content)):
-            raise InvalidRequest(f"Value at 'messages.{place}.content' must be a list of objects.", "messages")
+            raise InvalidRequest(f"Value at 'messages.{index}.content' must be a list of objects.", "messages")
     if cast("list[JsonObject]", messages)[0]["role"] != "user":
         raise InvalidRequest("A conversation must start with a user message.", "messages")
 

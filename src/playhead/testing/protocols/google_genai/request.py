@@ -97,8 +97,8 @@ def read_gemini_body(body: bytes) -> JsonObject:
     contents: object = found.get("contents")
     if not isinstance(contents, list) or not contents:
         raise InvalidRequest("* GenerateContentRequest.contents: contents is not specified", "contents")
-    for place, content in enumerate(cast("list[object]", contents)):
-        check_content(content, f"contents[{place}]")
+    for index, content in enumerate(cast("list[object]", contents)):
+        check_content(content, f"contents[{index}]")
     if "systemInstruction" in found:
         check_content(found["systemInstruction"], "systemInstruction", roles=None)
     _check_objects(found.get("tools"), "tools")

@@ -58,8 +58,8 @@ def deltas(message: JsonObject, piece_characters: int) -> Iterator[JsonObject]:
         yield {"content": piece}
     calls: list[JsonObject] = message.get("tool_calls") or []
     for index, made in enumerate(calls):
-        for place, function in enumerate(_call_deltas(made.get("function"), piece_characters)):
-            rest = made if place == 0 else {}
+        for piece, function in enumerate(_call_deltas(made.get("function"), piece_characters)):
+            rest = made if piece == 0 else {}
             yield {"tool_calls": [{**rest, "index": index, **({"function": function} if function else {})}]}
     if call:
         yield from ({"function_call": function} for function in _call_deltas(call, piece_characters))

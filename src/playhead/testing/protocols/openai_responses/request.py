@@ -48,11 +48,11 @@ def read_responses_body(body: bytes) -> JsonObject:
     given: object = found.get("input")
     if not isinstance(given, str) and not (isinstance(given, list) and given):
         raise InvalidRequest("'input' must be a text, or a list of at least one item.", "input")
-    for place, item in enumerate(items_of(found)):
+    for index, item in enumerate(items_of(found)):
         if not isinstance(cast(object, item), dict):
-            raise InvalidRequest(f"'input[{place}]' must be an object.", f"input[{place}]")
+            raise InvalidRequest(f"'input[{index}]' must be an object.", f"input[{index}]")
         if not isinstance(item.get("role", item.get("type")), str):
-            raise InvalidRequest(f"'input[{place}]' must have a role or a type.", f"input[{place}]")
+            raise InvalidRequest(f"'input[{index}]' must have a role or a type.", f"input[{index}]")
     check_optional_fields(found)
     return found
 

@@ -51,10 +51,10 @@ def output_items(completion: Completion) -> list[JsonObject]:
     if (said := text_of(message)) or not calls_of(message):
         about = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant"}
         items.append({**about, "content": [_text(said)]})
-    for place, call in enumerate(calls_of(message)):
+    for index, call in enumerate(calls_of(message)):
         function = call["function"]
         said = {"call_id": call.get("id"), "name": function["name"], "arguments": function["arguments"]}
-        items.append({"type": "function_call", "id": f"fc_{number}_{place}", "status": "completed", **said})
+        items.append({"type": "function_call", "id": f"fc_{number}_{index}", "status": "completed", **said})
     return items
 
 

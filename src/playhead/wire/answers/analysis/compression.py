@@ -55,7 +55,7 @@ class Compression(TypedDict):
     refs: dict[str, str]
 
 
-class MessagePlace(TypedDict):
+class ContextMessage(TypedDict):
     """A message of the context: its `position` (from 0), and the `seq` at which it was added to the run.
 
     `after` is its position in the new context.  `summary` is the ref of the message that summarises it, `replaced_by`
@@ -92,14 +92,14 @@ class LostFact(TypedDict):
     """A fact in the removed messages that is neither in the summary nor in the kept messages.
 
     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
-    It occurs `times` times; `places` quotes the first few.
+    It occurs `times` times; `quotes` has the first few.
     """
 
     kind: str
     text: str
     label: str | None
     times: int
-    places: list[Quoted]
+    quotes: list[Quoted]
     needed: list[FactNeeded]
 
 
@@ -111,9 +111,9 @@ class CompressionAudit(Compression):
     `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
     """
 
-    kept: list[MessagePlace]
-    summarised: list[MessagePlace]
-    dropped: list[MessagePlace]
+    kept: list[ContextMessage]
+    summarised: list[ContextMessage]
+    dropped: list[ContextMessage]
     summary: Any
     strength: Strength
     rule: str

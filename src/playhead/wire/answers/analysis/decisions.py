@@ -37,7 +37,7 @@ class Option(TypedDict):
     considered: str | None
 
 
-class CallPlace(TypedDict):
+class CallRange(TypedDict):
     """A model call of some run, from `seq` to `ended_seq`."""
 
     run: str
@@ -50,7 +50,7 @@ class ElsewhereChoice(TypedDict):
 
     chosen: Any
     same: bool
-    calls: list[CallPlace]
+    calls: list[CallRange]
 
 
 class DecisionContext(TypedDict):

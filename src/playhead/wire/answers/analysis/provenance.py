@@ -11,7 +11,7 @@ from playhead.wire.answers.page import CutText
 from playhead.wire.answers.strength import Strength
 
 
-class Place(TypedDict):
+class ContextQuote(TypedDict):
     """A place in a model's context.
 
     `seq` is the event that added its content to the run, null for content of every call (system instructions, tool
@@ -63,9 +63,9 @@ class ValueOrigin(TypedDict):
     rule: str
     note: str
     suspect: bool
-    evidence: list[Place]
-    first: Place | None
-    last: Place | None
+    evidence: list[ContextQuote]
+    first: ContextQuote | None
+    last: ContextQuote | None
     unfounded: list[str]
     literals: list[LiteralOrigin]
     another_subject: AnotherSubject | None
