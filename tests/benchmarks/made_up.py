@@ -9,13 +9,13 @@ from uuid import uuid4
 import httpx
 import zstandard
 
-from playhead.export.otlp import traces_request
 from playhead.model import names
 from playhead.model.canonical import JSON, Content, canonical_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import node_ref
+from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 
 T = TypeVar("T")

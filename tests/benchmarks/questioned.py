@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import httpx
 
-from playhead.export.otlp import traces_request
+from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, encode_pack
 from tests.benchmarks.bar import Row, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector

@@ -10,10 +10,10 @@ import asyncpg
 import httpx
 
 from playhead.client import Client
-from playhead.export.otlp import logs_request, traces_request
 from playhead.export.shipment import announcement
 from playhead.model.event import event_to_json
 from playhead.model.span import Span
+from playhead.outbound.otlp import logs_request, traces_request
 from playhead.project.inputs import RunInput
 from playhead.project.projector import ProjectSettings, project
 from playhead_collector.process import CollectorProcess

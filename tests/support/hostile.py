@@ -14,9 +14,9 @@ from typing import Any
 
 import zstandard
 
-from playhead.export.otlp import traces_request
 from playhead.model.canonical import Content, content_of
 from playhead.model.ref import ContentRef
+from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from tests.benchmarks.made_up import MadeUpRun
 

@@ -13,12 +13,12 @@ from playhead.export.backoff import ProblemReporter, Unavailable
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters, Record
 from playhead.export.http import CollectorEndpoint, everything_refused
-from playhead.export.otlp import logs_request, rejected_logs, rejected_spans, traces_request
 from playhead.export.sending import GivenUp, Sending
 from playhead.export.shipment import Shipment
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
+from playhead.outbound.otlp import logs_request, rejected_logs, rejected_spans, traces_request
 from playhead.refs.known_refs import KnownRefs
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack

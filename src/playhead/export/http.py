@@ -27,8 +27,8 @@ from opentelemetry.instrumentation.utils import suppress_instrumentation
 
 from playhead.export.backoff import Unavailable
 from playhead.export.counters import ShipCounters
-from playhead.export.otlp import status_message
 from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
+from playhead.outbound.otlp import status_message
 from playhead.settings.sdk import OTEL_ENDPOINT, Settings
 from playhead.settings.table import without_password
 

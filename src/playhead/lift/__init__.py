@@ -8,6 +8,7 @@
     indexed          attributes whose names spell a structure
     attribute_names  other people's attribute names → ours, and the span's kind
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
+    sent_on          what another Playhead has sent on: its refs again, and the content that they name
     oversize         what no dialect knows and is too long for any span
 
 Pure, and never raises: what cannot be read is kept as text and marked.  Several dialects on one span are normal (an
@@ -26,6 +27,7 @@ from playhead.lift.dialects.otel_genai import hoist
 from playhead.lift.found import UNPARSED, LiftedContent
 from playhead.lift.message_events import MessageEvents, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
+from playhead.lift.sent_on import refs_again, was_sent_on, with_refs_again
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
 from playhead.model.canonical import Content
@@ -68,9 +70,12 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     `inline_characters`: of a span that no dialect understands, longer texts become content.  `found`: an empty one that
     takes the content instead of a new one.
     """
+    if was_sent_on(span):
+        found = found or LiftedContent()
+        span = with_refs_again(span, found)
     own = span.scope == names.SCOPE and names.KIND in span.attributes
     if own and not span.events and not span.links and not _is_oversize(span):
-        return Lifted(span, [], [])
+        return Lifted(span, found.contents, found.threads) if found is not None else Lifted(span, [], [])
     found = found or LiftedContent()
     kind = _kind(span.attributes)
     said = MessageEvents()
@@ -141,9 +146,11 @@ def lift_log(
 
 
 def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found: LiftedContent) -> LiftedLog:
+    if names.CONTENT_INLINE in log.attributes:
+        log = dataclasses.replace(log, attributes=refs_again(log.attributes, found))
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if own and not any(map(is_oversize, log.attributes.values())):
-        return LiftedLog(log, [], [])
+        return LiftedLog(log, found.contents, found.threads)
     kind = _kind(log.attributes)
     attributes = said.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
     taken, known = _taken(attributes, kind, found)

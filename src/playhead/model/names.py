@@ -158,6 +158,10 @@ COMPRESSION_TOKENS_BEFORE: Final = "playhead.compression.tokens_before"
 CONTEXT_EDITS: Final = "playhead.context.edits"  # what it did, "clear_tool_uses_20250919"
 CONTEXT_CLEARED_TOKENS: Final = "playhead.context.cleared_tokens"
 COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"
+# Of what another Playhead has sent on: the attributes, as a list, that hold as JSON text what NAME_ref referred to.
+CONTENT_INLINE: Final = "playhead.content.inline"
+INLINE_BYTES: Final = "playhead.bytes"  # the only key of an object that stands for bytes: their base64
+RUN_URL: Final = "playhead.run.url"  # on spans that were sent on: the page that shows this moment of the run
 
 SCOPE: Final = "playhead"  # the instrumentation scope of our own spans
 KINDS: Final = ("agent", "llm", "tool", "retriever", "embedding", "guardrail", "step")
@@ -166,6 +170,11 @@ VALUE_KINDS: Final = ("clock", "random", "uuid")  # what a run may record beside
 CALL_KINDS = frozenset({"llm", "tool", "retriever", "embedding", "guardrail"})
 REPLAYED_KINDS = frozenset({"llm", "tool", "retriever", "embedding"})  # answered from the record when a run goes on
 REF_SUFFIX: Final = "_ref"
+# Refs that name lists of messages, and one message; all others name values.
+THREAD_REFS: Final = frozenset({
+    INPUT_MESSAGES_REF, OUTPUT_MESSAGES_REF, ASKED_MESSAGES_REF, COMPRESSION_BEFORE_REF, COMPRESSION_AFTER_REF,
+})  # fmt: skip
+ONE_MESSAGE_REFS: Final = frozenset({MESSAGE_REF, COMPRESSION_SUMMARY_REF})
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
 COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and of nobody else

@@ -17,7 +17,7 @@ from uuid import uuid4
 import httpx
 import psutil
 
-from playhead.export.otlp import traces_request
+from playhead.outbound.otlp import traces_request
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.ingest.taken import wait_projected

@@ -14,8 +14,8 @@ from statistics import median
 
 import httpx
 
-from playhead.export.otlp import logs_request, traces_request
 from playhead.export.shipment import announcement
+from playhead.outbound.otlp import logs_request, traces_request
 from playhead.wire.pack import PACK, encode_pack
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from playhead.export.otlp import traces_request
+from playhead.outbound.otlp import traces_request
 from tests.benchmarks.bar import ROUNDS, Row, at_least, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send_content

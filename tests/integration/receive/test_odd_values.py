@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from playhead.cli import app
-from playhead.export.otlp import logs_request, traces_request
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
+from playhead.outbound.otlp import logs_request, traces_request
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.process import CollectorProcess
 from tests.integration.read.recorded import Recorder

@@ -9,9 +9,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from playhead.export.otlp import logs_request, rejected_spans, status_message, traces_request
 from playhead.export.shipment import announcement
 from playhead.model.span import LogEvent, Span, SpanEvent
+from playhead.outbound.otlp import logs_request, rejected_spans, status_message, traces_request
 
 SHOP = {"service.name": "shop"}
 EVERY_KIND_OF_VALUE = {

@@ -1,4 +1,4 @@
-"""delivery → [otlp] → endpoint.  Spans and log events as OTLP protobuf.  Pure.
+"""spans → [otlp] → endpoint.  Spans and log events as OTLP protobuf, and what the answer says.  Pure.
 
 Attributes are filled in place (`add`, then assignment): a third of the time that building each from its own objects
 takes, and this is most of what shipping a span costs.

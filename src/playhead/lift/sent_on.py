@@ -1,0 +1,76 @@
+"""Spans and log events that another Playhead has sent on with their content inline: their refs again.
+
+What `playhead.content.inline` lists is JSON text that says exactly what a ref named, so that equal content has the same
+ref on both sides.  See `playhead.outbound.vocabularies.otel_genai`, which writes it.
+"""
+
+import base64
+import binascii
+import dataclasses
+from typing import Any, cast
+
+from playhead.lift.found import LiftedContent
+from playhead.model import names
+from playhead.model.canonical import parse_json
+from playhead.model.message import Message
+from playhead.model.span import Attributes, Span
+
+
+def was_sent_on(span: Span) -> bool:
+    """Whether the span, or one of its events, has content inline from another Playhead."""
+    return names.CONTENT_INLINE in span.attributes or any(
+        names.CONTENT_INLINE in event.attributes for event in span.events
+    )
+
+
+def with_refs_again(span: Span, found: LiftedContent) -> Span:
+    """The span with refs; its content is in `found`."""
+    events = [dataclasses.replace(event, attributes=refs_again(event.attributes, found)) for event in span.events]
+    return dataclasses.replace(span, attributes=refs_again(span.attributes, found), events=events)
+
+
+def refs_again(attributes: Attributes, found: LiftedContent) -> Attributes:
+    """The attributes with a ref in place of each content that they list.  What cannot be read stays, for the dialects
+    to look at."""
+    listed = attributes.get(names.CONTENT_INLINE)
+    kept = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
+    for name in cast("list[Any]", listed) if isinstance(listed, list | tuple) else []:
+        said = kept.get(name) if isinstance(name, str) else None
+        if not isinstance(said, str):
+            continue
+        try:
+            ref = _ref(name + names.REF_SUFFIX, parse_json(said), found)
+        except (ValueError, TypeError):
+            continue
+        del kept[name]
+        if ref is not None:
+            kept[name + names.REF_SUFFIX] = ref
+    return kept
+
+
+def _ref(key: str, value: Any, found: LiftedContent) -> Any:
+    if key in names.THREAD_REFS:
+        return found.thread([_message(each) for each in cast("list[Any]", _checked(value, list))])
+    if key in names.ONE_MESSAGE_REFS:
+        return found.message(_message(value))
+    if isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {names.INLINE_BYTES}:
+        try:
+            return found.content(base64.b64decode(cast("dict[str, str]", value)[names.INLINE_BYTES], validate=True))
+        except (binascii.Error, TypeError):
+            return found.content(cast(Any, value))
+    return found.content(value)
+
+
+def _message(value: Any) -> Message:
+    parts = cast("dict[str, Any]", _checked(value, dict)).get("parts")
+    if not isinstance(value.get("role"), str) or not all(
+        isinstance(part, dict) for part in cast("list[Any]", _checked(parts, list))
+    ):
+        raise ValueError("this is no message")
+    return cast(Message, value)
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"this is a {type(value).__name__}")
+    return value

@@ -1,0 +1,168 @@
+"""contents → [content_modes] → vocabularies.  What of a span's content is sent: all, its beginning, or a link to it."""
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.model.message import Message, Part
+from playhead.model.ref import ContentRef
+from playhead.outbound.contents import ContentNotAtHand, OutboundContents
+from playhead.outbound.options import OutboundOptions
+from playhead.outbound.span import OutboundSpan
+
+_CUT: Final = "…"
+# Of a part, what a person or a model reads; its type, id and name stay whole.
+_READABLE: Final = frozenset({"content", "arguments", "response", "result"})
+# A number, a truth value or a key takes about as much room as this many characters.
+_OTHER_CHARACTERS: Final = 8
+_MOST_DEPTH: Final = 32
+
+
+class ShownContent:
+    """Gives a vocabulary a span's content in the destination's content mode, redacted.  Nothing here raises."""
+
+    def __init__(self, span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> None:
+        self._url = span.url
+        self._contents = contents
+        self._options = options
+
+    @property
+    def is_link(self) -> bool:
+        """Whether content is not sent but linked to."""
+        return self._options.content == "ref"
+
+    @property
+    def is_full(self) -> bool:
+        return self._options.content == "full"
+
+    def value(self, ref: ContentRef | None) -> Any:
+        """The value that the ref names, as it may be sent; None without a ref."""
+        if ref is None:
+            return None
+        if self.is_link:
+            return self.link(ref)
+        try:
+            value = self._redacted(self._contents.value(ref))
+        except ContentNotAtHand as error:
+            return f"[{error}]"
+        return value if self.is_full else preview(value, self._options.preview_characters)
+
+    def object(self, ref: ContentRef | None) -> dict[str, Any]:
+        """The object that the ref names; empty if it is something else, or not sent."""
+        value = None if self.is_link else self.value(ref)
+        return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+    def messages(self, thread: ContentRef | None) -> list[Message] | None:
+        """The messages that the ref names, as they may be sent; None without a ref, and where only a link is sent."""
+        if thread is None or self.is_link:
+            return None
+        try:
+            messages = self._contents.messages(thread)
+        except ContentNotAtHand as error:
+            return [_said("system", f"[{error}]")]
+        return [self._shown(message) for message in messages]
+
+    def message(self, ref: ContentRef) -> Message:
+        """The one message that the ref names, as it may be sent."""
+        return _said("system", self.link(ref)) if self.is_link else self._shown(self._contents.message(ref))
+
+    def link(self, ref: ContentRef) -> str:
+        """What is sent in place of content."""
+        return f"In Playhead: {self._url}" if self._url else f"In Playhead: {ref.plain}"
+
+    def text(self, text: str) -> str:
+        """A text that stands on the span itself, such as an error's message, redacted and as
+        short as other texts."""
+        redacted = self._redacted(text) if text else text
+        said = redacted if isinstance(redacted, str) else ""
+        return said if self.is_full else said[: self._options.preview_characters]
+
+    def _redacted(self, value: Any) -> Any:
+        redact = self._options.redact
+        if redact is None:
+            return value
+        try:
+            return redact(value)
+        except Exception as error:  # noqa: BLE001 - it is the operator's code: what it cannot read is not sent
+            return f"[left out: the redaction failed with {type(error).__name__}]"
+
+    def _shown(self, message: Message) -> Message:
+        shown = self._redacted_message(message)
+        return shown if self.is_full else _preview_of_message(shown, self._options.preview_characters)
+
+    def _redacted_message(self, message: Message) -> Message:
+        if self._options.redact is None:
+            return message
+        redacted = self._redacted(message)
+        if isinstance(redacted, dict) and isinstance(cast(dict[str, Any], redacted).get("parts"), list):
+            return cast(Message, redacted)
+        return _said(message["role"], redacted if isinstance(redacted, str) else "[left out]")
+
+
+def preview(value: Any, characters: int) -> Any:
+    """The beginning of a value: its structure, and at most so many characters of its texts."""
+    return _Preview(characters).of(value)
+
+
+class _Preview:
+    """Gives out characters until there are none left."""
+
+    def __init__(self, characters: int) -> None:
+        self._left = characters
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, bytes):
+            return f"[{len(value)} bytes]"
+        if isinstance(value, str):
+            return self._text(value)
+        if depth >= _MOST_DEPTH:
+            return _CUT
+        if isinstance(value, dict):
+            return self._object(cast(dict[str, Any], value), depth)
+        if isinstance(value, list | tuple):
+            return self._list(cast("list[Any]", value), depth)
+        self._left -= _OTHER_CHARACTERS
+        return value
+
+    def _text(self, text: str) -> str:
+        taken, self._left = text[: max(self._left, 0)], self._left - len(text)
+        return text if len(taken) == len(text) else taken + _CUT
+
+    def _object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for key, inner in value.items():
+            if self._left <= 0:
+                shown[_CUT] = f"{len(value) - len(shown)} more"
+                break
+            self._left -= _OTHER_CHARACTERS
+            shown[key] = self.of(inner, depth + 1)
+        return shown
+
+    def _list(self, value: "list[Any]", depth: int) -> list[Any]:
+        shown: list[Any] = []
+        for inner in value:
+            if self._left <= 0:
+                shown.append(f"{_CUT} {len(value) - len(shown)} more")
+                break
+            shown.append(self.of(inner, depth + 1))
+        return shown
+
+
+def _preview_of_message(message: Message, characters: int) -> Message:
+    budget = _Preview(characters)
+    return cast(Message, {**_without_extra(message), "parts": [_part(part, budget) for part in message["parts"]]})
+
+
+def _part(part: Part, budget: _Preview) -> Part:
+    if part.get("type") == "blob":
+        size = len(str(part.get("content") or "")) * 3 // 4
+        return {"type": "text", "content": f"[{part.get('mime_type') or part.get('modality') or 'data'}, {size} bytes]"}
+    return {key: budget.of(value) if key in _READABLE else value for key, value in _without_extra(part).items()}
+
+
+def _without_extra(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What a provider said besides may be long, and has no place in a preview."""
+    return {key: value for key, value in item.items() if key != "extra"}
+
+
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}

@@ -1,0 +1,44 @@
+"""span + contents → [encoding] → the span as a destination reads it.  Pure."""
+
+from playhead.model import names
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.span import LogEvent, Span
+from playhead.outbound.content_modes import ShownContent
+from playhead.outbound.contents import OutboundContents, WantedRefs
+from playhead.outbound.options import OutboundOptions
+from playhead.outbound.span import OutboundSpan, outbound_span
+from playhead.outbound.vocabularies import BY_NAME, otel_genai
+
+
+def wanted(span: OutboundSpan, options: OutboundOptions) -> WantedRefs:
+    """The refs whose content `encode` writes: fetch what `OutboundContents.missing` says of them."""
+    if options.content == "ref":
+        return WantedRefs()
+    threads = (span.ref(name) for name in sorted(names.THREAD_REFS))
+    contents = dict.fromkeys(BY_NAME[options.vocabulary].refs(span))
+    return WantedRefs(tuple(contents), tuple(dict.fromkeys(ref for ref in threads if ref is not None)))
+
+
+def encode(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> Span:
+    """The span with the attributes of the destination's vocabulary.
+
+    Content that is not at hand is replaced by a text that says so.  Raises ValueError for a span that has not ended:
+    destinations cannot correct a span that they have.
+    """
+    if span.span.end_ns is None:
+        raise ValueError(f"span {span.span.span_id} has not ended; send it when it has")
+    return BY_NAME[options.vocabulary].encode(span, ShownContent(span, contents, options), options)
+
+
+def wanted_of_log(log: LogEvent, options: OutboundOptions) -> WantedRefs:
+    """The refs whose content `encode_log` writes."""
+    if options.content == "ref":
+        return WantedRefs()
+    threads = [ContentRef(ref) for name in sorted(names.THREAD_REFS) if is_ref(ref := log.attributes.get(name))]
+    return WantedRefs(tuple(otel_genai.values_of(log.attributes)), tuple(threads))
+
+
+def encode_log(log: LogEvent, contents: OutboundContents, options: OutboundOptions) -> LogEvent:
+    """A log event of a run (state, checkpoints, ...) for another Playhead; other destinations read spans only."""
+    nothing = outbound_span(Span("", "", None, log.name, log.time_ns, log.time_ns, {}))
+    return otel_genai.encode_log(log, ShownContent(nothing, contents, options))

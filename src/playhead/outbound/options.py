@@ -1,0 +1,40 @@
+"""What a destination is to be sent: its vocabulary, how much content, and what is redacted on the way."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+Vocabulary = Literal["otlp", "langfuse", "phoenix"]
+ContentMode = Literal["full", "preview", "ref"]
+
+VOCABULARIES: Final[tuple[Vocabulary, ...]] = get_args(Vocabulary)
+CONTENT_MODES: Final[tuple[ContentMode, ...]] = get_args(ContentMode)
+# Enough to recognise a message in a list, and a screenful at most.
+PREVIEW_CHARACTERS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundOptions:
+    """How spans are written for one destination.
+
+    `content`: `full` is everything, `preview` the first `preview_characters` characters of each text with roles and
+    structure kept, `ref` a short text with a link to the run's page.  `redact` is called with each value and each
+    message before it is written, and returns what may be sent; what it raises leaves the content out.
+    `project`: of Phoenix.  `attributes`: added to every span.
+    """
+
+    vocabulary: Vocabulary = "otlp"
+    content: ContentMode = "full"
+    preview_characters: int = PREVIEW_CHARACTERS
+    redact: Callable[[Any], Any] | None = None
+    project: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        """Raises ValueError."""
+        if self.vocabulary not in VOCABULARIES:
+            raise ValueError(f"there is no vocabulary {self.vocabulary!r}; use one of {', '.join(VOCABULARIES)}")
+        if self.content not in CONTENT_MODES:
+            raise ValueError(f"content cannot be {self.content!r}; use one of {', '.join(CONTENT_MODES)}")
+        if self.preview_characters < 1:
+            raise ValueError(f"preview_characters is {self.preview_characters}; give a number from 1")

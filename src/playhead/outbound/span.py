@@ -1,0 +1,203 @@
+"""record → [span] → vocabularies.  One span of the record, as every destination needs it, with its content as refs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from playhead.model import names
+from playhead.model.event import TokenUsage
+from playhead.model.ref import ContentRef
+from playhead.model.span import STATUS_ERROR, Attributes, Span
+from playhead.project.attributes import agent_name, kind_of, number, ref, text, texts, tool_name, usage_of
+
+_NS_PER_SECOND: Final = 1_000_000_000
+_SETTINGS_PREFIX: Final = "gen_ai.request."
+# What others call the cost of a call, best first.
+_COSTS: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "gen_ai.usage.total_cost")
+_COST_DETAILS: Final = {
+    "llm.cost.prompt": "input",
+    "gen_ai.usage.input_cost": "input",
+    "llm.cost.completion": "output",
+    "gen_ai.usage.output_cost": "output",
+}
+_DOCUMENTS: Final = ("retrieval.documents_ref", "reranker.output_documents_ref", "gen_ai.retrieval.documents_ref")
+_PARAMETERS: Final = ("llm.invocation_parameters_ref", "embedding.invocation_parameters_ref")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundRun:
+    """What a run says once, on its root span, and destinations want to find on every span."""
+
+    id: str | None = None
+    name: str | None = None
+    session: str | None = None
+    user: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: ContentRef | None = None
+
+    def with_span(self, attributes: Attributes) -> "OutboundRun":
+        """The run, completed by what one of its spans says itself; what is known already stays."""
+        return replace(
+            self,
+            id=self.id or text(attributes, names.RUN_ID),
+            name=self.name or text(attributes, names.RUN_NAME),
+            session=self.session or text(attributes, names.CONVERSATION),
+            user=self.user or text(attributes, names.USER),
+            tags=self.tags or texts(attributes, names.RUN_TAGS),
+            metadata=self.metadata or ref(attributes, names.RUN_METADATA_REF),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundCost:
+    """What a call cost, in US dollars.  None: not known."""
+
+    total: float | None = None
+    input: float | None = None
+    output: float | None = None
+
+    def __bool__(self) -> bool:
+        return (self.total, self.input, self.output) != (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundSpan:
+    """One ended span of the record on its way to a destination.
+
+    `span` is payload-free: recorded by this SDK, or anybody's after `lift`, so everything is under our names.
+    `kind`: one of `names.KINDS`.  `url`: the page that shows this moment of the run, None without one.
+    `cost`: what a price table says; without one, what the span's own instrumentation said.
+    """
+
+    span: Span
+    run: OutboundRun
+    kind: str
+    url: str | None = None
+    cost: OutboundCost = OutboundCost()
+
+    @property
+    def attributes(self) -> Attributes:
+        return self.span.attributes
+
+    @property
+    def is_root(self) -> bool:
+        """Whether the run begins with this span."""
+        return self.span.parent_id is None or self.attributes.get(names.RUN_ROOT) is True
+
+    @property
+    def agent(self) -> str | None:
+        return agent_name(self.span, self.kind)
+
+    @property
+    def tool(self) -> str | None:
+        """The name of the tool that a span of kind tool calls."""
+        return tool_name(self.span) if self.kind == "tool" else None
+
+    @property
+    def tool_call(self) -> str | None:
+        """The id that the model gave the call."""
+        return text(self.attributes, names.TOOL_CALL_ID)
+
+    @property
+    def provider(self) -> str | None:
+        return text(self.attributes, names.PROVIDER)
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered, else the one that was asked."""
+        return text(self.attributes, names.RESPONSE_MODEL) or text(self.attributes, names.REQUEST_MODEL)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of the request that stand on the span: temperature, max_tokens, ..."""
+        return {
+            key.removeprefix(_SETTINGS_PREFIX): value
+            for key, value in self.attributes.items()
+            if key.startswith(_SETTINGS_PREFIX) and key not in {names.REQUEST_MODEL, names.REQUEST_STREAM}
+        }
+
+    @property
+    def finish_reasons(self) -> tuple[str, ...]:
+        return texts(self.attributes, names.FINISH_REASONS)
+
+    @property
+    def usage(self) -> TokenUsage:
+        """Tokens of a model call; nothing for other kinds, whose numbers would be those of the calls inside."""
+        return usage_of(self.attributes) if self.kind in {"llm", "embedding"} else TokenUsage()
+
+    @property
+    def completion_start_ns(self) -> int | None:
+        """When the first chunk of a streamed answer came."""
+        seconds = number(self.attributes, names.TIME_TO_FIRST_CHUNK)
+        return None if seconds is None else self.span.start_ns + round(seconds * _NS_PER_SECOND)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.span.status == STATUS_ERROR
+
+    @property
+    def refs(self) -> dict[str, ContentRef]:
+        """Every ref of ours that the span has, by the attribute's name."""
+        return {key: found for key in self.attributes if (found := ref(self.attributes, key)) is not None}
+
+    def ref(self, *candidates: str) -> ContentRef | None:
+        """The ref under the first of these attributes that has one."""
+        return next((found for name in candidates if (found := ref(self.attributes, name)) is not None), None)
+
+    @property
+    def input(self) -> ContentRef | None:
+        """What the call was given, apart from messages."""
+        return self.ref(names.TOOL_ARGUMENTS_REF, names.INPUT_REF)
+
+    @property
+    def output(self) -> ContentRef | None:
+        """What the call gave back, apart from messages."""
+        return self.ref(names.TOOL_RESULT_REF, names.OUTPUT_REF)
+
+    @property
+    def documents(self) -> ContentRef | None:
+        """What a retriever found: by its own name, else what it returned."""
+        if self.kind != "retriever":
+            return None
+        return self.ref(*_DOCUMENTS, names.OUTPUT_REF)
+
+    @property
+    def request(self) -> ContentRef | None:
+        """Settings of the request that are content: a JSON object."""
+        return self.ref(names.REQUEST_REF, *_PARAMETERS)
+
+
+def outbound_span(
+    span: Span,
+    run: OutboundRun | None = None,
+    *,
+    kind: str | None = None,
+    url: str | None = None,
+    cost: OutboundCost | None = None,
+) -> OutboundSpan:
+    """A payload-free span of ours, or of anybody after `lift`, made ready for every vocabulary.
+
+    `run`: what is known of its run besides what the span says itself.  `kind`: where a projection knows it better than
+    the span does (of two spans that describe one model call, one is a step).
+    """
+    known = (run or OutboundRun()).with_span(span.attributes)
+    if kind is None:
+        kind = kind_of(span) or "step"
+    return OutboundSpan(span, known, kind if kind in names.KINDS else "step", url, cost or _own_cost(span.attributes))
+
+
+def run_of(attributes: Attributes) -> OutboundRun:
+    """What the attributes of a root span, or of its announcement, say of the run."""
+    return OutboundRun().with_span(attributes)
+
+
+def _own_cost(attributes: Attributes) -> OutboundCost:
+    total = next((cost for name in _COSTS if (cost := number(attributes, name)) is not None), None)
+    details = dict(_details(attributes))
+    return OutboundCost(total, details.get("input"), details.get("output"))
+
+
+def _details(attributes: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, detail in _COST_DETAILS.items():
+        if (cost := number(attributes, name)) is not None:
+            yield detail, cost
