@@ -20,6 +20,10 @@ FRAMEWORKS_INSTALLED := $(FRAMEWORKS)/.installed
 OLDEST := .venv-oldest .venv-oldest-frameworks
 OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 
+# CrewAI brings more than a gigabyte of packages: its newest version, and the oldest that is supported.
+CREWAI := .venv-crewai .venv-oldest-crewai
+CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
+
 # One environment for each set of packages that do not stand each other.
 SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installed,\
 	$(wildcard tests/senders/requirements/*.txt)) $(patsubst tests/senders/requirements/%.json,\
@@ -27,7 +31,7 @@ SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installe
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test test-main test-frameworks test-oldest check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve test test-main test-frameworks test-oldest test-crewai check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +46,7 @@ serve: $(RUN) ## run the collector; it brings its own Postgres if PLAYHEAD_DATAB
 
 test: test-main test-frameworks test-oldest ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
 
-test-main: $(DEV) ## run all tests but those of test-frameworks and test-oldest
+test-main: $(DEV) ## run all tests but those of test-frameworks, test-oldest and test-crewai
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-frameworks: $(FRAMEWORKS_INSTALLED) ## run the tests of libraries that need an environment of their own
@@ -50,6 +54,9 @@ test-frameworks: $(FRAMEWORKS_INSTALLED) ## run the tests of libraries that need
 
 test-oldest: $(OLDEST_INSTALLED) ## run the tests of the oldest supported versions of clients and frameworks
 	for venv in $(OLDEST); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/oldest || exit 1; done
+
+test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more than a gigabyte of packages
+	for venv in $(CREWAI); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/crewai || exit 1; done
 
 check: $(DEV) ## lint, format, types, layers, one newest migration
 	$(BIN)/ruff check
@@ -71,7 +78,7 @@ probe-peers: $(DEV) .venv-peers/.installed ## run the decorator probe under othe
 	$(BIN)/python -m pytest -q tests/unit/api/functions/test_decorator_probe.py --write-golden
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -91,10 +98,10 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(RUN)
 
 # uv, because pip takes minutes to find versions for two hundred packages.
-$(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)
+$(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)
 	$(PYTHON) -m venv .venv-$*
 	$(BIN)/uv pip install -q --python .venv-$*/bin/python --constraint constraints-$*.txt \
-	  --group $* --editable '.[collector,openai]'
+	  --group $(if $(findstring crewai,$*),crewai,$*) --editable '.[collector,openai]'
 	@touch $@
 
 .venv-senders/%/.installed: tests/senders/requirements/%.txt

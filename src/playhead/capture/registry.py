@@ -23,6 +23,7 @@ LIBRARIES: dict[str, str] = {
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",
     "pydantic_ai": "playhead.capture.pydantic_ai",
+    "crewai": "playhead.capture.crewai",
     "autogen_agentchat": "playhead.capture.autogen",
     "smolagents": "playhead.capture.smolagents",
     "strands": "playhead.capture.strands",

@@ -98,7 +98,7 @@ ASKED_SYSTEM_REF: Final = "playhead.asked.system_instructions_ref"
 EDIT_REF: Final = "playhead.edit_ref"  # JSON: a list of edits, each with what a call begins like for which it holds
 UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not
-GRAPH_NODE: Final = "playhead.graph.node"  # the node of a graph whose execution a step is
+GRAPH_NODE: Final = "playhead.graph.node"  # the node of a graph, or task of a crew, that a step executes
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
 # aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
 OUTCOME: Final = "playhead.outcome"
