@@ -23,8 +23,8 @@ from google.protobuf import json_format
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from playhead.testing import MockModelServer, contains, text, tool_call, tool_result_received
-from tests.senders.catalogue import SENDERS, Sender
+from playhead.testing import MockModelServer, contains, text, tool_call, tool_offered, tool_result_received
+from tests.senders.catalogue import KINDS, SENDERS, Sender
 from tests.senders.programs import scene
 
 HERE = Path(__file__).parent
@@ -36,6 +36,8 @@ _PROGRAM_SECONDS = 180
 ANSWER = "It rains in Oslo. Marker-answer."
 LAST_ANSWER = "Wear a coat. Marker-last."
 
+# Tools that hand the run over, as frameworks offer them: OpenAI Agents', and Google ADK's.
+_HANDOFFS = {f"transfer_to_{scene.HANDOFF_TO}": {}, "transfer_to_agent": {"agent_name": scene.HANDOFF_TO}}
 _REQUESTS = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest}
 _IDS = ("traceId", "spanId", "parentSpanId")
 
@@ -112,8 +114,12 @@ def _with_hex_ids(value: Any) -> Any:
 
 def script(server: MockModelServer) -> None:
     """What the model says in the scene."""
+    for handoff, arguments in _HANDOFFS.items():
+        server.when(contains(scene.FOLLOW_UP) & tool_offered(handoff), tool_call(handoff, arguments))
     server.when(contains(scene.FOLLOW_UP), text(LAST_ANSWER))
-    server.when(~tool_result_received(scene.TOOL), tool_call(scene.TOOL, {"city": scene.CITY}))
+    server.when(
+        tool_offered(scene.TOOL) & ~tool_result_received(scene.TOOL), tool_call(scene.TOOL, {"city": scene.CITY})
+    )
     server.otherwise(text(ANSWER))
 
 
@@ -136,7 +142,7 @@ def capture(name: str, sender: Sender) -> None:
             "traces": _merged(receiver.taken["traces"], "resourceSpans"),
             "logs": _merged(receiver.taken["logs"], "resourceLogs"),
         }
-    GOLDEN.mkdir(parents=True, exist_ok=True)
+    (GOLDEN / name).parent.mkdir(parents=True, exist_ok=True)
     shown = json.dumps(captured, indent=1, ensure_ascii=False).replace(str(ROOT), "/home/user/clerk")
     (GOLDEN / f"{name}.json").write_text(shown + "\n", encoding="utf-8")
 
@@ -189,6 +195,7 @@ def _merged(requests: list[Any], key: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or SENDERS:
-        capture(chosen, SENDERS[chosen])
+    everything = {**SENDERS, **KINDS}
+    for chosen in sys.argv[1:] or everything:
+        capture(chosen, everything[chosen])
         print("captured", chosen)

@@ -24,6 +24,15 @@ class Sender:
 _OPENINFERENCE = "openinference-instrumentation-"
 _OTEL = "opentelemetry-instrumentation-"
 
+# Without its own telemetry, which goes to CrewAI and nowhere else.
+_CREWAI = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_TRACKING": "true", "CREWAI_TRACING_ENABLED": "false"}
+_AGENTS = "agents/openai_agents.py"
+
+
+def _by(instrumentation: str) -> dict[str, str]:
+    return {"OPENAI_AGENTS_BY": instrumentation, **_HTTP}
+
+
 SENDERS: Mapping[str, Sender] = {
     "otel_genai_openai": Sender(
         "clients/genai_openai.py", (_OTEL + "genai-openai", "openai"), environ={_CAPTURE: "SPAN_ONLY"}
@@ -75,13 +84,52 @@ SENDERS: Mapping[str, Sender] = {
     "strands": Sender("agents/strands_agent.py", ("strands-agents",), "strands"),
     "strands_latest": Sender("agents/strands_agent.py", ("strands-agents",), "strands", environ=_LATEST),
     "google_adk": Sender("agents/google_adk.py", ("google-adk", "litellm"), "adk", environ={_CAPTURE: "SPAN_ONLY"}),
+    "google_adk_handoff": Sender(
+        "agents/google_adk.py",
+        ("google-adk", "litellm"),
+        "adk",
+        environ={_CAPTURE: "SPAN_ONLY", "SCENE_HANDOFF": "1"},
+    ),
     "agent_framework": Sender(
         "agents/agent_framework_agent.py",
         ("agent-framework-core", "agent-framework-openai"),
         "maf",
         _HTTP,
     ),
+    "openinference_openai_agents": Sender(
+        _AGENTS, (_OPENINFERENCE + "openai-agents", "openai-agents"), "openai_agents", _by("openinference")
+    ),
+    "openllmetry_openai_agents": Sender(
+        _AGENTS, (_OTEL + "openai-agents", "openai-agents"), "openai_agents", _by("openllmetry")
+    ),
+    "logfire_openai_agents": Sender(_AGENTS, ("logfire", "openai-agents"), "openai_agents", _by("logfire")),
+    "otel_genai_openai_agents": Sender(
+        _AGENTS,
+        (_OTEL + "genai-openai-agents", _OTEL + "genai-openai", "openai-agents"),
+        "genai_openai_agents",
+        {**_by("genai"), _CAPTURE: "SPAN_ONLY"},
+    ),
+    "openinference_crewai": Sender(
+        "agents/crewai_crew.py",
+        (_OPENINFERENCE + "crewai", _OPENINFERENCE + "openai", "crewai"),
+        "crewai",
+        {"CREWAI_BY": "openinference", **_CREWAI},
+    ),
+    "openllmetry_crewai": Sender(
+        "agents/crewai_crew.py",
+        (_OTEL + "crewai", _OTEL + "openai", "crewai"),
+        "crewai",
+        {"CREWAI_BY": "openllmetry", **_CREWAI},
+    ),
     "vercel": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "current"}),
     "vercel_legacy": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "legacy"}),
     "vercel_5": Sender("node/vercel.mjs", ("ai",), "node5"),
+}
+
+# Not the conversation, but a kind of span that it has not.
+KINDS: Mapping[str, Sender] = {
+    "kinds/mcp_sdk": Sender("kinds/mcp_sdk.py", ("mcp",), "mcp"),
+    "kinds/llama_index_rag": Sender(
+        "kinds/llama_index_rag.py", (_OPENINFERENCE + "llama-index", "llama-index-core"), "llama"
+    ),
 }

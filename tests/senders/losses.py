@@ -3,11 +3,15 @@
 from collections.abc import Mapping
 
 # No messages at all, whatever its user sets.
-NO_CONTENT: Mapping[str, str] = {}
+NO_CONTENT: Mapping[str, str] = {"kinds/mcp_sdk": "arguments and results"}
+# The framework asks in prompts of its own, in which the scene's texts stand.
+OWN_PROMPTS = frozenset({"openinference_crewai", "openllmetry_crewai"})
 # The messages that a call was given are not those that the provider was sent.
 CONTEXT_DIFFERS: Mapping[str, str] = {
     "agent_framework": "the `name` that the framework gives to an agent's answers",
     "google_adk": "that a tool's result was sent as JSON text; the `name` of its message",
+    "google_adk_handoff": "that a tool's result was sent as JSON text; the `name` of its message",
+    "openllmetry_crewai": "the `name` that CrewAI gives to a tool's message",
     "openlit_openai": "an assistant's tool calls, and which call a tool's message answers",
     "strands": "that texts were sent as lists of one part",
     "strands_latest": "that texts were sent as lists of one part",

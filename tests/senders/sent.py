@@ -26,7 +26,8 @@ _SECOND = 1_000_000_000
 
 def captured() -> list[str]:
     """The senders that were captured."""
-    return sorted(path.stem for path in GOLDEN.glob("*.json") if not path.name.endswith(".lifted.json"))
+    files = (path.relative_to(GOLDEN) for path in GOLDEN.rglob("*.json") if not path.name.endswith(".lifted.json"))
+    return sorted(str(path.with_suffix("")) for path in files)
 
 
 @dataclass

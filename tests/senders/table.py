@@ -1,10 +1,15 @@
 """The table in docs/integrations.md, made of what was captured."""
 
 import json
+from collections import defaultdict
 
 from playhead.model import names
+from playhead.model.span import Attributes
 from tests.senders.losses import CONTEXT_DIFFERS
-from tests.senders.sent import GOLDEN, sent
+from tests.senders.sent import GOLDEN, captured, sent
+
+# What no package that we could find sends; only OpenTelemetry's conventions name it.
+_NOT_SENT = ("operations on memory",)
 
 
 def table() -> str:
@@ -19,6 +24,34 @@ def table() -> str:
             f"| {path.stem} | {versions} | {_context(path.stem)} | {_tools(path.stem)} | {_tokens(path.stem)} |"
         )
     return "\n".join(rows)
+
+
+def kinds_table() -> str:
+    """A row for each kind of span, with the senders that it was captured from."""
+    senders: dict[str, set[str]] = defaultdict(set)
+    for name in captured():
+        for one in sent(name).lifted:
+            for kind in _kinds(one.span.attributes):
+                senders[kind].add(name.rpartition("/")[2])
+    rows = ["| kind of span | captured from |", "|---|---|"]
+    rows += [f"| {kind} | {_listed(found)} |" for kind, found in sorted(senders.items())]
+    return "\n".join([*rows, *(f"| {kind} | sent by no package that we know |" for kind in _NOT_SENT)])
+
+
+def _kinds(attributes: Attributes) -> set[str]:
+    kinds = {str(attributes.get(names.KIND))} & {*names.KINDS} - {"step"}
+    said = {
+        "handoff": names.HANDOFF_TO in attributes,
+        "workflow": attributes.get(names.OPERATION) == "invoke_workflow"
+        or str(attributes.get("traceloop.span.kind")).lower() == "workflow",
+        "MCP": names.MCP_METHOD in attributes,
+    }
+    return kinds | {kind for kind, is_said in said.items() if is_said}
+
+
+def _listed(found: set[str]) -> str:
+    """All of a few; of many, how many."""
+    return ", ".join(sorted(found)) if len(found) <= 8 else f"{len(found)} of the senders"
 
 
 def _context(name: str) -> str:

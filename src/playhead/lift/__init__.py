@@ -7,6 +7,7 @@
     stamps           the refs that are left in place of content
     indexed          attributes whose names spell a structure
     attribute_names  other people's attribute names → ours, and the span's kind
+    handoffs         spans that pass the run on to another agent
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
     sent_on          what another Playhead has sent on: its refs again, and the content that they name
     oversize         what no dialect knows and is too long for any span
@@ -23,8 +24,10 @@ from typing import Any, cast
 
 from playhead.lift.attribute_names import normalise
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
+from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
 from playhead.lift.found import UNPARSED, LiftedContent
+from playhead.lift.handoffs import note_handoff
 from playhead.lift.message_events import MessageEvents, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
 from playhead.lift.sent_on import refs_again, was_sent_on, with_refs_again
@@ -96,12 +99,11 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     said.stamp(attributes, found, kind)
     found.mark(attributes)
     normalise(attributes, kind)
-    message = span.status_message
-    if is_oversize(message):
-        message = shorten(message)
-        attributes[_STATUS_MESSAGE + names.REF_SUFFIX] = found.content(span.status_message)
+    note_handoff(span.name, span.attributes, attributes)
+    message = _status_message(span, attributes, found)
     lifted = dataclasses.replace(
         span,
+        name=name_without_content(span.name, span.attributes),
         attributes=attributes,
         status_message=message,
         events=events,
@@ -165,6 +167,15 @@ def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found:
     normalise(attributes, kind)
     lifted = dataclasses.replace(log, attributes=attributes, resource=move_oversize(log.resource, found))
     return LiftedLog(lifted, found.contents, found.threads, moved is taken)
+
+
+def _status_message(span: Span, attributes: Attributes, found: LiftedContent) -> str:
+    """The message of a span's status; a long one is shortened, and whole behind a ref."""
+    message = span.status_message
+    if not is_oversize(message):
+        return message
+    attributes[_STATUS_MESSAGE + names.REF_SUFFIX] = found.content(message)
+    return shorten(message)
 
 
 def _is_oversize(span: Span) -> bool:

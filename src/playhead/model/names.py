@@ -136,7 +136,7 @@ VALUE_OF: Final = "playhead.value.of"  # with VALUE_READ: what was read, and whe
 VALUE: Final = "playhead.value"
 STATE_KEY: Final = "playhead.state.key"
 VALUE_REF: Final = "playhead.value_ref"
-HANDOFF_TO: Final = "playhead.handoff.to"
+HANDOFF_TO: Final = "playhead.handoff.to"  # also of a span that is a handoff; empty: the next agent of the trace
 # With the four events of what waits for a person: which it is, in the framework's own terms; what is asked (JSON, with
 # INPUT_REQUESTED); whether it was approved. The answer to an input is VALUE_REF.
 WAIT_ID: Final = "playhead.wait.id"

@@ -6,6 +6,7 @@
 | llm | context_compressed, message_added, llm_called | llm_completed or llm_failed, message_added |
 | tool | tool_called | tool_completed or tool_failed |
 | every other kind | step_started | step_completed |
+| a step or tool that hands the run over | as above | as above, then agent_handoff |
 
 A root that is an llm or tool call gives both; any other root gives the run's events only.  A later attempt without a
 log event for its beginning (see `log_events`) begins with its root.
@@ -244,6 +245,9 @@ class EventWriter:
             self.events.append(self._tool_end(span_node))
         elif span_node.kind is not None and not span_node.root:
             self.events.append(self._step_end(span_node))
+        if names.HANDOFF_TO in span_node.span.attributes and not has_failed(span_node.span):
+            to = text(span_node.span.attributes, names.HANDOFF_TO) or self._tree.next_agent(span_node) or ""
+            self.events.append(ev.AgentHandoff(**self._at_end(span_node, "agent_handoff"), to=to))
         if span_node.ends_run:
             self.events.append(self._run_end(span_node))
 

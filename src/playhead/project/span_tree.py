@@ -3,8 +3,10 @@
 Spans come from many senders: parents may be lost, may arrive later, or may form a cycle.  All of that is accepted.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from playhead.model import names
 from playhead.model.span import Span
@@ -13,6 +15,7 @@ from playhead.project.attributes import agent_name, attempt_of, kind_of, order_o
 # OTLP's span kinds: 1 internal, 2 server, 5 consumer; 0 is unset.
 _INTERNAL, _ENTRY = (0, 1), (2, 5)
 _VISITING = -1
+_MOST_AGENTS = 100  # that are looked at for the target of a handoff
 
 
 @dataclass(slots=True)
@@ -54,6 +57,7 @@ class SpanTree:
     def __init__(self, spans: Iterable[Span]) -> None:
         self._all = {span.span_id: _node_of(span) for span in _each_once(spans)}
         self.nodes: list[SpanNode] = []
+        self._agents: list[SpanNode] | None = None  # by their start, once somebody asks
         self.roots = self._find_roots()
         # Where the chain of parents is broken, the run's own agent acts: its span encloses everything.
         self._agent = agent_name(self.roots[0].span, self.roots[0].kind) if self.roots else None
@@ -90,6 +94,16 @@ class SpanTree:
     def agent(self) -> str | None:
         """The name of the agent of the run's root."""
         return self._agent
+
+    def next_agent(self, node: SpanNode) -> str | None:
+        """The name of the next agent that begins after this call, other than the call's own; None without one."""
+        if self._agents is None:
+            self._agents = sorted((each for each in self.nodes if each.kind == "agent"), key=_started)
+        first = bisect_left(self._agents, node.span.start_ns, key=_started)
+        for later in islice(self._agents, first, first + _MOST_AGENTS):
+            if later.actor != node.actor:
+                return later.actor
+        return None
 
     def earliest_value(self, name: str) -> str | None:
         """The attribute `name` of the earliest span that has it, in a trace of other instrumentations: they set session
@@ -243,6 +257,10 @@ def _cut_cycle(path: list[SpanNode], again: SpanNode) -> list[SpanNode]:
     top = cycle.index(min(cycle, key=_earliest))
     # In a path, parents follow their children: the part of the cycle above its top goes below its other end.
     return below + cycle[top + 1 :] + cycle[: top + 1]
+
+
+def _started(node: SpanNode) -> int:
+    return node.span.start_ns
 
 
 def _earliest(node: SpanNode) -> tuple[int, int, int, str]:

@@ -12,6 +12,7 @@ FOLLOW_UP = "And what do I wear? Marker-follow-up."
 CITY = "Oslo Marker-argument"
 REPORT = "Rain all day. Marker-result."
 TOOL = "look_up_weather"
+HANDOFF_TO = "tailor"  # the agent that answers the follow-up, where there are several
 TOOL_DESCRIPTION = "The weather of a city. Marker-description."
 SESSION, USER = "session-7", "user-7"
 MODEL = os.environ.get("SENDER_MODEL", "mock-model")

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from playhead.lift.dialects import (
     agentops,
+    crewai,
     laminar,
     langfuse,
     langsmith,
@@ -61,8 +62,9 @@ class SpanDialect(Protocol):
 
 DIALECTS: Final[tuple[SpanDialect, ...]] = (
     langsmith, openllmetry, otel_genai, langfuse, openinference, pydantic_ai, logfire, vercel, mlflow, laminar,
-    agentops, vendors,
+    agentops, crewai, vendors,
 )  # fmt: skip
 BY_KIND: Final[tuple[SpanDialect, ...]] = (
-    langfuse, logfire, openinference, otel_genai, vercel, openllmetry, langsmith, mlflow, laminar, agentops, vendors,
+    langfuse, logfire, openinference, crewai, otel_genai, vercel, openllmetry, langsmith, mlflow, laminar, agentops,
+    vendors,
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """Logfire: what its own instrumentations and `logfire.span(..., name=value)` write.
 
 `logfire.json_schema` says which attributes are objects or lists: these are content.  So are the rendered message and
-what its clients' instrumentations call requests and responses.
+what its clients' instrumentations call requests and responses.  Its spans of OpenAI Agents are known by the template of
+their message, and have a `name`, an `input`, an `output` and a `usage`.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,15 @@ _SCHEMA: Final = "logfire.json_schema"
 _REQUEST, _RESPONSE = "request_data", "response_data"
 _CONTENTS: Final = ("logfire.msg", "prompt", "raw_input", "response", "request")
 _STRUCTURED: Final = ("object", "array")
+_TEMPLATE: Final = "logfire.msg_template"
+# Of its spans of OpenAI Agents: what their templates begin with.
+_AGENT_SPANS: Final = {"Function: ": "tool", "Agent run: ": "agent", "Guardrail ": "guardrail"}
+_TOKENS: Final = {
+    names.INPUT_TOKENS: ("input_tokens",),
+    names.OUTPUT_TOKENS: ("output_tokens",),
+    names.CACHE_READ_TOKENS: ("input_tokens_details", "cached_tokens"),
+    names.REASONING_TOKENS: ("output_tokens_details", "reasoning_tokens"),
+}
 
 
 def speaks(attributes: Attributes) -> bool:
@@ -28,20 +38,60 @@ def speaks(attributes: Attributes) -> bool:
 
 def kind(attributes: Attributes) -> str | None:
     """Its clients' spans ask a model; what it logs when a stream has ended repeats the question, and is no call."""
+    template = attributes.get(_TEMPLATE)
+    if isinstance(template, str) and "name" in attributes:
+        for begin, of_agents in _AGENT_SPANS.items():
+            if template.startswith(begin):
+                return of_agents
     if attributes.get("logfire.span_type") == "log":
         return "step" if _REQUEST in attributes else None
     return "llm" if _REQUEST in attributes and _SCHEMA in attributes else None
 
 
-def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
+def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
     """Requests and responses are read as their client's; all else that is structured is content under its own name."""
-    if _REQUEST in attributes:
+    if kind in _AGENT_SPANS.values():
+        _take_agents(attributes, kind, found)
+    if _REQUEST in attributes and _is_agents_call(attributes):
+        _take_call(attributes, found)
+    elif _REQUEST in attributes:
         stamp_input(attributes, attributes.pop(_REQUEST), _REQUEST, found, model=True)
     if _RESPONSE in attributes:
         stamp_output(attributes, _answer(attributes.pop(_RESPONSE)), _RESPONSE, found, model=True)
     for key in (*_CONTENTS, *_structured(attributes.get(_SCHEMA))):
         if key in attributes and not key.startswith("gen_ai.") and isinstance(attributes[key], str | list | dict):
             stamp_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, found)
+
+
+def _take_agents(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
+    """Names an agent or a tool, and takes a tool's arguments and result."""
+    name = attributes.get("name")
+    if kind in ("agent", "tool") and isinstance(name, str):
+        attributes.setdefault(names.AGENT_NAME if kind == "agent" else names.TOOL_NAME, name)
+    if kind == "tool":
+        stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", found)
+        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", found)
+
+
+def _is_agents_call(attributes: Attributes) -> bool:
+    return "input" in attributes and "output" in attributes and _RESPONSE not in attributes
+
+
+def _take_call(attributes: Attributes, found: LiftedContent) -> None:
+    """A model call of OpenAI Agents. Its `request_data` repeats the input with the answer appended."""
+    del attributes[_REQUEST]
+    stamp_input(attributes, attributes.pop("input"), "input", found, model=True)
+    stamp_output(attributes, attributes.pop("output"), "output", found, model=True)
+    try:
+        usage = parsed(attributes.get("usage"))
+    except ValueError:
+        return
+    for ours, path in _TOKENS.items():
+        value: Any = usage
+        for key in path:
+            value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+        if type(value) is int:
+            attributes.setdefault(ours, value)
 
 
 def _structured(schema: Any) -> list[str]:
