@@ -5,6 +5,7 @@
     options        `OutboundOptions`: vocabulary, content mode, redaction
     content_modes  what of the content is sent: all (`full`), its beginning (`preview`), or a link (`ref`)
     vocabularies   a file per vocabulary: which attributes say what
+    valid          what no destination takes: found before it is sent
     encoding       `wanted` and `encode`: the way through all of these
     otlp           encoded spans as OTLP protobuf
 
@@ -18,9 +19,10 @@ The caller reads the store or the journal, and sends:
 """
 
 from playhead.outbound.contents import ContentNotAtHand, OutboundContents, WantedRefs
-from playhead.outbound.encoding import encode, encode_log, wanted, wanted_of_log
+from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
 from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
 from playhead.outbound.span import OutboundCost, OutboundRun, OutboundSpan, outbound_span, run_of
+from playhead.outbound.vocabularies.media import OutboundMedia
 
 __all__ = [
     "CONTENT_MODES",
@@ -29,6 +31,7 @@ __all__ = [
     "ContentNotAtHand",
     "OutboundContents",
     "OutboundCost",
+    "OutboundMedia",
     "OutboundOptions",
     "OutboundRun",
     "OutboundSpan",
@@ -36,6 +39,7 @@ __all__ = [
     "WantedRefs",
     "encode",
     "encode_log",
+    "media_of",
     "outbound_span",
     "run_of",
     "wanted",

@@ -14,6 +14,8 @@ _CUT: Final = "…"
 _READABLE: Final = frozenset({"content", "arguments", "response", "result"})
 # A number, a truth value or a key takes about as much room as this many characters.
 _OTHER_CHARACTERS: Final = 8
+# Ids, names and kinds of calls.
+_OF_CALLS: Final = frozenset({"gen_ai", "playhead", "session", "user", "openinference"})
 _MOST_DEPTH: Final = 32
 
 
@@ -75,6 +77,12 @@ class ShownContent:
         redacted = self._redacted(text) if text else text
         said = redacted if isinstance(redacted, str) else ""
         return said if self.is_full else said[: self._options.preview_characters]
+
+    def attribute(self, key: str, value: Any) -> Any:
+        """An attribute that is no content of ours, redacted unless it is an id, a name or a kind."""
+        if not isinstance(value, str | list | tuple | dict) or key.partition(".")[0] in _OF_CALLS:
+            return cast(Any, value)
+        return self._redacted(value)
 
     def _redacted(self, value: Any) -> Any:
         redact = self._options.redact

@@ -1,5 +1,7 @@
 """span + contents → [encoding] → the span as a destination reads it.  Pure."""
 
+from dataclasses import replace
+
 from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span
@@ -7,7 +9,9 @@ from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.contents import OutboundContents, WantedRefs
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan, outbound_span
-from playhead.outbound.vocabularies import BY_NAME, otel_genai
+from playhead.outbound.valid import check, sendable, sendable_attributes
+from playhead.outbound.vocabularies import BY_NAME, langfuse, otel_genai
+from playhead.outbound.vocabularies.media import OutboundMedia
 
 
 def wanted(span: OutboundSpan, options: OutboundOptions) -> WantedRefs:
@@ -23,11 +27,17 @@ def encode(span: OutboundSpan, contents: OutboundContents, options: OutboundOpti
     """The span with the attributes of the destination's vocabulary.
 
     Content that is not at hand is replaced by a text that says so.  Raises ValueError for a span that has not ended:
-    destinations cannot correct a span that they have.
+    destinations cannot correct a span that they have; and for one whose ids or times are none.
     """
-    if span.span.end_ns is None:
-        raise ValueError(f"span {span.span.span_id} has not ended; send it when it has")
-    return BY_NAME[options.vocabulary].encode(span, ShownContent(span, contents, options), options)
+    check(span.span)
+    return sendable(BY_NAME[options.vocabulary].encode(span, ShownContent(span, contents, options), options))
+
+
+def media_of(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> list[OutboundMedia]:
+    """Images, files and other bytes to upload before the span; Langfuse alone keeps them apart, and only in `full`."""
+    if options.vocabulary != "langfuse" or options.content != "full" or not options.media:
+        return []
+    return langfuse.media(span, ShownContent(span, contents, options))
 
 
 def wanted_of_log(log: LogEvent, options: OutboundOptions) -> WantedRefs:
@@ -41,4 +51,5 @@ def wanted_of_log(log: LogEvent, options: OutboundOptions) -> WantedRefs:
 def encode_log(log: LogEvent, contents: OutboundContents, options: OutboundOptions) -> LogEvent:
     """A log event of a run (state, checkpoints, ...) for another Playhead; other destinations read spans only."""
     nothing = outbound_span(Span("", "", None, log.name, log.time_ns, log.time_ns, {}))
-    return otel_genai.encode_log(log, ShownContent(nothing, contents, options))
+    encoded = otel_genai.encode_log(log, ShownContent(nothing, contents, options))
+    return replace(encoded, attributes=sendable_attributes(encoded.attributes))

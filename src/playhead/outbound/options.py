@@ -20,6 +20,7 @@ class OutboundOptions:
     `content`: `full` is everything, `preview` the first `preview_characters` characters of each text with roles and
     structure kept, `ref` a short text with a link to the run's page.  `redact` is called with each value and each
     message before it is written, and returns what may be sent; what it raises leaves the content out.
+    `media`: whether the caller uploads images and files (`media_of`) to Langfuse; otherwise they stay in the text.
     `project`: of Phoenix.  `attributes`: added to every span.
     """
 
@@ -27,6 +28,7 @@ class OutboundOptions:
     content: ContentMode = "full"
     preview_characters: int = PREVIEW_CHARACTERS
     redact: Callable[[Any], Any] | None = None
+    media: bool = False
     project: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
 

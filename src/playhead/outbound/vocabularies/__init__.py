@@ -13,7 +13,7 @@ from playhead.model.span import Span
 from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan
-from playhead.outbound.vocabularies import otel_genai
+from playhead.outbound.vocabularies import langfuse, openinference, otel_genai
 
 
 class SpanVocabulary(Protocol):
@@ -28,4 +28,4 @@ class SpanVocabulary(Protocol):
         ...
 
 
-BY_NAME: Final[Mapping[str, SpanVocabulary]] = {"otlp": otel_genai}
+BY_NAME: Final[Mapping[str, SpanVocabulary]] = {"otlp": otel_genai, "langfuse": langfuse, "phoenix": openinference}

@@ -63,7 +63,7 @@ def inline(attributes: Attributes, content: ShownContent) -> Attributes:
     named: list[str] = []
     for key, value in attributes.items():
         if not key.endswith(names.REF_SUFFIX) or not is_ref(value):
-            written[key] = value
+            written[key] = content.attribute(key, value)
             continue
         ref = ContentRef(value)
         name = key.removesuffix(names.REF_SUFFIX)

@@ -1,0 +1,174 @@
+"""Messages in the parts shape → the chat form that Langfuse and OpenInference both know.
+
+One entry has texts and media, requested tool calls, or the result of one call: a message with several results becomes
+several entries, since that is what their readers expect of role `tool`.
+"""
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, cast
+
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.message import Message, Part
+from playhead.outbound.content_modes import ShownContent
+from playhead.outbound.span import OutboundSpan
+
+_RESULTS: Final = ("tool_call_response", "server_tool_call_response")
+_CALLS: Final = ("tool_call", "server_tool_call")
+OCTETS: Final = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPiece:
+    """A text, or a medium with its address: `data:` with its bytes, or where it lies."""
+
+    kind: Literal["text", "reasoning", "image", "audio", "file"]
+    text: str = ""
+    url: str = ""
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCall:
+    """A tool call that a model requested; `arguments` as JSON text."""
+
+    id: str | None
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True)
+class ChatEntry:
+    """One entry of a chat."""
+
+    role: str
+    pieces: list[ChatPiece] = field(default_factory=list[ChatPiece])
+    calls: list[ChatCall] = field(default_factory=list[ChatCall])
+    answers: str | None = None
+    """The id of the tool call that this is the result of."""
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All texts, without reasoning."""
+        return "\n".join(piece.text for piece in self.pieces if piece.kind == "text")
+
+
+def input_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | None:
+    """What a model was asked, its instructions first; None if the span has no messages, or only links are sent."""
+    messages = content.messages(span.ref(names.INPUT_MESSAGES_REF))
+    if messages is None:
+        return None
+    chat = chat_of(messages)
+    system = content.value(span.ref(names.SYSTEM_INSTRUCTIONS_REF))
+    if system and not any(entry.role == "system" for entry in chat):
+        return [ChatEntry("system", [ChatPiece("text", _instructions(system))]), *chat]
+    return chat
+
+
+def output_chat(span: OutboundSpan, content: ShownContent) -> list[ChatEntry] | None:
+    """What a model answered, its reasoning first; None as for `input_chat`."""
+    messages = content.messages(span.ref(names.OUTPUT_MESSAGES_REF))
+    if messages is None:
+        return None
+    chat = chat_of(messages)
+    thought = content.value(span.ref(names.REASONING_REF))
+    if thought and chat and not any(piece.kind == "reasoning" for piece in chat[0].pieces):
+        chat[0].pieces.insert(0, ChatPiece("reasoning", _reasoning(thought)))
+    return chat
+
+
+def chat_of(messages: Iterable[Message]) -> list[ChatEntry]:
+    """The entries of these messages."""
+    return [entry for message in messages for entry in _entries(message)]
+
+
+def as_text(value: Any) -> str:
+    """A value for people to read: a text as it is, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return f"data:{OCTETS};base64,{base64.b64encode(value).decode()}"
+    return canonical_json(value).decode("utf-8", "replace")
+
+
+def _entries(message: Message) -> Iterable[ChatEntry]:
+    entry = ChatEntry(message["role"], name=message.get("name"))
+    for part in message["parts"]:
+        kind = part.get("type")
+        if kind in _RESULTS:
+            if entry.pieces or entry.calls:
+                yield entry
+            yield _result(part, kind, message.get("name"))
+            entry = ChatEntry(message["role"], name=message.get("name"))
+        elif kind in _CALLS:
+            entry.calls.append(_call(part, kind))
+        else:
+            entry.pieces.append(_piece(part))
+    if entry.pieces or entry.calls or not message["parts"]:
+        yield entry
+
+
+def _result(part: Part, kind: str, name: str | None) -> ChatEntry:
+    said = part.get("response") if kind == _RESULTS[0] else part.get(kind)
+    pieces = [ChatPiece("text", as_text(said))]
+    if isinstance(said, list) and said and all(_is_part(one) for one in cast("list[Any]", said)):
+        pieces = [_piece(one) for one in cast("list[Part]", said)]
+    answers = part.get("id")
+    return ChatEntry("tool", pieces, answers=answers if isinstance(answers, str) else None, name=name)
+
+
+def _is_part(value: Any) -> bool:
+    """Whether this is an element of a result that consists of texts and media."""
+    return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in ("text", "blob", "uri")
+
+
+def _call(part: Part, kind: str) -> ChatCall:
+    arguments = part.get("arguments") if kind == _CALLS[0] else part.get(kind)
+    call = part.get("id")
+    return ChatCall(call if isinstance(call, str) else None, str(part.get("name") or ""), as_text(arguments or {}))
+
+
+def _piece(part: Part) -> ChatPiece:
+    kind, said = part.get("type"), part.get("content")
+    mime_type = part.get("mime_type") if isinstance(part.get("mime_type"), str) else None
+    if kind in ("text", "refusal") and isinstance(said, str):
+        return ChatPiece("text", said)
+    if kind == "reasoning":
+        return ChatPiece("reasoning", as_text(said))
+    if kind == "blob" and isinstance(said, str):
+        return ChatPiece(_medium(part), url=f"data:{mime_type or OCTETS};base64,{said}", mime_type=mime_type)
+    if kind == "uri" and isinstance(part.get("uri"), str):
+        return ChatPiece(_medium(part), url=part["uri"], mime_type=mime_type)
+    return ChatPiece("text", as_text(part.get("value") if kind == "playhead.as_is" else part))
+
+
+def _medium(part: Part) -> Literal["image", "audio", "file"]:
+    match part.get("modality"), str(part.get("mime_type") or "").partition("/")[0]:
+        case ("image", _) | (_, "image"):
+            return "image"
+        case ("audio", _) | (_, "audio"):
+            return "audio"
+        case _:
+            return "file"
+
+
+def _instructions(system: Any) -> str:
+    return _texts(system, "content", "text")
+
+
+def _reasoning(thought: Any) -> str:
+    return _texts(thought, "content", "text", "thinking", "reasoning_content")
+
+
+def _texts(value: Any, *keys: str) -> str:
+    """The texts of a list of parts, or of an object that has one; all else as JSON."""
+    listed = cast("Sequence[Any]", value) if isinstance(value, list) else [value]
+    found: list[str] = []
+    for one in listed:
+        named: list[Any] = [cast("dict[str, Any]", one).get(key) for key in keys] if isinstance(one, dict) else []
+        said = next((said for said in named if isinstance(said, str)), None)
+        found.append(as_text(one) if said is None else said)
+    return "\n".join(found)

@@ -1,0 +1,283 @@
+"""OpenInference, which Phoenix reads: messages or `input.value`, never both, and always `output.value`.
+
+Tokens and cost stand on model calls, since Phoenix sums them up over those.  Vectors of embeddings are not sent.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from playhead.model import names
+from playhead.model.canonical import canonical_json
+from playhead.model.ref import ContentRef
+from playhead.model.span import Attributes, Span
+from playhead.outbound.content_modes import ShownContent
+from playhead.outbound.options import OutboundOptions
+from playhead.outbound.span import OutboundSpan
+from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat
+from playhead.outbound.vocabularies.leftovers import custom_attributes, events
+from playhead.outbound.vocabularies.otel_genai import values_of
+
+_KINDS: Final = {
+    "agent": "AGENT", "llm": "LLM", "tool": "TOOL", "retriever": "RETRIEVER", "embedding": "EMBEDDING",
+    "guardrail": "GUARDRAIL", "step": "CHAIN",
+}  # fmt: skip
+_KIND: Final = "openinference.span.kind"
+# Kinds that we do not tell apart.
+_FINER_KINDS: Final = {"EVALUATOR": "step", "PROMPT": "step", "DECISION": "step", "RERANKER": "retriever"}
+_PROJECT: Final = "openinference.project.name"
+_INPUT, _OUTPUT = "input.", "output."
+_JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
+_CONTENTS: Final = {
+    "tool.description_ref": "tool.description", "tool.parameters_ref": "tool.parameters",
+    "llm.prompt_template.template_ref": "llm.prompt_template.template",
+    "llm.prompt_template.variables_ref": "llm.prompt_template.variables",
+}  # fmt: skip
+# What retrievers and their frameworks call the text of a document.
+_TEXTS: Final = ("content", "text", "page_content", "document")
+
+
+def refs(span: OutboundSpan) -> Iterable[ContentRef]:
+    """See `SpanVocabulary`."""
+    own = (names.ERROR_REF, names.TOOL_DEFINITIONS_REF, names.SYSTEM_INSTRUCTIONS_REF, names.REASONING_REF)
+    found = [span.input, span.output, span.request, span.documents, *(span.ref(name) for name in (*own, *_CONTENTS))]
+    of_events = [ref for event in span.span.events for ref in values_of(event.attributes)]
+    return [ref for ref in (*found, *of_events) if ref is not None]
+
+
+def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) -> Span:
+    """See the module."""
+    attributes: Attributes = {
+        _KIND: _kind(span),
+        **_in_and_out(span, content),
+        **_of_run(span, content),
+        **_of_kind(span, content),
+        names.RUN_URL: span.url,
+        **options.attributes,
+    }
+    for theirs, name in _CONTENTS.items() if not content.is_link else ():
+        if (said := content.value(span.ref(theirs))) is not None:
+            attributes[name] = as_text(said)
+    resource = span.span.resource if options.project is None else {**span.span.resource, _PROJECT: options.project}
+    return replace(
+        span.span,
+        attributes={key: value for key, value in attributes.items() if value is not None},
+        events=events(span, content),
+        status_message=content.text(span.span.status_message),
+        resource=resource,
+    )
+
+
+def _kind(span: OutboundSpan) -> str:
+    finer = str(span.attributes.get(_KIND) or "").upper()
+    return finer if _FINER_KINDS.get(finer) == span.kind else _KINDS[span.kind]
+
+
+def _in_and_out(span: OutboundSpan, content: ShownContent) -> Attributes:
+    asked, gave = input_chat(span, content), output_chat(span, content)
+    if span.kind != "llm":  # an agent's conversation is its input and output where it has no others
+        gave = gave if span.output is None else None
+        return {**_value(_INPUT, _or_chat(span, content, span.input, asked, names.INPUT_MESSAGES_REF)),
+                **_value(_OUTPUT, _output(span, content, gave))}  # fmt: skip
+    attributes = (
+        _value(_INPUT, _or_chat(span, content, span.input, None, names.INPUT_MESSAGES_REF))
+        if asked is None
+        else _messages("llm.input_messages", asked)
+    )
+    if gave is not None:
+        attributes |= _messages("llm.output_messages", gave)
+    return attributes | _value(_OUTPUT, _output(span, content, gave))
+
+
+def _or_chat(
+    span: OutboundSpan, content: ShownContent, own: ContentRef | None, chat: list[ChatEntry] | None, linked: str
+) -> Any:
+    """The span's own value, else its messages, else a link to them."""
+    if own is not None:
+        return content.value(own)
+    if chat is not None:
+        return [_plain_entry(entry) for entry in chat]
+    return content.value(span.ref(linked)) if content.is_link else None
+
+
+def _output(span: OutboundSpan, content: ShownContent, gave: list[ChatEntry] | None) -> Any:
+    """What is always there: an answer's text, else the calls that it requests; of documents, how many there are."""
+    if gave and not any(entry.calls for entry in gave):
+        return "\n".join(entry.text for entry in gave if entry.text)
+    if gave:
+        said = [_plain_entry(entry) for entry in gave]
+        return said[0] if len(said) == 1 else said
+    if span.kind == "retriever" and (found := _documents(span, content)) is not None:
+        return f"{len(found)} documents"
+    if span.kind == "embedding" and not content.is_link:
+        return "vectors, kept in Playhead" if span.output is not None else None
+    return _or_chat(span, content, span.output, None, names.OUTPUT_MESSAGES_REF)
+
+
+def _value(prefix: str, value: Any) -> Attributes:
+    if value is None:
+        return {prefix + "value": "", prefix + "mime_type": _TEXT_TYPE} if prefix == _OUTPUT else {}
+    mime_type = _TEXT_TYPE if isinstance(value, str | bytes) else _JSON_TYPE
+    return {prefix + "value": as_text(value), prefix + "mime_type": mime_type}
+
+
+def _messages(prefix: str, chat: Iterable[ChatEntry]) -> Attributes:
+    attributes: Attributes = {}
+    for place, entry in enumerate(chat):
+        own = f"{prefix}.{place}.message."
+        attributes[own + "role"] = entry.role
+        if all(piece.kind == "text" for piece in entry.pieces):
+            if entry.pieces:
+                attributes[own + "content"] = entry.text
+        else:
+            attributes |= _contents(own + "contents", entry.pieces)
+        if entry.name is not None:
+            attributes[own + "name"] = entry.name
+        if entry.answers is not None:
+            attributes[own + "tool_call_id"] = entry.answers
+        for number, call in enumerate(entry.calls):
+            of_call = f"{own}tool_calls.{number}.tool_call."
+            if call.id is not None:
+                attributes[of_call + "id"] = call.id
+            attributes[of_call + "function.name"] = call.name
+            attributes[of_call + "function.arguments"] = call.arguments
+    return attributes
+
+
+def _contents(prefix: str, pieces: Iterable[ChatPiece]) -> Attributes:
+    attributes: Attributes = {}
+    for place, piece in enumerate(pieces):
+        own = f"{prefix}.{place}.message_content."
+        match piece.kind:
+            case "text" | "reasoning":
+                attributes |= {own + "type": piece.kind, own + "text": piece.text}
+            case "image":
+                attributes |= {own + "type": "image", own + "image.image.url": piece.url}
+            case "audio":
+                attributes |= {own + "type": "audio", own + "audio.audio.url": piece.url}
+            case "file":
+                attributes |= {own + "type": "document", own + "document.document.url": piece.url}
+    return attributes
+
+
+def _plain_entry(entry: ChatEntry) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": entry.role, "content": entry.text}
+    if entry.answers is not None:
+        said["tool_call_id"] = entry.answers
+    if entry.calls:
+        said["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in entry.calls
+        ]
+    return said
+
+
+def _of_run(span: OutboundSpan, content: ShownContent) -> Attributes:
+    run = span.run
+    metadata = {**content.object(run.metadata), **custom_attributes(span, content), "playhead.run.url": span.url}
+    metadata |= {"playhead.run.name": run.name, "finish_reasons": list(span.finish_reasons) or None}
+    said = {key: value for key, value in metadata.items() if value is not None}
+    return {
+        "session.id": run.session,
+        "user.id": run.user,
+        "tag.tags": list(run.tags) or None,
+        "metadata": _json(said) if said else None,
+        "agent.name": span.agent,
+        "graph.node.id": span.attributes.get(names.GRAPH_NODE),
+    }
+
+
+def _of_kind(span: OutboundSpan, content: ShownContent) -> Attributes:
+    match span.kind:
+        case "llm":
+            return _of_model_call(span, content)
+        case "tool":
+            return {"tool.name": span.tool, "tool.id": span.tool_call}
+        case "retriever":
+            return _of_documents(_documents(span, content) or [])
+        case "embedding":
+            return _of_embedding(span, content)
+        case _:
+            return {}
+
+
+def _of_model_call(span: OutboundSpan, content: ShownContent) -> Attributes:
+    settings = {**content.object(span.request), **span.settings}
+    settings.pop("model", None)
+    attributes: Attributes = {
+        "llm.model_name": span.model,
+        "llm.provider": span.provider,
+        "llm.system": span.provider,
+        "llm.invocation_parameters": _json(settings) if settings else None,
+        "llm.finish_reason": next(iter(span.finish_reasons), None),
+        **_tokens(span),
+        "llm.cost.prompt": span.cost.input,
+        "llm.cost.completion": span.cost.output,
+        "llm.cost.total": span.cost.total,
+    }
+    tools = content.value(span.ref(names.TOOL_DEFINITIONS_REF))
+    for place, tool in enumerate(cast("list[Any]", tools) if isinstance(tools, list) else []):
+        attributes[f"llm.tools.{place}.tool.json_schema"] = as_text(tool)
+    return attributes
+
+
+def _tokens(span: OutboundSpan) -> Attributes:
+    used, prefix = span.usage, "llm.token_count."
+    both = used.input_tokens is not None and used.output_tokens is not None
+    return {
+        prefix + "prompt": used.input_tokens,
+        prefix + "completion": used.output_tokens,
+        prefix + "total": cast(int, used.input_tokens) + cast(int, used.output_tokens) if both else None,
+        prefix + "prompt_details.cache_read": used.cache_read_tokens,
+        prefix + "prompt_details.cache_write": used.cache_write_tokens,
+        prefix + "prompt_details.audio": span.attributes.get(names.AUDIO_INPUT_TOKENS),
+        prefix + "completion_details.reasoning": used.reasoning_tokens,
+        prefix + "completion_details.audio": span.attributes.get(names.AUDIO_OUTPUT_TOKENS),
+    }
+
+
+def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
+    asked = None if content.is_link else content.value(span.input)
+    texts = cast("list[Any]", asked) if isinstance(asked, list) else [asked]
+    attributes: Attributes = {"embedding.model_name": span.model}
+    for place, text in enumerate(texts):
+        if isinstance(text, str):
+            attributes[f"embedding.embeddings.{place}.embedding.text"] = text
+    return attributes
+
+
+def _documents(span: OutboundSpan, content: ShownContent) -> list[Any] | None:
+    """The documents that a retriever found, None where what it returned is something else."""
+    found = None if content.is_link else content.value(span.documents)
+    if isinstance(found, dict):
+        listed: list[Any] = [one for one in cast("dict[str, Any]", found).values() if isinstance(one, list)]
+        found = listed[0] if listed else None
+    return cast("list[Any]", found) if isinstance(found, list) and found else None
+
+
+def _of_documents(documents: Iterable[Any]) -> Attributes:
+    attributes: Attributes = {}
+    for place, given in enumerate(documents):
+        own = f"retrieval.documents.{place}.document."
+        if not isinstance(given, dict):
+            attributes[own + "content"] = as_text(given)
+            continue
+        document = _inner(cast("dict[str, Any]", given))
+        text = next((said for key in _TEXTS if isinstance(said := document.get(key), str)), None)
+        attributes[own + "content"] = as_text(document) if text is None else text
+        if document.get("id") is not None:
+            attributes[own + "id"] = as_text(document["id"])
+        if type(score := document.get("score")) in (int, float):
+            attributes[own + "score"] = float(cast(float, score))
+        if (metadata := document.get("metadata")) is not None:
+            attributes[own + "metadata"] = as_text(metadata)
+    return attributes
+
+
+def _inner(document: dict[str, Any]) -> Mapping[str, Any]:
+    inner = document.get("document")
+    return cast("dict[str, Any]", inner) if isinstance(inner, dict) else document
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return canonical_json(value).decode("utf-8", "replace")
