@@ -28,22 +28,28 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
+from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.message_turns import MessageTurns
 from playhead_collector.receive.otlp.decoded import DecodeLimits
+from playhead_collector.receive.otlp_grpc import OtlpGrpc
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
+from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
-from playhead_collector.serve.auth import RequireKey
+from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser_requests import BrowserGuard
-from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.grpc_health import GrpcHealth
+from playhead_collector.serve.health import Readiness
+from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.settings import CollectorSettings, without_password
@@ -73,6 +79,7 @@ class RunningCollector:
     app: FastAPI
     database: str
     guard: Guard
+    grpc: Sequence[Servicer] = ()
     needs_key: bool = True
     supervision: "asyncio.Task[None] | None" = None
     """Ends with an error when its own Postgres cannot be kept running; None: it has none of its own."""
@@ -100,9 +107,10 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         if settings.analysis_processes:
             pool = analysis_pool(settings, dsn)
             stack.push_async_callback(pool.close)
-        app, guard = assemble(settings, store, pool)
+        built = assemble(settings, store, pool)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
-        collector = RunningCollector(app, without_password(dsn), guard, needs_key, supervision)
+        shown = without_password(dsn)
+        collector = RunningCollector(built.app, shown, built.guard, built.grpc, needs_key, supervision)
         _settle()
         yield collector
 
@@ -114,7 +122,7 @@ async def _end(task: "asyncio.Task[None]") -> None:
 
 def create_app(settings: CollectorSettings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
     """The application on this store, without its network side. `clock` gives ns since 1970."""
-    return assemble(settings, store, clock=clock)[0]
+    return assemble(settings, store, clock=clock).app
 
 
 def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
@@ -132,14 +140,23 @@ def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
     return WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting)
 
 
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What answers: over HTTP, behind the guard of its connections, and over gRPC."""
+
+    app: FastAPI
+    guard: Guard
+    grpc: Sequence[Servicer]
+
+
 def assemble(
     settings: CollectorSettings,
     store: Store,
     pool: WorkerPool | None = None,
     *,
     clock: Callable[[], int] = time.time_ns,
-) -> tuple[FastAPI, Guard]:
-    """The application, whose lifespan runs the projector, and the guard of its connections.
+) -> Assembled:
+    """The application, whose lifespan runs the projector, and what is around it.
 
     Without a pool, analysis questions are answered in this process.
     """
@@ -151,22 +168,30 @@ def assemble(
     flow, guard = _bounds(settings, metrics)
     intake = IngestPipeline(store, runner, settings.inline_attribute_characters)
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
-    app.include_router(OtlpHttp(intake.ingest, metrics, flow, settings.max_request_bytes, most).router())
+    otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
+    app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    answers = configured(settings, clock)
+    answers, readiness = configured(settings, clock), Readiness(store)
     reads = _reads(settings, metrics)
     app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     app.include_router(docs_page.router(routes.PREFIX))
-    app.include_router(health.router(store))
+    app.include_router(health.router(readiness))
     app.include_router(identity.router())
     app.include_router(metrics.router(partial(_measure, metrics, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper)
     if pool is not None:
         _observe_analysis(metrics, pool)
     _frame(app, settings, flow, metrics, keyring)
-    return app, guard
+    return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(readiness)))
+
+
+def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics, keyring: Keyring) -> OtlpGrpc:
+    turns = MessageTurns(settings.body_seconds, settings.max_requests_in_work)
+    metrics.gauge("grpc_messages_reading", "gRPC messages that are arriving", lambda: turns.reading.count)
+    metrics.gauge("grpc_messages_waiting", "gRPC messages that wait to be read", lambda: turns.waiting)
+    return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 
 
 def _application(runner: ProjectionRunner, sweeper: Sweeper) -> FastAPI:

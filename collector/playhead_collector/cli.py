@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +28,8 @@ from playhead_collector.app import RunningCollector, open_collector, version
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
 from playhead_collector.log_lines import configure_logging
 from playhead_collector.network.descriptors import make_room
+from playhead_collector.network.grpc_server import CannotBind, GrpcServer, Servicer, bind
+from playhead_collector.network.limits import limits_of
 from playhead_collector.network.protocol import protocol_of
 from playhead_collector.settings import CollectorSettings, load
 from playhead_collector.store import migrate
@@ -77,12 +79,14 @@ def migrate_database(**options: Any) -> int:
 
 async def _serve(settings: CollectorSettings, as_json: bool) -> None:
     stopping = _SignalHandling()
-    with stopping.on_signals(), listen(settings) as listener:
+    with stopping.on_signals(), listen(settings.host, settings.port) as listener, hold_grpc_port(settings) as held:
         async with open_collector(settings) as collector:
             make_room(collector.guard.limits)
             warn_of_open_doors(listener, needs_key=collector.needs_key)
-            started = partial(announce, settings, collector.database, url_of(listener), as_json)
-            stopping.server = _Server(_uvicorn_config(collector), started)
+            grpc = await start_grpc(settings, held, collector.grpc)
+            addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
+            started = partial(announce, settings, collector.database, addresses, as_json)
+            stopping.server = _Server(_uvicorn_config(collector), started, grpc)
             if collector.supervision is not None:
                 collector.supervision.add_done_callback(stopping.give_up)
             await stopping.server.serve(sockets=[listener])
@@ -94,22 +98,50 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
 
 
 @contextmanager
-def listen(settings: CollectorSettings) -> Generator[socket.socket]:
-    """The socket, open before anything else is started. Raises PortTaken, CannotStart."""
-    host, port = settings.host, settings.port
+def listen(host: str, port: int, variable: str = "PLAYHEAD_PORT") -> Generator[socket.socket]:
+    """The socket, open before anything else is started. Raises PortTaken, CannotStart, which name the variable."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.create_server(address[:2], family=family)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(
-                f"port {port} on {host} is taken: stop what listens there (another collector?), or set PLAYHEAD_PORT"
+                f"port {port} on {host} is taken: stop what listens there (another collector?), or set {variable}"
             ) from None
         raise CannotStart(
-            f"cannot listen on {host} port {port} ({error.strerror}): set PLAYHEAD_HOST and PLAYHEAD_PORT"
+            f"cannot listen on {host} port {port} ({error.strerror}): set PLAYHEAD_HOST and {variable}"
         ) from None
     with listener:
         yield listener
+
+
+@contextmanager
+def hold_grpc_port(settings: CollectorSettings) -> Generator[socket.socket | None]:
+    """A socket that keeps the port for gRPC until `start_grpc`; None: gRPC is off. Raises PortTaken, CannotStart."""
+    if settings.grpc_port is None:
+        yield None
+        return
+    with listen(settings.host, settings.grpc_port, "PLAYHEAD_GRPC_PORT (off: none)") as held:
+        yield held
+
+
+async def start_grpc(
+    settings: CollectorSettings, held: socket.socket | None, servicers: Sequence[Servicer]
+) -> GrpcServer | None:
+    """The gRPC server, which answers when this returns; None: it is off. Raises CannotStart.
+
+    gRPC's library takes no open socket, so the port is given up for the moment in which the server takes it.
+    """
+    if held is None:
+        return None
+    host, port = held.getsockname()[:2]
+    held.close()
+    try:
+        grpc = bind(host, port, limits_of(settings), settings.max_request_bytes)
+    except CannotBind as error:
+        raise CannotStart(f"cannot listen on {host} port {port} ({error}): set PLAYHEAD_GRPC_PORT") from None
+    await grpc.start(servicers)
+    return grpc
 
 
 def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
@@ -119,9 +151,10 @@ def warn_of_open_doors(listener: socket.socket, *, needs_key: bool) -> None:
         log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
 
 
-def url_of(listener: socket.socket) -> str:
-    """Where a client on this machine finds it."""
-    host, port = listener.getsockname()[:2]
+def url_of(listener: socket.socket, port: int | None = None) -> str:
+    """Where a client on this machine finds it, or finds another port of the same address."""
+    host, own_port = listener.getsockname()[:2]
+    port = own_port if port is None else port
     if ip_address(host).is_unspecified:  # all addresses: any of them will do
         host = "127.0.0.1" if listener.family == socket.AF_INET else "::1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -148,9 +181,10 @@ def _uvicorn_config(collector: RunningCollector) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn, but for signals, which are ours also before it starts and after it ends; says when it has started."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], grpc: GrpcServer | None) -> None:
         super().__init__(config)
         self._tell_started = started
+        self._grpc = grpc
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -160,6 +194,15 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._tell_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stops HTTP and gRPC at the same time: each takes no more requests, and finishes those in progress."""
+        async with asyncio.TaskGroup() as stopping:
+            if self._grpc is not None:
+                stopping.create_task(self._grpc.stop(0 if self.force_exit else DRAIN_SECONDS))
+            await super().shutdown(sockets)
+            if self._grpc is not None and self.force_exit:
+                await self._grpc.stop(0)
 
 
 @dataclass(slots=True)
@@ -207,11 +250,20 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 # --- what a human or a program is told -------------------------------------------------------------------------------
 
 
-def announce(settings: CollectorSettings, database: str, url: str, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """URLs of the HTTP side and of gRPC, which may be off."""
+
+    http: str
+    grpc: str | None
+
+
+def announce(settings: CollectorSettings, database: str, addresses: Addresses, as_json: bool) -> None:
     """Where everything is, on stdout."""
     said = {
-        "collector": url,
-        "docs": f"{url}/api/v1/docs",
+        "collector": addresses.http,
+        "grpc": addresses.grpc,
+        "docs": f"{addresses.http}/api/v1/docs",
         "data": None if settings.database_url else str(settings.data_dir.expanduser().resolve()),
         "database": database,
         "pid": os.getpid(),
@@ -223,7 +275,7 @@ def announce(settings: CollectorSettings, database: str, url: str, as_json: bool
         text = "\n".join([f"Playhead {version()} is listening. Stop it with Ctrl-C.", *lines])
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-    log.info("listening on %s", url)
+    log.info("listening on %s", addresses.http)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ STOP_SECONDS = 60
 class CollectorProcess:
     """`url` answers from `start()`, or the beginning of the `with` block, to `stop()`, or its end.
 
-    `database` is its database's URL, without a password; that of its own Postgres needs none.
+    `grpc_url` is where it takes OTLP over gRPC; None: nowhere. `database` is its database's URL, without a password;
+    that of its own Postgres needs none.
 
     `env` are further settings, by their environment variables. A `data_dir` that is given is kept, so that another
     process can go on with it; by default a new folder is made and removed.
@@ -44,11 +45,13 @@ class CollectorProcess:
     ) -> None:
         self._temporary = data_dir is None
         self.data_dir = Path(tempfile.mkdtemp(prefix="playhead-collector-")) if data_dir is None else data_dir
-        self._env = {**env, "PLAYHEAD_PORT": str(port), "PLAYHEAD_DATA_DIR": str(self.data_dir)}
+        self._env = {"PLAYHEAD_GRPC_PORT": "0", **env, "PLAYHEAD_PORT": str(port)}
+        self._env["PLAYHEAD_DATA_DIR"] = str(self.data_dir)
         self._env["PLAYHEAD_DATABASE_URL"] = database_url or ""
         self._embedded = not database_url
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
+        self.grpc_url: str | None = None
         self.database = ""
         self.pid = 0
 
@@ -71,6 +74,7 @@ class CollectorProcess:
             raise CannotStart(f"the collector ended with {code}: {self.log().strip()[-2000:]}")
         said = orjson.loads(line)
         self.url, self.database, self.pid = said["collector"], said["database"], said["pid"]
+        self.grpc_url = said["grpc"]
         return self
 
     @property

@@ -40,6 +40,10 @@ def _grace(text: str) -> float:
     return seconds
 
 
+def _grpc_port(text: str) -> int | None:
+    return None if text.lower() in {"off", "none"} else s.whole(0, 65535)(text)
+
+
 def _postgres_url(text: str) -> str:
     if urlsplit(text).scheme not in {"postgres", "postgresql"}:
         raise ValueError
@@ -48,6 +52,7 @@ def _postgres_url(text: str) -> str:
 
 # Zero asks the operating system for any free port, which is what a test wants.
 PORT = s.ValueKind("a port number, 0 to 65535", s.whole(0, 65535))
+GRPC_PORT = s.ValueKind("a port number, 0 to 65535, or off", _grpc_port)
 COUNT = s.ValueKind("a whole number from 1 to 1000", s.whole(1, 1000))
 PROCESSES = s.ValueKind("a whole number from 0 to 64", s.whole(0, 64))
 MANY = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
@@ -91,6 +96,8 @@ class CollectorSettings:
     host: str = setting("PLAYHEAD_HOST", "127.0.0.1", s.TEXT, "address to listen on")
     # OTLP's own port, so that an exporter which nobody configured finds us.
     port: int = setting("PLAYHEAD_PORT", 4318, PORT, "port for OTLP/HTTP, the API and the UI")
+    # OTLP's own port for gRPC.
+    grpc_port: int | None = setting("PLAYHEAD_GRPC_PORT", 4317, GRPC_PORT, "port for OTLP/gRPC; off: none")
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY",
         None,

@@ -8,7 +8,7 @@
     whole_cpu  C4               what it costs the process
     sent       S3               bytes on the wire
     stored     S1 S2 S4 F1      bytes in Postgres, and whether what was stored is what was sent
-    taken      I1               what a collector takes
+    taken      I1, I1G          what a collector takes
     asked      Q1 Q2            how fast it answers
     sweep      SWEEP            whether it answers everything about every event; only with `--only SWEEP`
 

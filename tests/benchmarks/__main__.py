@@ -20,6 +20,7 @@ FAMILIES = {
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),
     "ingest.taken:measure": ("I1",),
+    "ingest.taken:measure_grpc": ("I1G",),
     "ingest.readable:measure_sustained": ("I1P",),
     "ingest.readable:measure_live": ("L1",),
     "asked:measure": ("Q1", "Q2"),

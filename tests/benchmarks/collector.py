@@ -49,6 +49,7 @@ class BenchCollector:
     """A running collector."""
 
     url: str
+    grpc_url: str
     pid: int
     database: str
     client: Client
@@ -109,7 +110,7 @@ class BenchCollector:
 def collector() -> Generator[BenchCollector]:
     """On an embedded Postgres of its own; gone afterwards."""
     with CollectorProcess(env=_ENV) as process, Client(process.url) as client:
-        yield BenchCollector(process.url, process.pid, process.database, client)
+        yield BenchCollector(process.url, process.grpc_url or "", process.pid, process.database, client)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

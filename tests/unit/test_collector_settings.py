@@ -15,6 +15,11 @@ def test_without_an_environment_every_setting_has_its_default():
     assert found.max_request_bytes == found.max_content_bytes == 64 * MIB
 
 
+@pytest.mark.parametrize(("text", "port"), [("", 4317), ("0", 0), ("5317", 5317), ("off", None), ("OFF", None)])
+def test_the_port_for_grpc_may_be_off(text: str, port: int | None):
+    assert settings.load({"PLAYHEAD_GRPC_PORT": text}).grpc_port == port
+
+
 def test_the_environment_wins_over_the_default_and_an_option_over_both():
     environ = {"PLAYHEAD_PORT": "5000", "PLAYHEAD_HOST": "0.0.0.0"}
     found = settings.load(environ, port=6000)
@@ -47,6 +52,7 @@ def test_a_home_directory_may_be_written_short():
         ("PLAYHEAD_PORT", "http"),
         ("PLAYHEAD_PORT", "70000"),
         ("PLAYHEAD_PORT", "-1"),
+        ("PLAYHEAD_GRPC_PORT", "on"),
         ("PLAYHEAD_POOL_SIZE", "0"),
         ("PLAYHEAD_POOL_SIZE", "many"),
         ("PLAYHEAD_MAX_REQUEST_BYTES", "64 MiBs"),

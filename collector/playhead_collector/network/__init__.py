@@ -7,4 +7,11 @@ guard      the open connections, counted by client address; closes those that ar
 protocol   uvicorn's HTTP/1.1 protocol with these bounds
 canned     answers that are ready before they are asked for
 outgoing   a transport that knows how much its client has taken
+grpc_server  the port of OTLP over gRPC, and bounds of its connections, which gRPC's library keeps
 """
+
+import os
+
+# Read by gRPC's library when it is imported. The processes that the collector starts do not use gRPC; its preparations
+# for that would log a line for each of them.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

@@ -22,7 +22,7 @@ _REFUSALS = {
     503: ("busy", "the collector has as much to do as it takes on at a time: send it again a little later"),
 }
 # HTTP/2: no settings, then GOAWAY with HTTP_1_1_REQUIRED and words that gRPC's clients log.
-_SAYS = b"this port speaks HTTP/1.1: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+_SAYS = b"this port speaks HTTP/1.1: send gRPC to port 4317, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
 GO_AWAY = b"\0\0\0\4\0\0\0\0\0" + (8 + len(_SAYS)).to_bytes(3, "big") + b"\7\0\0\0\0\0\0\0\0\0\0\0\0\x0d" + _SAYS
 
 

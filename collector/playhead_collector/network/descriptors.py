@@ -18,7 +18,8 @@ def make_room(limits: Limits) -> None:
     """Raises this process's own limit of open files as far as it may, so that all connections have one."""
     if sys.platform == "win32":  # there is no such limit
         return
-    wanted = limits.max_connections + limits.reserve + _OTHERS
+    # gRPC has as many connections as HTTP.
+    wanted = 2 * limits.max_connections + limits.reserve + _OTHERS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)

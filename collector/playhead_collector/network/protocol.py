@@ -235,8 +235,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _malformed(self, data: bytes) -> None:
         if data.startswith(_HTTP2):
             log.warning(
-                "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: set "
-                "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
+                "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: point it at "
+                "PLAYHEAD_GRPC_PORT, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
                 self.client[0] if self.client else "?",
             )
             self.transport.write(canned.GO_AWAY)

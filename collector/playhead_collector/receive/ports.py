@@ -65,6 +65,17 @@ class ContentIntake(Protocol):
         ...
 
 
+class Authorize(Protocol):
+    """Checks the key of a sender."""
+
+    async def __call__(self, headers: Mapping[str, str], /) -> None:
+        """Returns if these headers, with lower-case names, have a key that may send, or none is needed.
+
+        Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable.
+        """
+        ...
+
+
 class Counts(Protocol):
     """Counts received data. Its methods must neither raise nor block."""
 

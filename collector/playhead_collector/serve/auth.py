@@ -3,21 +3,22 @@
     Authorization: Bearer KEY            ours, and OTLP exporters with OTEL_EXPORTER_OTLP_HEADERS
     Authorization: Basic base64(any:KEY) browsers, and Langfuse's SDK
     x-api-key: KEY                       LangSmith's SDK
+    api_key: KEY                         older clients of Phoenix and Arize
 
-Plain ASGI, so that bodies stream through it. If no key exists, all requests are allowed; `cli.py` warns when the
-collector then listens on a network.
+Calls of gRPC have them as metadata. Plain ASGI, so that bodies stream through it. If no key exists, all requests are
+allowed; `cli.py` warns when the collector then listens on a network.
 """
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
@@ -47,20 +48,30 @@ class RequireKey:
     async def _refused(self, scope: Scope) -> ASGIApp | None:
         request, needed = Request(scope), needed_for(scope["method"], scope["path"])
         try:
-            if not await self._keyring.locked():
-                return None
-            scopes = await self._keyring.scopes_of(keys_in(Headers(scope=scope)))
+            await authorize(self._keyring, needed, Headers(scope=scope))
+        except Refused as error:
+            return answer(request, error.status, error.code, str(error), error.headers)
         except StoreUnavailable as error:
             # The keys were never read, so a key may be needed: refuse all requests, /metrics too.
             return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
-        if scopes is None:
-            message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
-            return answer(request, 401, "unauthorized", message, _CHALLENGE)
-        if needed not in scopes:
-            may = ", ".join(sorted(scopes)) or "nothing"
-            message = f"this needs a key with the scope {needed}, and this one has {may}: see `playhead keys`"
-            return answer(request, 403, "forbidden", message)
         return None
+
+
+async def authorize(keyring: Keyring, needed: str, headers: Mapping[str, str]) -> None:
+    """Returns if a key in these headers has the scope `needed`, or no key exists.
+
+    Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable if keys cannot be read.
+    """
+    if not await keyring.locked():
+        return
+    scopes = await keyring.scopes_of(keys_in(headers))
+    if scopes is None:
+        message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
+        raise Refused(401, "unauthorized", message, _CHALLENGE)
+    if needed not in scopes:
+        may = ", ".join(sorted(scopes)) or "nothing"
+        message = f"this needs a key with the scope {needed}, and this one has {may}: see `playhead keys`"
+        raise Refused(403, "forbidden", message)
 
 
 def needed_for(method: str, path: str) -> str:
@@ -76,10 +87,11 @@ def needed_for(method: str, path: str) -> str:
     return READ
 
 
-def keys_in(headers: Headers) -> Iterator[bytes]:
-    """The keys in a request's headers."""
-    if (plain := headers.get("x-api-key")) is not None:
-        yield plain.encode()
+def keys_in(headers: Mapping[str, str]) -> Iterator[bytes]:
+    """The keys in a request's headers, whose names are in lower case."""
+    for name in ("x-api-key", "api_key"):
+        if (plain := headers.get(name)) is not None:
+            yield plain.encode()
     scheme, _, rest = headers.get("authorization", "").partition(" ")
     match scheme.lower():
         case "bearer":

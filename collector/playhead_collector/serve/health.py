@@ -71,9 +71,9 @@ def _retrieve_result(asked: asyncio.Task[None]) -> None:
         asked.exception()
 
 
-def router(store: Ready) -> APIRouter:
+def router(readiness: Readiness) -> APIRouter:
     """The two routes. Migrations run before the store is opened, so readiness does not check them."""
-    routes, readiness = APIRouter(tags=["health"]), Readiness(store)
+    routes = APIRouter(tags=["health"])
 
     @routes.get("/healthz")
     async def healthz(response: Response) -> Health:

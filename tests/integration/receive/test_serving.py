@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import socket
@@ -10,7 +9,6 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,16 +22,6 @@ from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
-
-
-@pytest.fixture(autouse=True)
-def _logging_of_this_process() -> Iterator[None]:
-    """Given back: `serve` sets it up for a process of its own."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def batch(trace: str, numbers: range) -> bytes:
@@ -102,16 +90,16 @@ def test_it_says_where_it_is_and_ends_cleanly_when_asked(data_dir: Path):
 
 def test_a_human_reads_lines_and_ctrl_c_ends_it(database_url: str):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    env |= {"PLAYHEAD_PORT": "0", "PLAYHEAD_DATABASE_URL": database_url}
+    env |= {"PLAYHEAD_PORT": "0", "PLAYHEAD_GRPC_PORT": "0", "PLAYHEAD_DATABASE_URL": database_url}
     command = [sys.executable, "-m", "playhead_collector.cli"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(4)]
+        lines = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
         rest, log = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "is listening. Stop it with Ctrl-C." in lines[0]
-    assert [line.split()[0] for line in lines[1:]] == ["collector", "docs", "database"]
+    assert [line.split()[0] for line in lines[1:]] == ["collector", "grpc", "docs", "database"]
     assert rest == ""
     assert "Traceback" not in log
 

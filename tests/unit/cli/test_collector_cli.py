@@ -8,19 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from playhead_collector.cli import announce, listen, url_of, warn_of_open_doors
+from playhead_collector.cli import Addresses, announce, listen, url_of, warn_of_open_doors
 from playhead_collector.log_lines import JsonLines
 from playhead_collector.settings import CollectorSettings
 
 SETTINGS = CollectorSettings(data_dir=Path("/data/playhead"))
+ADDRESSES = Addresses("http://127.0.0.1:4318", "http://127.0.0.1:4317")
 
 
 def test_a_human_reads_where_everything_is(capsys: pytest.CaptureFixture[str]):
-    announce(SETTINGS, "postgresql://postgres@/postgres", "http://127.0.0.1:4318", as_json=False)
+    announce(SETTINGS, "postgresql://postgres@/postgres", ADDRESSES, as_json=False)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first.endswith("is listening. Stop it with Ctrl-C.")
     assert lines == [
         "  collector  http://127.0.0.1:4318",
+        "  grpc       http://127.0.0.1:4317",
         "  docs       http://127.0.0.1:4318/api/v1/docs",
         "  data       /data/playhead",
         "  database   postgresql://postgres@/postgres",
@@ -29,11 +31,11 @@ def test_a_human_reads_where_everything_is(capsys: pytest.CaptureFixture[str]):
 
 def test_a_program_reads_one_line_of_json(capsys: pytest.CaptureFixture[str]):
     settings = CollectorSettings(database_url="postgresql://me:secret@db/playhead")
-    announce(settings, "postgresql://me:***@db/playhead", "http://127.0.0.1:4318", as_json=True)
+    announce(settings, "postgresql://me:***@db/playhead", Addresses("http://127.0.0.1:4318", None), as_json=True)
     [line] = capsys.readouterr().out.splitlines()
     said = json.loads(line)
     assert said["collector"] == "http://127.0.0.1:4318"
-    assert said["data"] is None
+    assert said["data"] is said["grpc"] is None
     assert "secret" not in line
 
 
@@ -42,7 +44,7 @@ def test_a_program_reads_one_line_of_json(capsys: pytest.CaptureFixture[str]):
     [("127.0.0.1", "http://127.0.0.1:"), ("localhost", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:")],
 )
 def test_the_address_is_one_that_a_client_can_use(host: str, url: str):
-    with listen(CollectorSettings(host=host, port=0, api_key="k")) as listener:
+    with listen(host, 0) as listener:
         port = listener.getsockname()[1]
         assert port > 0
         assert url_of(listener) == f"{url}{port}"
@@ -56,7 +58,7 @@ def test_the_address_is_one_that_a_client_can_use(host: str, url: str):
 def test_a_network_without_a_key_is_warned_of(
     host: str, key: str | None, warned: bool, caplog: pytest.LogCaptureFixture
 ):
-    with listen(CollectorSettings(host=host, port=0, api_key=key)) as listener:
+    with listen(host, 0) as listener:
         warn_of_open_doors(listener, needs_key=key is not None)
         assert ("set PLAYHEAD_API_KEY" in caplog.text) is warned
 

@@ -348,7 +348,7 @@ async def test_grpc_is_told_which_protocol_to_set(caplog: pytest.LogCaptureFixtu
         writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9))
         answer = await rest(reader)
         assert answer[3] == 4  # a SETTINGS frame, so that the client reads what follows
-        assert b"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in answer
+        assert b"port 4317, or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in answer
         assert "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in caplog.text
 
 

@@ -13,6 +13,7 @@ from playhead.wire.pack import Pack
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_http import OtlpHttp
+from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.serve import errors
@@ -62,7 +63,7 @@ def make_app(
 ) -> FastAPI:
     flow = flow or RequestLimiter(max_requests=10, max_bytes=limit)
     app, metrics = FastAPI(), Metrics()
-    app.include_router(OtlpHttp(memory.ingest, metrics, flow, limit, most).router())
+    app.include_router(OtlpHttp(OtlpIntake(memory.ingest, metrics, flow, limit, most)).router())
     app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit, max_items).router())
     errors.install(app)
     app.state.metrics = metrics

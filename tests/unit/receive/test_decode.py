@@ -315,6 +315,30 @@ def test_more_spans_than_are_taken_are_refused_before_any_is_made(body: bytes):
     assert refused.value.status == 413
 
 
+NOT_OTLP = {
+    "numbers": b"\x28\x01" * 2_000_000,
+    "numbers in a resource": b"\x0a\x84\x89\x7a" + b"\x28\x01" * 1_000_002,
+    "unknown fields of a scope": b"\x0a\x88\x89\x7a\x12\x84\x89\x7a" + b"\x2a\x00" * 1_000_002,
+}
+
+
+@pytest.mark.parametrize("body", NOT_OTLP.values(), ids=NOT_OTLP.keys())
+def test_fields_that_otlp_does_not_have_are_not_read_by_the_million(body: bytes):
+    walked: list[int] = []
+
+    class Body(bytes):
+        """Counts the bytes that are looked at."""
+
+        def __getitem__(self, at: Any) -> Any:
+            walked.append(1)
+            return super().__getitem__(at)
+
+    with pytest.raises(Refused) as refused:
+        next(portions("traces", Body(body), PROTOBUF, DecodeLimits()))
+    assert refused.value.status in {400, 413}
+    assert len(walked) < 1_000_000
+
+
 PARTS = {
     "attributes": b"\x4a\x00" * 500_000,
     "events": b"\x5a\x00" * 500_000,

@@ -50,7 +50,7 @@ async def nothing() -> None:
 
 def make_app(*, key: str | None = None, failure: Exception | None = None) -> FastAPI:
     app, metrics = FastAPI(), Metrics()
-    app.include_router(health.router(Database(failure)))
+    app.include_router(health.router(health.Readiness(Database(failure))))
     app.include_router(identity.router())
     app.include_router(metrics.router(nothing))
 

@@ -29,10 +29,9 @@ def wire_of(content_type: str | None) -> Wire:
         case "application/json":
             return JSON
         case other if other.startswith("application/grpc"):
-            log.warning("gRPC on the HTTP port: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf at the sender")
-            shown = (
-                f"gRPC's, and here OTLP is sent as {PROTOBUF} or {JSON}: set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
-            )
+            todo = "send gRPC to PLAYHEAD_GRPC_PORT (4317), or set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"
+            log.warning("gRPC on the HTTP port: %s at the sender", todo)
+            shown = f"gRPC's, and here OTLP is sent as {PROTOBUF} or {JSON}: {todo}"
             raise Refused(415, "unknown_type", f"Content-Type is {shown}")
         case other:
             shown = repr(other[:100]) if other else "missing"

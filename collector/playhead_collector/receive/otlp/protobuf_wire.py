@@ -24,6 +24,8 @@ NESTED: Final[Nested] = {
     "InstrumentationScope": {3: "KeyValue"},
     **_VALUES,
 }
+# Numbers in one message. Those that OTLP has are fewer than twenty in a span, and none around spans.
+_MAX_NUMBERS: Final = 1_000
 _LENGTH_DELIMITED, _VARINT, _FIXED64, _FIXED32 = 2, 0, 1, 5
 
 
@@ -33,6 +35,7 @@ class Malformed(ValueError):
 
 def chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """(field number, start, end) of each length-delimited field between two offsets. Raises Malformed."""
+    numbers = 0
     try:
         while at < end:
             key = data[at]
@@ -50,12 +53,11 @@ def chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
                     raise Malformed("a field ends after its message")
                 yield key >> 3, at, stop
                 at = stop
-            elif kind == _VARINT:
-                _, at = _varint(data, at)
-            elif kind in {_FIXED64, _FIXED32}:
-                at += 8 if kind == _FIXED64 else 4
-            else:
-                raise Malformed(f"wire type {kind} is not used here")
+                continue
+            numbers += 1
+            if numbers > _MAX_NUMBERS:
+                raise Malformed(f"a message has more than {_MAX_NUMBERS} numbers")
+            at = _after_number(data, at, kind)
     except IndexError:
         raise Malformed("it ends too early") from None
     if at != end:
@@ -82,6 +84,14 @@ def is_crowded(data: bytes, message: str, limits: int) -> bool:
                 if stop > start and kind in NESTED:
                     waiting.append((kind, start, stop))
     return False
+
+
+def _after_number(data: bytes, at: int, kind: int) -> int:
+    if kind == _VARINT:
+        return _varint(data, at)[1]
+    if kind not in {_FIXED64, _FIXED32}:
+        raise Malformed(f"wire type {kind} is not used here")
+    return at + (8 if kind == _FIXED64 else 4)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

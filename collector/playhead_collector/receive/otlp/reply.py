@@ -29,13 +29,17 @@ _MAX_LENGTH = 2_000
 
 def success(signal: Signal, wire: Wire, rejected: int = 0, message: str = "") -> Response:
     """200. `rejected` and `message` become `partial_success`, which is left out when there is nothing to say."""
-    return _response(200, _export_response(signal, rejected, message[:_MAX_LENGTH]), wire)
+    return _response(200, export_response(signal, rejected, message), wire)
 
 
 def failure(status: int, message: str, wire: Wire) -> Response:
     """A `google.rpc.Status` with the HTTP status; add a header `Retry-After` to what may be sent again."""
-    code = _CODES.get(status, _INVALID_ARGUMENT if status < 500 else _INTERNAL)
-    return _response(status, Status(code=code, message=message[:_MAX_LENGTH]), wire)
+    return _response(status, Status(code=code_of(status), message=message[:_MAX_LENGTH]), wire)
+
+
+def code_of(status: int) -> int:
+    """The google.rpc.Code of an HTTP error status."""
+    return _CODES.get(status, _INVALID_ARGUMENT if status < 500 else _INTERNAL)
 
 
 def reply_wire(content_type: str | None) -> Wire:
@@ -43,8 +47,10 @@ def reply_wire(content_type: str | None) -> Wire:
     return PROTOBUF if (content_type or "").lower().startswith(PROTOBUF) else JSON
 
 
-def _export_response(signal: Signal, rejected: int, message: str) -> Message:
+def export_response(signal: Signal, rejected: int = 0, message: str = "") -> Message:
+    """The Export*ServiceResponse of a signal; see `success`."""
     answer: Message
+    message = message[:_MAX_LENGTH]
     match signal:
         case "traces":
             answer = traces = ExportTraceServiceResponse()

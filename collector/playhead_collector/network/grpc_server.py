@@ -1,0 +1,87 @@
+"""The gRPC server: its port, and bounds for what a client may hold.
+
+Bounds of a message are those of `receive/otlp_grpc.py`. Here are those of connections, which gRPC's library keeps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import grpc.aio
+
+from playhead_collector.network.limits import Limits
+
+# Calls of a connection at a time; more of them wait at the client. Exporters have one or two.
+_MAX_STREAMS = 16
+# Clients are asked to connect again after this time, which they do without an error. It ends connections that do
+# nothing or never complete a request. The library's own limit for these makes exporters log an error at each pause.
+AGE_SECONDS = 300.0
+
+
+class Servicer(Protocol):
+    """What answers calls."""
+
+    def handlers(self) -> list[Any]:
+        """Generic handlers of gRPC."""
+        ...
+
+
+class CannotBind(Exception):
+    """The port cannot be listened on."""
+
+
+@dataclass(slots=True)
+class GrpcServer:
+    """A server that is bound to a port and answers after `start()`. `port`: the one that it has."""
+
+    server: Any
+    port: int
+
+    async def start(self, servicers: Sequence[Servicer]) -> None:
+        """Answers calls from now on."""
+        for servicer in servicers:
+            self.server.add_generic_rpc_handlers(tuple(servicer.handlers()))
+        await self.server.start()
+
+    async def stop(self, seconds: float) -> None:
+        """Takes no more calls, and returns when those in progress are answered, or after `seconds`."""
+        await self.server.stop(seconds)
+
+
+def bind(
+    host: str, port: int, limits: Limits, max_message_bytes: int, *, age_seconds: float = AGE_SECONDS
+) -> GrpcServer:
+    """A server that is bound to an address; port 0 takes any free one. Call it on the event loop. Raises CannotBind."""
+    options = [*_options(limits, max_message_bytes), ("grpc.max_connection_age_ms", _ms(age_seconds))]
+    server: Any = cast(Any, grpc.aio).server(options=options)
+    try:
+        bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    except RuntimeError as error:
+        raise CannotBind(str(error)) from error
+    return GrpcServer(server, bound)
+
+
+def _options(limits: Limits, max_message_bytes: int) -> list[tuple[str, int]]:
+    return [
+        # Otherwise two collectors could listen on one port, and each would get some of the calls.
+        ("grpc.so_reuseport", 0),
+        # The library would decompress without a bound: a message of 64 MiB may become 64 GiB.
+        ("grpc.per_message_decompression", 0),
+        ("grpc.max_receive_message_length", max_message_bytes),
+        ("grpc.max_concurrent_streams", _MAX_STREAMS),
+        ("grpc.max_metadata_size", limits.max_head_bytes),
+        ("grpc.absolute_max_metadata_size", limits.max_head_bytes),
+        ("grpc.max_allowed_incoming_connections", limits.max_connections),
+        ("grpc.server_handshake_timeout_ms", _ms(limits.head_seconds)),
+        ("grpc.max_connection_age_grace_ms", _ms(limits.body_seconds)),
+        # A client that has vanished is noticed by a ping that it does not answer.
+        ("grpc.keepalive_time_ms", _ms(limits.body_seconds)),
+        ("grpc.keepalive_timeout_ms", _ms(limits.send_seconds)),
+        ("grpc.http2.settings_timeout", _ms(limits.send_seconds)),
+        # It would let a sender have more on the way than 64 KiB before anybody reads: see `receive/message_turns.py`.
+        ("grpc.http2.bdp_probe", 0),
+    ]
+
+
+def _ms(seconds: float) -> int:
+    return max(1, min(int(seconds * 1_000), 2**31 - 1))

@@ -1,0 +1,132 @@
+"""OTLP over gRPC: TraceService, LogsService and MetricsService.  [receive] → lift → store.
+
+    key → turn → message arrives → admit → decompress → decode → ingest (lift, store) → reply
+
+The answer is sent once the data is durable. Sizes, limits and errors are those of OTLP over HTTP (`otlp_http.py`); the
+errors' form is in `grpc_errors.py`. The methods are registered as taking a stream of messages, of which only the first
+is read: so a call without a valid key, or one too many, is refused before its message is in memory.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, cast
+
+import grpc
+import grpc.aio
+
+from playhead_collector.errors import Refused, StoreUnavailable
+from playhead_collector.receive.grpc_errors import code_and_message, trailers
+from playhead_collector.receive.message_turns import MessageTurns
+from playhead_collector.receive.otlp import reply
+from playhead_collector.receive.otlp.decode import PROTOBUF, Signal
+from playhead_collector.receive.otlp_intake import OtlpIntake
+from playhead_collector.receive.ports import Authorize
+from playhead_collector.receive.transfer_budget import RETRY_SECONDS, try_later
+
+log = logging.getLogger(__name__)
+
+_PACKAGE = "opentelemetry.proto.collector"
+SERVICES: Final[Mapping[Signal, str]] = {
+    "traces": f"{_PACKAGE}.trace.v1.TraceService",
+    "logs": f"{_PACKAGE}.logs.v1.LogsService",
+    "metrics": f"{_PACKAGE}.metrics.v1.MetricsService",
+}
+# The status that a call counts with whose client has gone; see `serve/errors.py`.
+_CLIENT_GONE: Final = 499
+
+
+class GrpcCall(Protocol):
+    """What is used of a `grpc.aio.ServicerContext`."""
+
+    def invocation_metadata(self) -> Sequence[tuple[str, str | bytes]]:
+        """The headers of the call."""
+        ...
+
+    async def read(self) -> Any:
+        """The next message as bytes, compressed as it was sent; `grpc.aio.EOF` after the last."""
+        ...
+
+    async def abort(self, code: Any, details: str, trailing_metadata: Sequence[tuple[str, bytes]]) -> None:
+        """Ends the call with an error. Raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OtlpGrpc:
+    """The three services. `on_answer(route, status, seconds)` is told of each answer, with HTTP's status."""
+
+    intake: OtlpIntake
+    turns: MessageTurns
+    authorize: Authorize
+    on_answer: Callable[[str, int, float], None]
+
+    def handlers(self) -> list[Any]:
+        """Handlers to be added to a `grpc.aio` server, which must not decompress messages itself."""
+        stream: Any = cast(Any, grpc).stream_unary_rpc_method_handler
+        make: Any = cast(Any, grpc).method_handlers_generic_handler
+        return [make(service, {"Export": stream(self._method(signal))}) for signal, service in SERVICES.items()]
+
+    def _method(self, signal: Signal) -> Callable[[object, GrpcCall], Awaitable[bytes]]:
+        async def export(_: object, call: GrpcCall) -> bytes:
+            began, status = time.perf_counter(), _CLIENT_GONE
+            try:
+                answer = await self._answer(signal, call)
+                status = answer.status if isinstance(answer, Refused) else 200
+            finally:
+                self.on_answer(f"grpc {signal}", status, time.perf_counter() - began)
+            if isinstance(answer, bytes):
+                return answer
+            code, message = code_and_message(answer)
+            await call.abort(code, message, trailers(answer))
+            raise AssertionError  # `abort` raises
+
+        return export
+
+    async def _answer(self, signal: Signal, call: GrpcCall) -> bytes | Refused:
+        try:
+            return await self._export(signal, call)
+        except Refused as error:
+            return error
+        except StoreUnavailable as error:
+            return Refused(503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
+        except Exception as error:
+            log.exception("%s over gRPC failed with %s", signal, type(error).__name__)
+            return Refused(500, "internal", "the collector failed at this request, and its log says why: report it")
+
+    async def _export(self, signal: Signal, call: GrpcCall) -> bytes:
+        await self.authorize(_headers(call))
+        intake = self.intake
+        if intake.flow.is_full():
+            raise try_later(f"{intake.flow.requests} requests are in work")
+        message: Any = await self.turns.read(call.read)
+        if message is cast(Any, grpc.aio).EOF:  # so it is, too, after a message that is too large, which is refused
+            raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
+        with intake.flow.admit() as share:
+            share.hold(len(message))
+            share.sent, share.encoding, share.limit = message, encoding_in(message), intake.max_bytes
+            del message  # the admitted request frees it after decompression
+            said = await intake.store(signal, PROTOBUF, share)
+        return reply.export_response(signal, said.rejected, str(said)).SerializeToString()
+
+
+def encoding_in(message: bytes) -> str:
+    """How a message is compressed: `gzip`, `deflate` or `identity`.
+
+    The library does not pass on the header that says so. What gzip and zlib begin with is no tag that an Export
+    request can begin with: 0x1f has a wire type that does not exist, 0x78 is a field 15, and there are fields 1 only.
+    """
+    if message[:2] == b"\x1f\x8b":
+        return "gzip"
+    if message[:1] == b"\x78" and int.from_bytes(message[:2], "big") % 31 == 0:
+        return "deflate"
+    return "identity"
+
+
+def _headers(call: GrpcCall) -> dict[str, str]:
+    """The text headers of a call; of those that are repeated, the first."""
+    headers: dict[str, str] = {}
+    for name, value in call.invocation_metadata():
+        headers.setdefault(name, value if isinstance(value, str) else value.decode("latin-1"))
+    return headers

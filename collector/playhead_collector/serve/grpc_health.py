@@ -1,0 +1,40 @@
+"""grpc.health.v1.Health, for probes that speak gRPC: what GET /readyz says."""
+
+from typing import Any, cast
+
+import grpc
+from grpc_health.v1 import health, health_pb2
+
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.receive.otlp_grpc import SERVICES
+from playhead_collector.serve.health import Readiness
+
+_STATUS: Any = cast(Any, health_pb2).HealthCheckResponse
+
+
+class GrpcHealth:
+    """The service, with the status SERVING while the database answers. It needs no key, as /readyz needs none."""
+
+    def __init__(self, readiness: Readiness) -> None:
+        self._readiness = readiness
+        self._statuses: Any = cast(Any, health).aio.HealthServicer()
+
+    async def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the method in gRPC
+        """SERVING or NOT_SERVING, of the server (the service "") or of one of OTLP's services."""
+        try:
+            await self._readiness.check()
+            status = _STATUS.SERVING
+        except StoreUnavailable:
+            status = _STATUS.NOT_SERVING
+        for service in ("", *SERVICES.values()):
+            await self._statuses.set(service, status)
+        return await self._statuses.Check(request, context)
+
+    def handlers(self) -> list[Any]:
+        """Handlers to be added to a server. `Watch` is not there: clients then do without, as the protocol has it."""
+        handler: Any = cast(Any, grpc).unary_unary_rpc_method_handler(
+            self.Check,
+            request_deserializer=cast(Any, health_pb2).HealthCheckRequest.FromString,
+            response_serializer=_STATUS.SerializeToString,
+        )
+        return [cast(Any, grpc).method_handlers_generic_handler(health.SERVICE_NAME, {"Check": handler})]
