@@ -20,7 +20,6 @@ import psutil
 from playhead.outbound.otlp import traces_request
 from tests.benchmarks.bar import Row, at_least, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
-from tests.benchmarks.ingest.taken import wait_projected
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, send_content
 
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "600"))
@@ -143,8 +142,10 @@ def _checked(offers: _Offers) -> str:
 
 
 def _lost(at: BenchCollector, acknowledged: list[str]) -> int:
-    """Of runs drawn at random, those that do not have all their spans and events."""
-    with httpx.Client(base_url=at.url, timeout=600, trust_env=False) as http:
-        wait_projected(http)
+    """Of runs drawn at random, those that do not have all their spans.
+
+    Spans can be read as soon as they are acknowledged. What waits for its projection is not waited for: after ten
+    minutes of overload that takes longer than the overload did (I1P measures it).
+    """
     runs = random.sample(acknowledged, min(_CHECKED_RUNS, len(acknowledged)))
     return sum(len(list(at.client.spans(run))) != 2 * _STEPS + 1 for run in runs)
