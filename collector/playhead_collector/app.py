@@ -40,7 +40,7 @@ from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import OtlpGrpc
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.otlp_intake import OtlpIntake
-from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult
+from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult, TakenOut
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
@@ -269,7 +269,10 @@ class IngestPipeline:
         batch, not_understood = await asyncio.to_thread(work) if many else work()
         ingested = await self.store.ingest(PROJECT, batch)
         self.runner.wake()
-        return IngestResult(ingested.spans, ingested.duplicates, ingested.pending, ingested.dropped, not_understood)
+        taken_out = sum(len(content.data) for content in batch.contents)
+        contents = TakenOut(len(batch.contents), taken_out, ingested.new_contents, ingested.new_bytes)
+        refused = (ingested.pending, ingested.dropped, not_understood)
+        return IngestResult(ingested.spans, ingested.duplicates, *refused, contents)
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Which of these are not stored. Raises StoreUnavailable."""

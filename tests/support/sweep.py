@@ -323,6 +323,19 @@ def _batch(run: Swept) -> Iterator[Question]:
         )
 
 
+def _pack(run: Swept) -> Iterator[Question]:
+    """The same refs as one pack, which is no JSON."""
+    refs = sorted(run.refs)
+    for start in range(0, len(refs), _REFS_AT_ONCE):
+        yield Question(f"{PREFIX}/content/pack", body={"refs": refs[start : start + _REFS_AT_ONCE]})
+    yield Question(f"{PREFIX}/content/pack", status=400, body={"refs": ["no ref"]})
+
+
+def _otlp(run: Swept) -> Iterator[Question]:
+    yield Question(run.path("/otlp"), {"limit": 16}, holds=lambda body: len(body["items"]) > 0)
+    yield Question(run.path("/otlp"), {"limit": 1, "cursor": str(2**62)}, holds=lambda body: body["items"] == [])
+
+
 def _compare(run: Swept) -> Iterator[Question]:
     """With itself, and with others, both ways."""
 
@@ -368,4 +381,6 @@ RULES: dict[str, Rule] = {
     "post /runs/{run}/explain": _explain,
     "get /content/{ref}": _content,
     "post /content/batch": _batch,
+    "post /content/pack": _pack,
+    "get /runs/{run}/otlp": _otlp,
 }

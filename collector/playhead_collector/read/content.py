@@ -2,12 +2,15 @@
 
 import base64
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef, NotARef
+from playhead.model.thread import THREAD, ThreadNode
 from playhead.wire.answers import ContentValue, ThreadMessages
-from playhead_collector.errors import Refused
+from playhead.wire.pack import Pack, ThreadExtension
+from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.values import fetch, messages_of, plain_value
 from playhead_collector.settings import MIB
 from playhead_collector.store.ports import Store
@@ -15,6 +18,8 @@ from playhead_collector.store.ports import Store
 # A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
 # single content may be as large as contents are.
 _PORTION, _MAX_BYTES = 10, 16 * MIB
+# Nodes of threads in one pack: each is 64 hex digits of its message.
+_MAX_NODES = 100_000
 
 
 def parse_ref(text: str) -> ContentRef:
@@ -56,3 +61,71 @@ async def read_thread(store: Store, project: int, ref: ContentRef) -> ThreadMess
     thread = await messages_of(store, project, ref)
     cache = await fetch(store, project, thread)
     return {"thread": ref, "messages": [cache.message(message) for message in thread], "missing": cache.missing}
+
+
+@dataclass(slots=True)
+class PackedRefs:
+    """Stored contents and threads, and how many of the refs that were asked for were looked at."""
+
+    looked_at: int = 0
+    contents: list[Content] = field(default_factory=list[Content])
+    threads: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
+    _bytes: int = 0
+    _nodes: set[ContentRef] = field(default_factory=set[ContentRef])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more fits."""
+        return self._bytes >= _MAX_BYTES or len(self._nodes) >= _MAX_NODES
+
+    @property
+    def pack(self) -> Pack:
+        """All of it."""
+        return Pack(tuple(self.contents), tuple(self.threads))
+
+    def fits(self, content: Content) -> bool:
+        """Whether the content may be added; the first one always may."""
+        return not self._bytes or self._bytes + len(content.data) <= _MAX_BYTES
+
+    def add(self, content: Content) -> None:
+        """Adds a content."""
+        self.contents.append(content)
+        self._bytes += len(content.data)
+
+    def has_node(self, ref: ContentRef) -> bool:
+        """Whether this thread is among those that were added, or the beginning of one."""
+        return ref in self._nodes
+
+    def add_thread(self, nodes: Sequence[ThreadNode]) -> None:
+        """Adds a thread from its first node to its last, without what the pack has of it already."""
+        new = [node for node in nodes if node.ref not in self._nodes]
+        if new:
+            self.threads.append(ThreadExtension(new[0].parent, tuple(node.message for node in new)))
+            self._nodes.update(node.ref for node in new)
+
+
+async def pack_refs(store: Store, project: int, refs: Sequence[ContentRef]) -> PackedRefs:
+    """The stored contents and threads of the first of these refs, as many as fit.  Raises ContentCorrupt.
+
+    A thread is added from its beginning. Asked for the last thread of a chat first, its other threads cost nothing."""
+    packed = PackedRefs()
+    while packed.looked_at < len(refs) and not packed.is_full:
+        portion = refs[packed.looked_at : packed.looked_at + _PORTION]
+        found = await store.get_many(project, [ref for ref in portion if not packed.has_node(ref)])
+        for ref in portion:
+            content = found.get(ref)
+            if content is not None and content.media_type != THREAD:
+                if not packed.fits(content):
+                    return packed
+                packed.add(content)
+            elif content is not None and not packed.has_node(ref):
+                await _add_thread(store, project, ref, packed)
+            packed.looked_at += 1
+    return packed
+
+
+async def _add_thread(store: Store, project: int, ref: ContentRef, packed: PackedRefs) -> None:
+    try:
+        packed.add_thread(await store.thread(project, ref))
+    except ContentMissing:  # its beginning has not arrived
+        return

@@ -39,6 +39,15 @@ def read_seq(cursor: str | None) -> int:
     return int(cursor)
 
 
+def read_number(cursor: str | None) -> int:
+    """A cursor that is a number of the database; 0 without one.  Raises Refused."""
+    if not cursor:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= len(str(_LARGEST)) and int(cursor) <= _LARGEST):
+        raise _bad_cursor()
+    return int(cursor)
+
+
 def is_seq(text: str) -> bool:
     """Whether the text is a seq. A longer row of digits may be an event id."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH

@@ -1,4 +1,4 @@
-"""The tree of a run's spans, and its log events, as they were stored."""
+"""The tree of a run's spans, and its log events, as they were stored; and both as OTLP."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,10 @@ from typing import cast
 from playhead.model import names
 from playhead.model.span import Span, log_to_json, span_to_json
 from playhead.wire.answers import Page, TraceSpan
+from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.answers.leases import RunLog
+from playhead.wire.otlp_json import logs_json, traces_json
+from playhead_collector.read.paging import read_number
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.times import elapsed_ms
 
@@ -30,6 +33,18 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
     end = after + len(shown)
     items = [cast(RunLog, log_to_json(log)) for log in shown]
     return {"items": items, "next_cursor": str(end) if end < len(found) else None}
+
+
+async def list_otlp(record: RunRecord, limit: int, cursor: str | None) -> Page[OtlpRequest]:
+    """The spans and log events of a run as OTLP requests, `limit` stored pages at a time."""
+    pages = await record.store.span_pages(record.project, record.run, after=read_number(cursor), limit=limit)
+    items: list[OtlpRequest] = []
+    for page in pages:
+        if page.spans:
+            items.append(traces_json(page.spans))
+        if page.logs:
+            items.append(logs_json(page.logs))
+    return {"items": items, "next_cursor": str(pages[-1].number) if len(pages) == limit else None}
 
 
 def in_tree_order(spans: Iterable[Span]) -> Sequence[tuple[Span, int]]:

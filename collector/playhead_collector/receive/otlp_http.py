@@ -13,6 +13,7 @@ from typing import Final
 
 from fastapi import APIRouter, Request, Response
 
+from playhead.model.names import STORED_HEADER
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal
 from playhead_collector.receive.otlp_intake import OtlpIntake
@@ -58,4 +59,6 @@ class OtlpHttp:
         wire = decode.wire_of(request.headers.get("content-type"))
         async with self.intake.flow.take(request, self.intake.max_bytes) as share:
             said = await self.intake.store(signal, wire, share)
-        return reply.success(signal, wire, said.rejected, str(said))
+        answer = reply.success(signal, wire, said.rejected, str(said))
+        answer.headers[STORED_HEADER] = said.stored
+        return answer

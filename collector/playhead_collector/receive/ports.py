@@ -9,17 +9,35 @@ from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
 
 
+@dataclass(slots=True)
+class TakenOut:
+    """Contents that were taken out of spans and log events: how many, and of these the ones not stored before."""
+
+    contents: int = 0
+    content_bytes: int = 0
+    new_contents: int = 0
+    new_bytes: int = 0
+
+    def add(self, other: "TakenOut") -> None:
+        """Adds those of another batch."""
+        self.contents += other.contents
+        self.content_bytes += other.content_bytes
+        self.new_contents += other.new_contents
+        self.new_bytes += other.new_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class IngestResult:
     """Result of storing a batch. `pending`: refs in it whose content has not arrived. `dropped`: number of spans and
     log events of deleted runs. `not_understood`: number of spans and log events with content that no dialect could
-    read, by scope."""
+    read, by scope. `contents`: what was taken out of the batch, with repetitions."""
 
     spans: int
     duplicates: int = 0
     pending: Sequence[ContentRef] = ()
     dropped: int = 0
     not_understood: Mapping[str, int] = field(default_factory=dict[str, int])
+    contents: TakenOut = field(default_factory=TakenOut)
 
 
 @dataclass(frozen=True, slots=True)

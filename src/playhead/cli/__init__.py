@@ -4,6 +4,7 @@
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys
+    moving   commands (export, import)
 
     connection  the collector, and which run is meant       options  what several commands take
     output      tables, texts and JSON
@@ -33,6 +34,7 @@ from playhead.cli import (
     tree,
 )
 from playhead.cli.connection import CollectorAddress
+from playhead.cli.moving import commands as moving
 from playhead.cli.operate import deletion, doctor, keys, start
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
@@ -144,8 +146,9 @@ for _group, _commands in _GROUPS.items():
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
 app.command("run", help=start.RUN, rich_help_panel="Operate", context_settings=start.AS_GIVEN)(start.run)
-for _command in (start.demo, doctor.doctor, start.ship, start.migrate, deletion.delete, deletion.gc):
+for _command in (start.demo, doctor.doctor, start.ship, start.migrate, moving.export, deletion.delete, deletion.gc):
     app.command(rich_help_panel="Operate")(_command)
+app.command("import", rich_help_panel="Operate")(moving.import_files)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 
 

@@ -28,6 +28,9 @@ OfTag = Annotated[str | None, typer.Option(help="Only runs with this tag.", show
 OfModel = Annotated[str | None, typer.Option(help="Only runs that called this model.", show_default=False)]
 OfTool = Annotated[str | None, typer.Option(help="Only runs that called this tool.", show_default=False)]
 
+Since = Annotated[str | None, typer.Option(help="Begun at or after: 1h (ago), 2d, 2026-01-31.", show_default=False)]
+Until = Annotated[str | None, typer.Option(help="Begun at or before.", show_default=False)]
+
 _AGO = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

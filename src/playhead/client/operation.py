@@ -49,10 +49,11 @@ class PagedRequest(Generic[T]):
     path: str
     params: Mapping[str, Any]
     remaining: int | None
+    page_size: int = _PAGE
 
     def next_request(self) -> ApiRequest[Page[T]]:
         """The request for the next page."""
-        size = _PAGE if self.remaining is None else max(1, min(_PAGE, self.remaining))
+        size = self.page_size if self.remaining is None else max(1, min(self.page_size, self.remaining))
         return ApiRequest(self.path, {**self.params, "limit": size})
 
     def run_lookup(self) -> ApiRequest[dict[str, Any]] | None:

@@ -83,6 +83,10 @@ class CollectorEndpoint:
         """Sends the body and returns the body of the answer. Raises Unavailable or RequestRejected.
 
         First checks that the server is a Playhead collector: recorded data must not be sent to any other server."""
+        return self.exchange(path, body, media_type).content
+
+    def exchange(self, path: str, body: bytes, media_type: str) -> httpx.Response:
+        """The same with the whole answer."""
         if not self._is_known:
             self._check_is_collector()
         sent = self._zstd.compress(body)
@@ -91,7 +95,7 @@ class CollectorEndpoint:
         answer = self._exchange("POST", path, headers, sent)
         if not (answer.is_success and COLLECTOR_HEADER in answer.headers):
             self._raise_for(answer)
-        return answer.content
+        return answer
 
     def _check_is_collector(self) -> None:
         # An address from OpenTelemetry's variable gets no key of ours: it may name a server that is not a collector.
@@ -186,8 +190,9 @@ def _detail(answer: httpx.Response) -> str:
 def _reason(answer: httpx.Response) -> str:
     if answer.headers.get("content-type", "").startswith("application/json"):
         try:
-            return str(orjson.loads(answer.content)["error"]["message"])[:500]
-        except (ValueError, TypeError, KeyError):
+            said = orjson.loads(answer.content)
+            return str(said.get("error", said)["message"])[:500]  # ours, or OTLP's to a request in JSON
+        except (ValueError, TypeError, KeyError, AttributeError):
             return ""
     return status_message(answer.content)[:500]
 

@@ -178,6 +178,8 @@ ONE_MESSAGE_REFS: Final = frozenset({MESSAGE_REF, COMPRESSION_SUMMARY_REF})
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
 COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and of nobody else
+PACK_LOOKED_AT_HEADER: Final = "playhead-refs-looked-at"  # with a pack: of the refs that were asked for, how many
+STORED_HEADER: Final = "playhead-stored"  # with an answer to OTLP: what of the request was new, as name=count, ...
 COLLECTOR_PATH: Final = "/v1/playhead"  # answers whoever asks whether a collector is there; needs no key
 
 # Our kinds of the operations that the GenAI conventions name.

@@ -23,6 +23,7 @@ CHANGES = {
     ("POST", "/api/v1/gc"): ADMIN,
     # Questions whose answer depends on a body.
     ("POST", "/api/v1/content/batch"): READ,
+    ("POST", "/api/v1/content/pack"): READ,
     ("POST", "/api/v1/runs/{run}/explain"): READ,
 }
 

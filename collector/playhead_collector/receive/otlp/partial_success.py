@@ -1,11 +1,11 @@
 """The `error_message` of `partial_success`: problems of an OTLP request that was accepted."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 
 from playhead.model.ref import ContentRef
-from playhead_collector.receive.ports import IngestResult
+from playhead_collector.receive.ports import IngestResult, TakenOut
 
 # Number of scopes of one request that are named in the answer: senders have a few.
 _MAX_SCOPES, _NAMED_SCOPES = 50, 10
@@ -13,13 +13,15 @@ _MAX_SCOPES, _NAMED_SCOPES = 50, 10
 
 @dataclass(slots=True)
 class PartialSuccessMessage:
-    """Collects problems while a request is stored in portions. Its text is empty if there were none."""
+    """Collects problems, and what was new, while a request is stored in portions. Its text is about problems only."""
 
     rejected: int = 0
     _reason: str = ""
     _dropped: int = 0
     _pending: list[ContentRef] = field(default_factory=list[ContentRef])
     _scopes: dict[str, None] = field(default_factory=dict[str, None])
+    _duplicates: int = 0
+    _contents: TakenOut = field(default_factory=TakenOut)
 
     def left_out(self, count: int, reason: str) -> None:
         """`count` items could not be stored."""
@@ -29,8 +31,16 @@ class PartialSuccessMessage:
     def taken(self, taken: IngestResult) -> None:
         """A portion is stored."""
         self._dropped += taken.dropped
+        self._duplicates += taken.duplicates
+        self._contents.add(taken.contents)
         self._pending += taken.pending
         self._scopes |= dict.fromkeys(list(taken.not_understood)[: _MAX_SCOPES - len(self._scopes)])
+
+    @property
+    def stored(self) -> str:
+        """What of the request was new, as `name=count, ...`."""
+        counts = {"duplicates": self._duplicates, **asdict(self._contents)}
+        return ", ".join(f"{name}={count}" for name, count in counts.items())
 
     def __str__(self) -> str:
         said: list[str] = []

@@ -13,7 +13,7 @@ from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routes import content, deletion, diff, keys, leases, runs, scopes
+from playhead_collector.serve.routes import content, deletion, diff, exporting, keys, leases, runs, scopes
 from playhead_collector.serve.routes.analysis import (
     causes,
     compare,
@@ -70,6 +70,7 @@ def router(
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
+    exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))
     keys.add_routes(operators, store, project, keyring or Keyring(store, project, None))

@@ -42,12 +42,15 @@ class Ingested:
 
     `pending`: refs that new spans name and that are not stored yet.  When one comes, the runs that wait have news.
     `dropped`: spans and log events of runs that were deleted; nothing of them was kept.
+    `new_contents` and `new_bytes`: contents of the batch that were not stored before, and their size.
     """
 
     spans: int
     duplicates: int
     pending: tuple[ContentRef, ...] = ()
     dropped: int = 0
+    new_contents: int = 0
+    new_bytes: int = 0
 
 
 class ContentStore(Protocol):
@@ -85,6 +88,14 @@ class ContentStore(Protocol):
         ...
 
 
+class StoredPage(NamedTuple):
+    """Spans and log events of one run that are stored together; pages that were stored later have larger numbers."""
+
+    number: int
+    spans: Sequence[Span]
+    logs: Sequence[LogEvent]
+
+
 class SpanStore(Protocol):
     """Stores spans and log events, and knows which runs have data that is not projected."""
 
@@ -99,6 +110,13 @@ class SpanStore(Protocol):
 
     async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
         """All log events of a run but announcements, by time."""
+        ...
+
+    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+        """What is stored of a run, in pages of at most 256 items, by number; at most `limit` with a number > `after`.
+
+        Several pages may have versions of one span, or the same log event. When pages are merged while somebody reads
+        them one after the other, some items are met twice and none is missed."""
         ...
 
 

@@ -50,9 +50,10 @@ class _Row:
 
 
 class StoredContents(NamedTuple):
-    """Digests of the new contents, and whether any run waits for content."""
+    """Digests of the new contents, their size in bytes, and whether any run waits for content."""
 
     new: list[bytes]
+    new_bytes: int
     is_awaited: bool
 
 
@@ -74,7 +75,7 @@ async def put(
     packed = await packs.touch(conn, project, rest, today)
     new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
-        return StoredContents([], is_awaited=False)
+        return StoredContents([], 0, is_awaited=False)
     media = await _media_numbers(conn, project, {content.media_type for content in new.values()})
     encoding = await packs.dictionaries.newest(conn, project)
     zstd = await packs.dictionaries.zstd(conn, project, encoding)
@@ -93,7 +94,7 @@ async def put(
         roles=[row.role for row in rows],
         bodies=[row.body for row in rows],
     )
-    return StoredContents(list(new), awaited)
+    return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
 
 
 async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:

@@ -60,10 +60,11 @@ class RunArrival:
 
 @dataclass(frozen=True, slots=True)
 class StoreResult:
-    """The number of new contents, the given refs that are stored now, the parents that are not stored, and the runs
-    that waited for any of the refs."""
+    """The number of new contents and their size in bytes, the given refs that are stored now, the parents that are not
+    stored, and the runs that waited for any of the refs."""
 
     new_contents: int
+    new_bytes: int
     stored: set[ContentRef]
     unknown_parents: list[ContentRef]
     waiting: set[UUID]
@@ -107,13 +108,13 @@ async def put(
 ) -> StoreResult:
     """Stores contents and threads. Call `wake` for the runs that waited for them, as the last step."""
     project = write_context.project
-    new, awaited = await content.put(conn, memory.packs, write_context, contents, today)
+    new, new_bytes, awaited = await content.put(conn, memory.packs, write_context, contents, today)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:
         waiting = await sql.column(conn, "take_pending", project=project, refs=new + grown.new)
     grown.stored.update(each.ref.plain for each in contents)
-    return StoreResult(len(new), grown.stored, grown.unknown_parents, set(waiting))
+    return StoreResult(len(new), new_bytes, grown.stored, grown.unknown_parents, set(waiting))
 
 
 async def ingest(
@@ -130,7 +131,10 @@ async def ingest(
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
     await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
-    return Ingested(len(batch.spans), sum(page.ended for page in known), tuple(pending), dropped), stored
+    duplicates = sum(page.ended for page in known)
+    return Ingested(
+        len(batch.spans), duplicates, tuple(pending), dropped, stored.new_contents, stored.new_bytes
+    ), stored
 
 
 async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:

@@ -18,7 +18,17 @@ from playhead.model.thread import ThreadNode
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports import NOTHING_KEPT, Batch, Dirty, Ingested, Kept, RunFilter, RunWork, ToPack
+from playhead_collector.store.ports import (
+    NOTHING_KEPT,
+    Batch,
+    Dirty,
+    Ingested,
+    Kept,
+    RunFilter,
+    RunWork,
+    StoredPage,
+    ToPack,
+)
 from playhead_collector.store.ports.keys import ApiKey
 from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
@@ -136,6 +146,10 @@ class PostgresStore:
     async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
             return (await runs_under_lock.read_spans(conn, project, id_of(run))).logs
+
+    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+        async with self._db.reading() as conn:
+            return await runs_under_lock.read_span_pages(conn, project, id_of(run), after, limit)
 
     # --- events and runs ----------------------------------------------------------------------------------------------
 

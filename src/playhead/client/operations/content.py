@@ -7,7 +7,9 @@ import httpx
 
 from playhead.client.operation import ApiRequest, client_method
 from playhead.model.canonical import Content
+from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
+from playhead.wire.pack import Pack, decode_pack
 
 
 class ContentOperations:
@@ -28,6 +30,18 @@ class ContentOperations:
         """The messages of a thread."""
         return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
 
+    @client_method
+    def content_pack(self, refs: Sequence[str]) -> ApiRequest[tuple[Pack, int]]:
+        """Stored contents and threads of up to 1,000 refs, and how many of the refs fitted: ask for the others again.
+
+        Refs that are not stored are left out.  A thread has all messages from its beginning.
+        """
+        return ApiRequest("content/pack", body={"refs": list(refs)}, read=_pack)
+
 
 def _content(response: httpx.Response) -> Content:
     return Content(response.content, response.headers.get("content-type", "application/octet-stream"))
+
+
+def _pack(response: httpx.Response) -> tuple[Pack, int]:
+    return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])

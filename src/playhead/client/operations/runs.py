@@ -6,6 +6,7 @@ from typing import Literal
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire import answers as a
+from playhead.wire.answers.exporting import OtlpRequest
 
 
 class RunsOperations:
@@ -112,6 +113,11 @@ class RunsOperations:
     def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[a.TraceSpan]:
         """Spans of a run in tree order: each after its parent."""
         return PagedRequest(run_path(run, "spans"), {}, limit)
+
+    @paged_client_method
+    def otlp(self, run: str) -> PagedRequest[OtlpRequest]:
+        """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` has what they name."""
+        return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
 
 def _time(moment: str | datetime | None) -> str | None:

@@ -19,7 +19,7 @@ from playhead.project.inputs import Projection
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports import Footing, Kept, RunWork
+from playhead_collector.store.ports import Footing, Kept, RunWork, StoredPage
 from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
@@ -99,6 +99,17 @@ async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
     """The valid versions of all spans and log events of a run."""
     rows = await sql.rows(conn, "read_pages", project=project, runs=[run], seen=[])
     return (await _unpacked(rows, [run]))[run][1]
+
+
+async def read_span_pages(conn: Conn, project: int, run: UUID, after: int, limit: int) -> list[StoredPage]:
+    """Pages of a run with a number > `after`, by number, each with one version of each of its items."""
+    rows = await sql.rows(conn, "read_pages_after", project=project, run=run, after=after, how_many=limit)
+
+    def unpacked() -> list[StoredPage]:
+        merged = [(row["page"], span_pages.merge([span_pages.unpack(row["page"], row["body"])])) for row in rows]
+        return [StoredPage(number, each.spans, each.logs) for number, each in merged]
+
+    return await asyncio.to_thread(unpacked)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -46,6 +46,11 @@ returning run_id, page, items;
 select page, body from span_page
 where project_id = :project and run_id = :run and page = any(:pages::bigint[]) order by page;
 
+-- name: read_pages_after(project, run, after, how_many)
+-- The next pages of a run, to read all of them without holding all of them.
+select page, body from span_page
+where project_id = :project and run_id = :run and page > :after order by page limit :how_many;
+
 -- name: read_pages(project, runs, seen)
 -- All pages of these runs, but for those with these numbers.
 select run_id, page, body from span_page

@@ -1,0 +1,63 @@
+"""Routes for exports: what is stored of a run as OTLP, and stored contents and threads in packs."""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Response
+
+from playhead.model.names import PACK_LOOKED_AT_HEADER
+from playhead.wire import answers as a
+from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire.pack import PACK, encode_pack
+from playhead_collector.read.content import pack_refs, parse_ref
+from playhead_collector.read.record import RunProjector, open_record
+from playhead_collector.read.spans import list_otlp
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import Responses, get
+from playhead_collector.store.ports import Store
+
+Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
+Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
+
+
+class ExportRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, store: Store, runner: RunProjector, project: int) -> None:
+        self._store, self._runner, self._project = store, runner, project
+        # A pack may hold a content of 64 MiB, and is in memory whole.
+        self._packing = asyncio.Semaphore(2)
+
+    async def otlp(self, run: p.RunId, limit: Pages = 4, cursor: p.Cursor = None) -> Response:
+        """Spans and log events of a run as they are stored, as OTLP requests in JSON.
+
+        Each item has `resourceSpans` or `resourceLogs`, and may be sent to `/v1/traces` or `/v1/logs` of a collector.
+        Payloads are refs: `POST content/pack` has their contents. A span may come more than once, as long as it has not
+        ended, or when spans arrive while it is read; sending all versions gives the same record.
+        """
+        record = await open_record(self._store, self._runner, self._project, run)
+        return json_answer(await list_otlp(record, limit, cursor))
+
+    async def pack(self, refs: Refs) -> Response:
+        """Contents and threads by ref, as one pack: the body that `POST /v1/content` takes.
+
+        A thread comes with all messages before it, by their refs. What is not stored is left out. When the pack is
+        full, the rest of the refs is not looked at: the header `playhead-refs-looked-at` says how many were.
+        """
+        parsed = [parse_ref(ref).plain for ref in refs]
+        async with self._packing:
+            packed = await pack_refs(self._store, self._project, parsed)
+            body = await asyncio.to_thread(encode_pack, packed.pack)
+        return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
+
+
+_PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
+
+
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int) -> None:
+    """Registers the operations of this file."""
+    routes = ExportRoutes(store, runner, project)
+    get(api, "runs", "/runs/{run}/otlp", routes.otlp, a.Page[OtlpRequest])
+    pack = routes.pack
+    api.post("/content/pack", tags=["content"], name="pack", responses=_PACK, response_class=Response)(pack)

@@ -1,0 +1,188 @@
+"""JSON documents within a stream of bytes: lines, the items of an array, or one document.  Memory is bounded.
+
+A line that is no JSON is told and left out.  In an array, what follows such an item cannot be found again, so it ends
+there.
+"""
+
+import codecs
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from playhead.archive.records import FilePlace, UnreadableRecord
+from playhead.model.canonical import parse_json
+
+Read = Callable[[int], bytes]
+"""Reads at most so many bytes; empty at the end."""
+
+_PIECE = 1024 * 1024
+_WHITE = b" \t\r\n"
+_WHITE_TEXT = " \t\r\n"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON value, where it stands, and about how many bytes it took."""
+
+    value: Any
+    where: FilePlace
+    size: int
+
+
+class _TooLong(ValueError):
+    pass
+
+
+def json_documents(read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
+    """The documents of a file.  One of more than `most` bytes is not read."""
+    first = read(_PIECE)
+    if first.startswith(_BYTE_ORDER_MARK):
+        first = first[len(_BYTE_ORDER_MARK) :]
+    while first and not first.strip(_WHITE):
+        first = read(_PIECE)
+    if first.lstrip(_WHITE).startswith(b"["):
+        yield from _items(first, read, file, most)
+    else:
+        yield from _lines(first, read, file, most)
+
+
+def _lines(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
+    lines = enumerate(lines_of(first, read, most), 1)
+    head = list(islice(lines, 1))
+    if head and (head[0][1] is None or _parsed(head[0][1]) is not None):
+        yield from _each_line(chain(head, lines), file, most)
+        return
+    # The first line is no document: all of it may be one, spread over lines.
+    size = 0
+    for number, line in lines:
+        size += 1 if line is None else len(line) + 1
+        head.append((number, line))
+        if line is None or size > most:
+            break
+    whole = _parsed(b"\n".join(line or b"" for _, line in head)) if size <= most else None
+    if whole is not None:
+        yield Document(whole[0], FilePlace(file, 1), size)
+    else:
+        yield from _each_line(chain(head, lines), file, most)
+
+
+def _each_line(
+    lines: Iterable[tuple[int, bytes | None]], file: str, most: int
+) -> Iterator[Document | UnreadableRecord]:
+    for number, line in lines:
+        where = FilePlace(file, number)
+        if line is None:
+            yield UnreadableRecord(where, too_long(most))
+        elif line.strip(_WHITE):
+            found = _parsed(line)
+            yield (
+                UnreadableRecord(where, "the line is no JSON")
+                if found is None
+                else Document(found[0], where, len(line))
+            )
+
+
+def too_long(most: int) -> str:
+    """Why a record of more than `most` bytes is not read."""
+    return f"it has more than {most:,} bytes: raise --max-record-bytes"
+
+
+def _parsed(line: bytes) -> tuple[Any] | None:
+    try:
+        return (parse_json(line),)
+    except ValueError:
+        return None
+
+
+def lines_of(first: bytes, read: Read, most: int) -> Iterator[bytes | None]:
+    """Lines without their ends; None for one of more than `most` bytes."""
+    held: list[bytes] = []
+    size = 0
+    piece = first
+    while piece:
+        *whole, tail = piece.split(b"\n")
+        for line in whole:
+            yield None if size + len(line) > most else b"".join([*held, line])
+            held, size = [], 0
+        size += len(tail)
+        if size <= most:
+            held.append(tail)
+        else:
+            held = []
+        piece = read(_PIECE)
+    if size:
+        yield None if size > most else b"".join(held)
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+class _ArrayText:
+    """The text of an array, of which only what is not read yet is held."""
+
+    def __init__(self, first: bytes, read: Read, most: int) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._read, self._most = read, most
+        self.text = self._decoder.decode(first)
+        self.at = 0
+        self.line = 1
+        self.ended = False
+
+    def more(self) -> None:
+        """Reads as much again as is held, so that trying an item again costs no more than reading it."""
+        if len(self.text) - self.at > self._most:
+            raise _TooLong
+        data = self._read(max(_PIECE, len(self.text) - self.at))
+        self.ended = not data
+        self.text = self.text[self.at :] + self._decoder.decode(data, final=not data)
+        self.at = 0
+
+    def skip(self, characters: str) -> str:
+        """Goes behind these characters; the character that is there, empty at the end."""
+        while True:
+            while self.at < len(self.text) and self.text[self.at] in characters:
+                self.line += self.text[self.at] == "\n"
+                self.at += 1
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if self.ended:
+                return ""
+            self.more()
+
+
+def _items(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
+    text = _ArrayText(first, read, most)
+    decoder = json.JSONDecoder()
+    text.skip(_WHITE_TEXT)
+    text.at += 1
+    while (character := text.skip(_WHITE_TEXT + ",")) not in {"", "]"}:
+        where = FilePlace(file, text.line)
+        try:
+            value, end = _item(text, decoder)
+        except _TooLong:
+            yield UnreadableRecord(where, too_long(most))
+            return
+        except (ValueError, RecursionError):
+            yield UnreadableRecord(where, "it is no JSON, and what follows it in the array cannot be read")
+            return
+        text.line += text.text.count("\n", text.at, end)
+        size, text.at = end - text.at, end
+        yield Document(value, where, size)
+    if character == "":
+        yield UnreadableRecord(FilePlace(file, text.line), "the file ends within the array: a part of it is missing")
+
+
+def _item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
+    while True:
+        try:
+            value, end = decoder.raw_decode(text.text, text.at)
+            # A number at the end of what was read may go on.
+            if end < len(text.text) or text.ended:
+                return value, end
+        except ValueError:
+            if text.ended:
+                raise
+        text.more()

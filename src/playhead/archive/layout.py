@@ -1,0 +1,151 @@
+"""The files of an export.
+
+| file | holds |
+|---|---|
+| `manifest.json` | version, counts, and the SHA-256 of each of the files below |
+| `runs.jsonl` | a line per run: id, name, status, when it began, of what it is a fork |
+| `traces.jsonl`, `logs.jsonl` | OTLP requests in JSON, one per line, as OpenTelemetry's file exporter writes them |
+| `threads.jsonl` | `{"parent": ref or null, "messages": [ref, ...]}`: messages that continue a thread |
+| `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content |
+| `content/ab/abcd...` | the bytes of a content, under the 64 hex digits of their SHA-256 |
+
+A ref in any of them names a content, or a thread.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.ref import ContentRef
+from playhead.wire.pack import ThreadExtension
+
+FORMAT: Final = "playhead-export"
+VERSION: Final = 1
+
+MANIFEST: Final = "manifest.json"
+RUNS, TRACES, LOGS, THREADS, CONTENTS = "runs.jsonl", "traces.jsonl", "logs.jsonl", "threads.jsonl", "contents.jsonl"
+LINE_FILES: Final = (RUNS, TRACES, LOGS, THREADS, CONTENTS)
+FOLDER: Final = "content"
+
+_REF = re.compile(rb"sha256:([0-9a-f]{64})")
+_CONTENT_FILE = re.compile(r"content/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+
+
+class BadExport(ValueError):
+    """This is not an export that this version can read; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFile:
+    """What the manifest says of a file: its lines, its size, and the SHA-256 of its bytes in hex."""
+
+    lines: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An export as a whole.  `missing`: refs that records name and that were not stored when it was made."""
+
+    made_by: str
+    made_at: str
+    runs: int
+    spans: int
+    logs: int
+    contents: int
+    content_bytes: int
+    missing: int = 0
+    unreadable: int = 0
+    files: Mapping[str, LineFile] = field(default_factory=dict[str, LineFile])
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """The bytes of `manifest.json`."""
+    counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable")
+    value = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_by": manifest.made_by,
+        "made_at": manifest.made_at,
+        "counts": {name: getattr(manifest, name) for name in counts},
+        "files": {
+            name: {"lines": each.lines, "bytes": each.bytes, "sha256": each.sha256}
+            for name, each in manifest.files.items()
+        },
+    }
+    return canonical_json(value) + b"\n"
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """Reads `manifest.json`.  Raises BadExport."""
+    try:
+        value = parse_json(data)
+        if value["format"] != FORMAT:
+            raise BadExport(f"its manifest names the format {value['format']!r}, not {FORMAT!r}")
+        if value["version"] != VERSION:
+            raise BadExport(f"it has version {value['version']!r} and this reads {VERSION}: update playhead")
+        files = {
+            str(name): LineFile(each["lines"], each["bytes"], each["sha256"]) for name, each in value["files"].items()
+        }
+        return Manifest(value["made_by"], value["made_at"], **value["counts"], files=files)
+    except BadExport:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadExport(f"its manifest cannot be read ({error!r}): export again") from error
+
+
+def content_file(digest: str) -> str:
+    """The path of a content within an export, from the hex digits of its ref."""
+    return f"{FOLDER}/{digest[:2]}/{digest}"
+
+
+def digest_of_file(path: str) -> str | None:
+    """The hex digits of the content at a path within an export; None for any other file."""
+    found = _CONTENT_FILE.fullmatch(path)
+    return None if found is None else found[2]
+
+
+def refs_in(data: bytes) -> set[bytes]:
+    """The digests of all that look like refs; every one of them may be a content."""
+    return {bytes.fromhex(digest.decode()) for digest in _REF.findall(data)}
+
+
+def thread_line(thread: ThreadExtension) -> bytes:
+    """A line of `threads.jsonl`."""
+    return canonical_json({"parent": thread.parent, "messages": list(thread.messages)})
+
+
+def read_thread_line(line: bytes) -> ThreadExtension:
+    """Reads a line of `threads.jsonl`.  Raises ValueError."""
+    try:
+        value = parse_json(line)
+        parent = value["parent"]
+        messages = tuple(ContentRef.parse(ref).plain for ref in value["messages"])
+        return ThreadExtension(None if parent is None else ContentRef.parse(parent).plain, messages)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"this is no thread ({error!r})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ContentLine:
+    """A line of `contents.jsonl`."""
+
+    ref: ContentRef
+    media_type: str
+    size: int
+
+    def line(self) -> bytes:
+        """The line's bytes."""
+        return canonical_json({"ref": self.ref, "media_type": self.media_type, "bytes": self.size})
+
+
+def read_content_line(line: bytes) -> ContentLine:
+    """Reads a line of `contents.jsonl`.  Raises ValueError."""
+    try:
+        value: dict[str, Any] = parse_json(line)
+        return ContentLine(ContentRef.parse(value["ref"]).plain, str(value["media_type"]), int(value["bytes"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"this names no content ({error!r})") from error

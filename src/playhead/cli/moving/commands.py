@@ -1,0 +1,83 @@
+"""`playhead export` and `playhead import`: what they take.  How they do it is imported when it is asked for."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from playhead.archive.detect import Format
+from playhead.cli.connection import CollectorAddress, complete_run
+from playhead.cli.options import Json, OfAgent, OfSession, OfTag, OfUser, Since, Until, moment
+from playhead.errors import SettingInvalid
+
+# Exit code when a part of what was to be imported was left out.
+_LEFT_OUT = 4
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN]...",
+        help="Runs: ids, unique parts of ids, or `last`.",
+        show_default=False,
+        autocompletion=complete_run,
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", help="A folder that is made, or a file: .tar, .tar.gz or .tar.zst.", show_default=False
+    ),
+]
+
+
+def export(
+    ctx: typer.Context,
+    output_path: Output,
+    runs: Runs = None,
+    everything: Annotated[bool, typer.Option("--all", help="Export all runs.")] = False,
+    agent: OfAgent = None,
+    session: OfSession = None,
+    user: OfUser = None,
+    tag: OfTag = None,
+    since: Since = None,
+    until: Until = None,
+    parents: Annotated[
+        bool, typer.Option("--parents/--no-parents", help="With a fork, also the run that it was made from.")
+    ] = True,
+    forks: Annotated[bool, typer.Option("--forks", help="Also the forks of these runs.")] = False,
+    json: Json = False,
+) -> None:
+    """Write runs to files: OTLP JSON lines, and contents under their digests.  `playhead import` reads them."""
+    asked = {"agent": agent, "session": session, "user": user, "tag": tag}
+    where: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    where |= {name: at for name, at in (("since", moment(since)), ("until", moment(until))) if at is not None}
+    if bool(runs) + everything + bool(where) != 1:
+        raise SettingInvalid("say what to export in one way: RUN, --all, or conditions such as --agent")
+    from playhead.cli.moving.exporting import export_runs  # noqa: PLC0415 - `--help` does without an HTTP library
+
+    address = ctx.ensure_object(CollectorAddress)
+    export_runs(address, output_path, runs or (), where, parents=parents and not everything, forks=forks, json=json)
+
+
+def import_files(
+    ctx: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, or folders.", show_default=False)],
+    format: Annotated[  # noqa: A002 - the option's name
+        Format | None, typer.Option(help="The files' format; by default, each file tells.", show_default=False)
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin at the start, also if it was interrupted.")] = False,
+    max_record_bytes: Annotated[
+        int, typer.Option(min=1024, help="Largest line or request to read: it is held in memory.")
+    ] = 256 * 1024 * 1024,
+    json: Json = False,
+) -> None:
+    """Read exports and OTLP files into the collector; what it has already changes nothing.
+
+    Reads what `playhead export` writes, OTLP as JSON lines or protobuf (also .gz and .zst), and exports of Phoenix and
+    Langfuse.  If it is interrupted, the same command goes on.  Exits with 4 if something was left out.
+    """
+    from playhead.cli.moving.importing import import_into  # noqa: PLC0415 - `--help` does without an HTTP library
+
+    address = ctx.ensure_object(CollectorAddress)
+    if not import_into(address, paths, format, max_record_bytes, restart=restart, json=json):
+        raise typer.Exit(_LEFT_OUT)

@@ -1,0 +1,64 @@
+"""[export]: runs as OTLP JSON lines, and what they name as files, for another collector or other tools."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from playhead.archive.layout import Manifest
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.moving.export_files import export_to
+from playhead.cli.moving.progress import progress
+from playhead.cli.moving.ref_queue import RefQueue
+from playhead.cli.moving.taken import Taking, with_relatives
+from playhead.errors import NotFound
+from playhead.wire.answers import RunSummary
+
+
+def export_runs(
+    address: CollectorAddress,
+    output_path: Path,
+    runs: Sequence[str],
+    where: Mapping[str, Any],
+    *,
+    parents: bool,
+    forks: bool,
+    json: bool,
+) -> None:
+    """Exports these runs, or without any, those that meet the conditions, and says what was written."""
+    with (
+        address.ask() as client,
+        export_to(output_path) as files,
+        RefQueue() as queue,
+        progress() as tell,
+    ):
+        named = (client.run(run_id(client, run)) for run in runs) if runs else client.runs(**where)
+        taking = Taking(client, files, queue, tell)
+        _take(taking, with_relatives(client, named, parents=parents, forks=forks))
+        counts = asdict(taking.counts)
+        manifest = Manifest(_version(), datetime.now(UTC).isoformat(timespec="seconds"), **counts, files=files.files())
+        files.manifest(manifest)
+    if json:
+        output.as_json({"output": str(output_path), **counts})
+        return
+    absent = {"refs of which nothing is stored": counts.pop("missing"), "unreadable contents": counts.pop("unreadable")}
+    written = {name.replace("_", " "): f"{count:,}" for name, count in counts.items()}
+    output.facts({"written to": output_path, **written} | {name: count or None for name, count in absent.items()})
+
+
+def _take(taking: Taking, runs: Iterable[RunSummary]) -> None:
+    for run in runs:
+        taking.run(run)
+    if not taking.counts.runs:
+        raise NotFound("no run meets these conditions: `playhead runs` lists them")
+    taking.contents()
+
+
+def _version() -> str:
+    try:
+        return version("playhead")
+    except PackageNotFoundError:
+        return "0"

@@ -1,0 +1,144 @@
+"""[import]: our own exports, OTLP files, and exports of other tools, into a collector."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from playhead.archive.detect import Format
+from playhead.archive.records import OtlpRecord, UnreadableRecord
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.moving.continuing import ImportPosition
+from playhead.cli.moving.progress import Tell, progress
+from playhead.cli.moving.sources import Item, Sources, StoredContent, StoredThread, existing, total_bytes
+from playhead.cli.moving.uploading import MAX_BYTES, MAX_RECORDS, Uploader, threads_size
+from playhead.client.exchange import collector_url
+from playhead.settings import sdk as settings
+
+_SHOWN = 20
+_KEPT = 1_000
+
+
+@dataclass(slots=True)
+class _RefusedItems:
+    """What was left out; the first ones are shown."""
+
+    count: int = 0
+    first: list[UnreadableRecord] = field(default_factory=list[UnreadableRecord])
+
+    def add(self, what: UnreadableRecord) -> None:
+        self.count += 1
+        if len(self.first) < _KEPT:
+            self.first.append(what)
+
+
+def import_into(
+    address: CollectorAddress, paths: Sequence[Path], form: Format | None, most: int, *, restart: bool, json: bool
+) -> bool:
+    """Imports what these files hold, and says what was read.  False: something was left out.
+
+    `most`: bytes that one record may have.  `restart`: also what an interrupted import has sent."""
+    known = settings.load(endpoint=collector_url(address.url), api_key=address.api_key)
+    refused = _RefusedItems()
+    scratch = Path(tempfile.mkdtemp(prefix="playhead-import-"))
+    try:
+        sources = Sources(form, most, scratch, total_bytes(existing(paths)))
+        uploader = Uploader(known, refused.add)
+        position = ImportPosition(known.journal_dir, known.endpoint, paths, uploader.epoch(), restart=restart)
+        try:
+            with progress() as tell:
+                _send(sources.items(paths), uploader, position, refused, lambda: tell_bytes(tell, sources))
+        except BaseException:
+            position.write()
+            raise
+        finally:
+            uploader.close()
+        position.finished()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    _say(sources, uploader, position, refused, json=json)
+    return not refused.count
+
+
+def tell_bytes(tell: Tell, sources: Sources) -> None:
+    """Says how much of the files was read."""
+    tell("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
+
+
+def _send(
+    items: Iterable[Item], uploader: Uploader, position: ImportPosition, refused: _RefusedItems, tell: Any
+) -> None:
+    for batch in _batches(items, position.skip, refused):
+        first = batch[0]
+        if isinstance(first, OtlpRecord):
+            uploader.records(batch)
+        elif isinstance(first, StoredContent):
+            uploader.contents(batch)
+        else:
+            uploader.threads(batch)
+        position.advance(len(batch))
+        tell()
+
+
+def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterator[list[Any]]:
+    """Items that can be sent together, without the first `skip`."""
+    batch: list[Any] = []
+    size = 0
+    for item in items:
+        if isinstance(item, UnreadableRecord):
+            refused.add(item)
+            continue
+        if skip:
+            skip -= 1
+            continue
+        if batch and (size >= MAX_BYTES or len(batch) >= MAX_RECORDS or not _go_together(batch[0], item)):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += _size(item)
+    if batch:
+        yield batch
+
+
+def _go_together(one: Item, other: Item) -> bool:
+    if isinstance(one, OtlpRecord) and isinstance(other, OtlpRecord):
+        return (one.signal, one.form) == (other.signal, other.form)
+    return type(one) is type(other)
+
+
+def _size(item: Item) -> int:
+    if isinstance(item, OtlpRecord):
+        return item.size
+    return threads_size(item.thread) if isinstance(item, StoredThread) else 0
+
+
+def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused: _RefusedItems, *, json: bool) -> None:
+    done = uploader.done
+    facts: dict[str, Any] = {**asdict(done), "runs": len(done.runs), "refused": refused.count}
+    if json:
+        shown = [{"where": str(each.where), "why": each.why} for each in refused.first]
+        output.as_json(
+            {**facts, "continued_after": position.continued_after, "formats": sources.formats, "left_out": shown}
+        )
+        return
+    output.facts(
+        {
+            "read": ", ".join(sorted(set(sources.formats.values()))) or "nothing",
+            "continued after": f"{position.continued_after:,} records" if position.continued_after else None,
+            "runs": f"{len(done.runs):,}",
+            "spans": f"{done.spans:,} ({done.duplicates:,} of them stored before)",
+            "log records": f"{done.logs:,}" if done.logs else None,
+            "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
+            "new contents": f"{done.new_contents:,}, {done.new_bytes:,} bytes",
+            "left out": f"{refused.count:,}" if refused.count else None,
+        }
+    )
+    for each in refused.first[:_SHOWN]:
+        typer.echo(output.visible(f"{each.where}: {each.why}"), err=True)
+    if refused.count > _SHOWN:
+        typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)

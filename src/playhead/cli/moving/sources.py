@@ -1,0 +1,290 @@
+"""[import]: files and folders → records, contents and threads, in a fixed order.
+
+Nothing here raises for what a file says: what cannot be read is an `UnreadableRecord`.  OSError is raised.
+"""
+
+import hashlib
+import tarfile
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import zstandard
+
+from playhead.archive import layout
+from playhead.archive.detect import Format, format_of, is_json, is_parquet, is_tar
+from playhead.archive.documents import Document, json_documents, lines_of
+from playhead.archive.protobuf import ZSTD_MAGIC, protobuf_file
+from playhead.archive.records import FilePlace, OtlpRecord, UnreadableRecord, json_records
+from playhead.errors import SettingInvalid
+from playhead.wire.pack import ThreadExtension
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PIECE = 1024 * 1024
+# What a zstd frame may make its reader hold: its own default for decoding.
+_ZSTD_WINDOW = 128 * 1024 * 1024
+_MANY = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A content of an export, still on disk."""
+
+    line: layout.ContentLine
+    path: Path
+    where: FilePlace
+
+
+@dataclass(frozen=True, slots=True)
+class StoredThread:
+    """A thread of an export."""
+
+    thread: ThreadExtension
+    where: FilePlace
+
+
+Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread
+
+
+@dataclass(slots=True)
+class Sources:
+    """What is read, how far, and as what.  `most`: bytes that one record may have."""
+
+    forced: Format | None
+    most: int
+    scratch: Path
+    total_bytes: int = 0
+    read_bytes: int = 0
+    formats: dict[str, str] = field(default_factory=dict[str, str])
+
+    def items(self, paths: Sequence[Path]) -> Iterator[Item]:
+        """Everything in these files and folders."""
+        for path in paths:
+            if (path / layout.MANIFEST).is_file() and self.forced in {None, "playhead"}:
+                yield from self._export(path, str(path))
+            elif path.is_dir():
+                for file in files_below(path):
+                    yield from self._file(file)
+            else:
+                yield from self._file(path)
+
+    def _file(self, path: Path) -> Iterator[Item]:
+        name = str(path)
+        try:
+            with self._open(path) as stream:
+                yield from self._stream(stream, path, name)
+        except (EOFError, zlib.error, zstandard.ZstdError) as error:
+            yield UnreadableRecord(FilePlace(name, 1), f"it cannot be decompressed ({error})")
+
+    def _stream(self, stream: "_Stream", path: Path, name: str) -> Iterator[Item]:
+        first = stream.read(_PIECE)
+        if is_tar(first):
+            yield from self._tar(path, name)
+        elif is_parquet(first):
+            self.formats[name] = "phoenix"
+            yield from _foreign("phoenix_parquet", path, name, self.most)
+        elif is_json(first):
+            yield from self._json(first, stream.read, name)
+        elif first:
+            self.formats[name] = "otlp (protobuf)"
+            yield from protobuf_file(first, stream.read, name, self.most)
+
+    def _json(self, first: bytes, read: Callable[[int], bytes], name: str) -> Iterator[Item]:
+        pieces = [first]
+        documents = json_documents(lambda size: pieces.pop() if pieces else read(size), name, self.most)
+        form = self.forced
+        for document in documents:
+            if isinstance(document, UnreadableRecord):
+                yield document
+                continue
+            form = form or format_of(document.value)
+            if form is None:
+                yield UnreadableRecord(document.where, "it is of no format that is known: say which with --format")
+                continue
+            self.formats[name] = form
+            yield from _records(form, document)
+
+    def _tar(self, path: Path, name: str) -> Iterator[Item]:
+        folder = self.scratch / hashlib.sha256(str(path).encode()).hexdigest()[:16]
+        folder.mkdir()
+        try:
+            with self._open(path, counted=False) as stream:
+                _unpack(stream, folder)
+        except (tarfile.TarError, EOFError) as error:
+            yield UnreadableRecord(
+                FilePlace(name, 1), f"it is damaged or cut short ({error}): what was read of it is imported"
+            )
+        yield from self._export(folder, name)
+
+    # --- our own --------------------------------------------------------------------------------------------------
+
+    def _export(self, folder: Path, name: str) -> Iterator[Item]:
+        self.formats[name] = "playhead"
+        try:
+            manifest = layout.read_manifest((folder / layout.MANIFEST).read_bytes())
+        except (OSError, layout.BadExport) as error:
+            yield UnreadableRecord(FilePlace(f"{name}/{layout.MANIFEST}", 1), str(error))
+            return
+        for file in (layout.CONTENTS, layout.THREADS, layout.TRACES, layout.LOGS):
+            yield from self._export_file(folder / file, f"{name}/{file}", manifest.files.get(file))
+
+    def _export_file(self, path: Path, name: str, said: layout.LineFile | None) -> Iterator[Item]:
+        whole = hashlib.sha256()
+        lines = 0
+        try:
+            with self._open(path) as stream:
+                read = _hashed(stream.read, whole)
+                for lines, line in enumerate(lines_of(read(_PIECE), read, self.most), 1):
+                    where = FilePlace(name, lines)
+                    yield from self._export_line(path, line, where)
+        except FileNotFoundError:
+            yield UnreadableRecord(FilePlace(name, 1), "the file is missing")
+            return
+        if said is not None and (lines, whole.hexdigest()) != (said.lines, said.sha256):
+            message = (
+                f"it has {lines:,} lines, and the manifest says {said.lines:,}, or others: it was changed or cut short"
+            )
+            yield UnreadableRecord(FilePlace(name, lines), message)
+
+    def _export_line(self, path: Path, line: bytes | None, where: FilePlace) -> Iterator[Item]:
+        if line is None:
+            yield UnreadableRecord(where, "it is too long: raise --max-record-bytes")
+            return
+        try:
+            if path.name == layout.CONTENTS:
+                content = layout.read_content_line(line)
+                file = layout.content_file(content.ref.digest.hex())
+                yield StoredContent(content, path.parent / file, where)
+            elif path.name == layout.THREADS:
+                yield StoredThread(layout.read_thread_line(line), where)
+            else:
+                yield from json_records(layout.parse_json(line), where, len(line))
+        except ValueError as error:
+            yield UnreadableRecord(where, f"the line cannot be read ({error})")
+
+    # --- bytes ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _open(self, path: Path, *, counted: bool = True) -> "Generator[_Stream]":
+        with path.open("rb") as raw:
+            yield _Stream(raw, self if counted else None)
+
+
+class _Stream:
+    """A file's bytes, decompressed if its first bytes say that it is gzip or zstd."""
+
+    def __init__(self, raw: BinaryIO, counter: Sources | None) -> None:
+        self._raw, self._counter = raw, counter
+        head = raw.read(4)
+        raw.seek(0)
+        self._unpacked: Any = None
+        if head.startswith(_GZIP_MAGIC):
+            self._unpacked = _Gzip(self._raw_read)
+        elif head == ZSTD_MAGIC:
+            unpacker = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+            self._unpacked = unpacker.stream_reader(cast(Any, _Readable(self._raw_read)), read_across_frames=True)
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; empty at the end."""
+        return self._raw_read(size) if self._unpacked is None else self._unpacked.read(size)
+
+    def _raw_read(self, size: int) -> bytes:
+        data = self._raw.read(size)
+        if self._counter is not None:
+            self._counter.read_bytes += len(data)
+        return data
+
+
+class _Readable:
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.read = read
+
+
+class _Gzip:
+    """Like `gzip.GzipFile`, for a source that can only be read; members one after the other."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        while True:
+            if self._unpacker.eof:
+                self._rest = self._unpacker.unused_data or self._read(_PIECE)
+                if not self._rest.strip(b"\0"):
+                    return b""
+                self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            data = self._rest or self._read(_PIECE)
+            if not data:
+                raise EOFError("it ends too early")
+            out = self._unpacker.decompress(data, size)
+            self._rest = self._unpacker.unconsumed_tail
+            if out:
+                return out
+
+
+def files_below(path: Path) -> list[Path]:
+    """The files in a folder and in its folders, by name; hidden ones are left out."""
+    found = (each for each in path.rglob("*") if each.is_file())
+    return sorted(each for each in found if not any(part.startswith(".") for part in each.relative_to(path).parts))
+
+
+def total_bytes(paths: Iterable[Path]) -> int:
+    """The size of all files that will be read; contents of an export are not counted."""
+    size = 0
+    for path in paths:
+        if (path / layout.MANIFEST).is_file():
+            size += sum((path / name).stat().st_size for name in layout.LINE_FILES if (path / name).is_file())
+        else:
+            size += sum(each.stat().st_size for each in (files_below(path) if path.is_dir() else [path]))
+    return size
+
+
+def _hashed(read: Callable[[int], bytes], into: Any) -> Callable[[int], bytes]:
+    def reading(size: int) -> bytes:
+        data = read(size)
+        into.update(data)
+        return data
+
+    return reading
+
+
+def _records(form: Format, document: Document) -> Iterator[Item]:
+    if form in {"otlp", "playhead"}:
+        yield from json_records(document.value, document.where, document.size)
+    else:
+        yield UnreadableRecord(document.where, f"the format {form} is not read yet")
+
+
+def _foreign(form: str, path: Path, name: str, most: int) -> Iterator[Item]:
+    yield UnreadableRecord(FilePlace(name, 1), f"the format {form} is not read yet")
+
+
+def _unpack(stream: _Stream, folder: Path) -> None:
+    """The files of an export, and no others.  Raises TarError, EOFError."""
+    opened: Any = cast(Any, tarfile).open(fileobj=stream, mode="r|")
+    with ExitStack() as stack:
+        tar = stack.enter_context(opened)
+        for member in tar:
+            name = member.name.removeprefix("./")
+            known = name == layout.MANIFEST or name in layout.LINE_FILES or layout.digest_of_file(name) is not None
+            source = tar.extractfile(member) if member.isreg() and known else None
+            if source is None:
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as to:
+                while piece := source.read(_PIECE):
+                    to.write(piece)
+
+
+def existing(paths: Sequence[Path]) -> list[Path]:
+    """The paths.  Raises SettingInvalid for one that is not there."""
+    for path in paths:
+        if not path.exists():
+            raise SettingInvalid(f"there is no file or folder {path}: name what to import")
+    return list(paths)

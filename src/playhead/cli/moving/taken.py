@@ -1,0 +1,148 @@
+"""[export]: takes the records of runs from a collector, and then everything that they name."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.archive import layout
+from playhead.cli.moving.export_files import ExportFiles
+from playhead.cli.moving.progress import Tell
+from playhead.cli.moving.ref_queue import RefQueue
+from playhead.client import Client
+from playhead.errors import ClientError, CollectorUnreachable, NotAuthorized
+from playhead.model.canonical import canonical_json
+from playhead.model.ref import ContentRef
+from playhead.model.thread import extend
+from playhead.wire.answers import RunSummary
+from playhead.wire.answers.exporting import OtlpRequest
+from playhead.wire.pack import Pack, ThreadExtension
+
+_REFS_AT_ONCE = 500
+
+
+@dataclass(slots=True)
+class TakenCounts:
+    """What was taken so far."""
+
+    runs: int = 0
+    spans: int = 0
+    logs: int = 0
+    contents: int = 0
+    content_bytes: int = 0
+    missing: int = 0
+    unreadable: int = 0
+
+
+class Taking:
+    """Takes runs, then contents; `counts` says what was taken."""
+
+    def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, tell: Tell) -> None:
+        self._client, self._files, self._queue, self._tell = client, files, queue, tell
+        self.counts = TakenCounts()
+
+    def run(self, run: RunSummary) -> None:
+        """Writes the records of a run."""
+        own = {name: run[name] for name in ("run", "name", "status", "started", "ended")}
+        self._files.line(layout.RUNS, canonical_json(own | {"fork_of": run["fork_of"]}))
+        for request in self._client.otlp(run["run"]):
+            self._records(request)
+            self._tell(f"{self.counts.runs + 1:,} runs, spans", self.counts.spans, None)
+        for line in self._queue.end_run():
+            self._write(layout.TRACES, line)
+            self.counts.spans += 1
+        self.counts.runs += 1
+
+    def _records(self, request: OtlpRequest) -> None:
+        if "resourceLogs" in request:
+            scopes = (scope for resource in request["resourceLogs"] for scope in resource["scopeLogs"])
+            self.counts.logs += sum(len(scope["logRecords"]) for scope in scopes)
+            self._write(layout.LOGS, canonical_json(request))
+        resources = [each for each in map(self._ended, request.get("resourceSpans", [])) if each["scopeSpans"]]
+        if resources:
+            self._write(layout.TRACES, canonical_json({"resourceSpans": resources}))
+
+    def _ended(self, resource: dict[str, Any]) -> dict[str, Any]:
+        """The spans of a resource that have ended; the others are put aside until the run's last span is known."""
+        scopes: list[dict[str, Any]] = []
+        for scope in resource["scopeSpans"]:
+            ended: list[dict[str, Any]] = []
+            for span in scope["spans"]:
+                if "endTimeUnixNano" in span:
+                    ended.append(span)
+                else:
+                    alone = {**resource, "scopeSpans": [{**scope, "spans": [span]}]}
+                    self._queue.unended(_key(span), canonical_json({"resourceSpans": [alone]}))
+            self._queue.ended([_key(span) for span in ended])
+            self.counts.spans += len(ended)
+            scopes += [{**scope, "spans": ended}] if ended else []
+        return {**resource, "scopeSpans": scopes}
+
+    def _write(self, name: str, line: bytes) -> None:
+        self._files.line(name, line)
+        self._queue.add(layout.refs_in(line))
+
+    def contents(self) -> None:
+        """Writes all contents and threads that the records name, and what these name."""
+        while digests := self._queue.next(_REFS_AT_ONCE):
+            refs: Sequence[ContentRef] = [ContentRef.from_digest(digest) for digest in digests]
+            while refs:
+                pack, looked_at = self._pack(refs)
+                self._pack_stored(pack)
+                unknown = [ref.digest for ref in refs[:looked_at] if not self._queue.is_stored(ref.digest)]
+                self._queue.absent(unknown)
+                self.counts.missing += len(unknown)
+                refs = [ref for ref in refs[looked_at:] if not self._queue.is_stored(ref.digest)]
+                self._tell("contents", self.counts.contents, self.counts.contents + self._queue.waiting)
+
+    def _pack(self, refs: Sequence[ContentRef]) -> tuple[Pack, int]:
+        """The contents of these refs; of one that the collector cannot give, nothing."""
+        try:
+            return self._client.content_pack(refs)
+        except (CollectorUnreachable, NotAuthorized):
+            raise
+        except ClientError:
+            if len(refs) > 1:
+                return self._pack(refs[: len(refs) // 2])
+            self.counts.unreadable += 1
+            return Pack((), ()), 1
+
+    def _pack_stored(self, pack: Pack) -> None:
+        for content in pack.contents:
+            digest = content.ref.digest
+            if not self._queue.is_stored(digest):
+                self._files.content(content)
+                self.counts.contents += 1
+                self.counts.content_bytes += len(content.data)
+                self._queue.stored([digest])
+                self._queue.add(layout.refs_in(content.data))
+        for thread in pack.threads:
+            nodes = extend(thread.messages, thread.parent)
+            new = [node for node in nodes if not self._queue.is_stored(node.ref.digest)]
+            if not new:
+                continue
+            messages = tuple(node.message for node in new)
+            self._files.line(layout.THREADS, layout.thread_line(ThreadExtension(new[0].parent, messages)))
+            self._queue.stored(node.ref.digest for node in new)
+            self._queue.add(message.digest for message in messages)
+
+
+def _key(span: dict[str, Any]) -> str:
+    return f"{span['traceId']} {span['spanId']}"
+
+
+def with_relatives(client: Client, runs: Iterable[RunSummary], *, parents: bool, forks: bool) -> Iterator[RunSummary]:
+    """These runs, and those that they were forked from, or that were forked from them; each once."""
+    known: set[str] = set()
+    for run in runs:
+        stack = [run]
+        while stack:
+            each = stack.pop()
+            if each["run"] in known:
+                continue
+            known.add(each["run"])
+            yield each
+            above = each["fork_of"]
+            if parents and above is not None and above not in known:
+                stack += client.runs(id=above, limit=1)
+            if forks:
+                stack += client.runs(fork_of=each["run"])

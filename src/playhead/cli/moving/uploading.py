@@ -1,0 +1,205 @@
+"""[import]: sends records, contents and threads to a collector in the way in which every sender does."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import httpx
+import orjson
+
+from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request_of
+from playhead.cli.moving.sources import StoredContent, StoredThread
+from playhead.errors import CollectorUnreachable, NotAuthorized
+from playhead.export.backoff import Unavailable, backoff_delays
+from playhead.export.counters import ShipCounters
+from playhead.export.http import CollectorEndpoint
+from playhead.export.sending import Sending
+from playhead.model.canonical import Content
+from playhead.model.names import STORED_HEADER
+from playhead.outbound.otlp import rejected_logs, rejected_spans
+from playhead.settings.sdk import Settings
+from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
+
+T = TypeVar("T")
+
+# As much as the SDK sends at once: receivers take that, and more would not compress better.
+MAX_BYTES, MAX_RECORDS = 4 * 2**20, 1_000
+_MAX_REFS = 1_000
+# A collector that restarts is back by then.
+_PATIENCE_SECONDS = 60.0
+_COUNT = re.compile(r"(\w+)=(\d+)")
+_SENTENCES = {
+    "unreachable": "the collector at {at} cannot be reached: start one with `playhead serve`, or name it with --url",
+    "timeout": "the collector at {at} does not answer in time",
+    "stranger": "what answers at {at} is no Playhead collector: name one with --url",
+    "another answer": "what answers at {at} is no Playhead collector any more: see what is at that address",
+    "busy": "the collector at {at} cannot take more now",
+    "everything refused": "the collector at {at} refuses everything: see its log, and whether the two versions fit",
+    "odd answer": "{at} gives answers that no collector gives: see what is between it and this program",
+}
+_WITHOUT_WAITING = {"stranger", "another answer", "everything refused"}
+
+
+@dataclass(slots=True)
+class Imported:
+    """What was sent, and what of it was new.  `content_bytes`: with repetitions; `new_bytes`: what they add."""
+
+    spans: int = 0
+    logs: int = 0
+    duplicates: int = 0
+    contents: int = 0
+    content_bytes: int = 0
+    new_contents: int = 0
+    new_bytes: int = 0
+    runs: set[int] = field(default_factory=set[int])
+    refused: int = 0
+
+
+class Uploader:
+    """Sends to one collector.  `refuse` is told what the collector refuses."""
+
+    def __init__(self, settings: Settings, refuse: Callable[[UnreadableRecord], None]) -> None:
+        self._endpoint = CollectorEndpoint(settings, ShipCounters())
+        self._sending = Sending(self._endpoint.shown)
+        self._refuse = refuse
+        self.done = Imported()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._endpoint.close()
+
+    def epoch(self) -> str:
+        """What changes when the collector may have lost content, or is another one."""
+        return self._patiently(lambda: str(self._ask([])["epoch"]))
+
+    # --- spans and log records ------------------------------------------------------------------------------------
+
+    def records(self, batch: Sequence[OtlpRecord]) -> None:
+        """Sends records, which are of one signal and of one form.  Raises CollectorUnreachable, NotAuthorized."""
+        taken, given_up = self._patiently(lambda: self._sending.send(batch, self._send_records))
+        if batch[0].signal == "traces":
+            self.done.spans += taken
+        else:
+            self.done.logs += taken
+        self.done.runs.update(hash(each.run) for each in batch)
+        for each in given_up:
+            self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
+
+    def _send_records(self, batch: Sequence[OtlpRecord]) -> tuple[int, str]:
+        if not batch:
+            return 0, ""
+        signal, form = batch[0].signal, batch[0].form
+        answer = self._endpoint.exchange(f"/v1/{signal}", request_of(batch), form)
+        self._count(answer)
+        if form == JSON:
+            return _partial_success(answer.content)
+        return rejected_spans(answer.content) if signal == "traces" else rejected_logs(answer.content)
+
+    def _count(self, answer: httpx.Response) -> None:
+        counts = {name: int(count) for name, count in _COUNT.findall(answer.headers.get(STORED_HEADER, ""))}
+        for name in ("duplicates", "contents", "content_bytes", "new_contents", "new_bytes"):
+            setattr(self.done, name, getattr(self.done, name) + counts.get(name, 0))
+
+    # --- contents -------------------------------------------------------------------------------------------------
+
+    def contents(self, batch: Sequence[StoredContent]) -> None:
+        """Sends the contents that are not stored.  Raises as `records` does."""
+        missing: set[str] = set()
+        for start in range(0, len(batch), _MAX_REFS):
+            refs = [each.line.ref for each in batch[start : start + _MAX_REFS]]
+            missing.update(self._patiently(lambda refs=refs: self._ask(refs))["missing"])
+        self.done.contents += len(batch)
+        self.done.content_bytes += sum(each.line.size for each in batch)
+        portion: list[tuple[StoredContent, Content]] = []
+        size = 0
+        for each in batch:
+            content = self._content(each) if each.line.ref in missing else None
+            if content is None:
+                continue
+            if portion and size + len(content.data) > MAX_BYTES:
+                self._upload(portion)
+                portion, size = [], 0
+            portion.append((each, content))
+            size += len(content.data)
+        if portion:
+            self._upload(portion)
+
+    def _content(self, stored: StoredContent) -> Content | None:
+        try:
+            content = Content(stored.path.read_bytes(), stored.line.media_type)
+        except OSError as error:
+            self._refuse(UnreadableRecord(stored.where, f"{stored.path.name} cannot be read ({error.strerror})"))
+            return None
+        if content.ref.digest != stored.line.ref.digest:
+            self._refuse(
+                UnreadableRecord(stored.where, f"{stored.path.name} has other bytes than its name says: it is damaged")
+            )
+            return None
+        return content
+
+    def _upload(self, portion: Sequence[tuple[StoredContent, Content]]) -> None:
+        def send(some: Sequence[tuple[StoredContent, Content]]) -> tuple[int, str]:
+            answer = self._post_pack(Pack(tuple(content for _, content in some), ()))
+            refused = cast(list[dict[str, Any]], answer.get("refused", []))
+            return len(refused), str(refused[0]["message"]) if refused else ""
+
+        _, given_up = self._patiently(lambda: self._sending.send(portion, send))
+        lost = {id(each.item) for each in given_up}
+        taken = [content for each in portion if id(each) not in lost for content in each[1:]]
+        self.done.new_contents += len(taken)
+        self.done.new_bytes += sum(len(content.data) for content in taken)
+        for each in given_up:
+            self._refuse(UnreadableRecord(each.item[0].where, f"the collector refuses it: {each.why}"))
+
+    def threads(self, batch: Sequence[StoredThread]) -> None:
+        """Sends threads.  Raises as `records` does."""
+
+        def send(some: Sequence[StoredThread]) -> tuple[int, str]:
+            self._post_pack(Pack((), tuple(each.thread for each in some)))
+            return 0, ""
+
+        _, given_up = self._patiently(lambda: self._sending.send(batch, send))
+        for each in given_up:
+            self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
+
+    def _ask(self, refs: Sequence[str]) -> dict[str, Any]:
+        return orjson.loads(self._endpoint.post("/v1/content/missing", orjson.dumps({"refs": refs}), JSON))
+
+    def _post_pack(self, pack: Pack) -> dict[str, Any]:
+        return orjson.loads(self._endpoint.post("/v1/content", encode_pack(pack), PACK))
+
+    # --- waiting --------------------------------------------------------------------------------------------------
+
+    def _patiently(self, send: Callable[[], T]) -> T:
+        """Sends until the collector takes it: a busy one for as long as it says so, one that is away for a minute."""
+        began = time.monotonic()
+        for delay in backoff_delays():
+            try:
+                return send()
+            except Unavailable as error:
+                waited = time.monotonic() - began
+                if error.cause == "denied":
+                    raise NotAuthorized(
+                        f"the collector at {self._endpoint.shown} wants another key: set --api-key"
+                    ) from error
+                if error.cause in _WITHOUT_WAITING or (error.cause != "busy" and waited > _PATIENCE_SECONDS):
+                    raise self._away(error) from error
+                time.sleep(max(delay, error.retry_after if error.cause == "busy" else 0.0))
+        raise AssertionError  # the delays do not end
+
+    def _away(self, error: Unavailable) -> CollectorUnreachable:
+        sentence = _SENTENCES.get(error.cause, "{at} takes nothing").format(at=self._endpoint.shown)
+        return CollectorUnreachable(f"{sentence}; the same command goes on from here")
+
+
+def threads_size(thread: ThreadExtension) -> int:
+    """About how many bytes a thread takes in a pack."""
+    return 80 * (1 + len(thread.messages))
+
+
+def _partial_success(body: bytes) -> tuple[int, str]:
+    partial = cast(dict[str, Any], orjson.loads(body or b"{}").get("partialSuccess", {}))
+    count = int(partial.get("rejectedSpans", 0)) + int(partial.get("rejectedLogRecords", 0))
+    return count, str(partial.get("errorMessage", ""))
