@@ -27,6 +27,7 @@ PACKAGES = {
     "pydantic_ai": ("pydantic_ai", "pydantic-ai-slim"),
     "crewai": ("crewai", "crewai"),
     "autogen": ("autogen_agentchat", "autogen-agentchat"),
+    "claude-agent": ("claude_agent_sdk", "claude-agent-sdk"),
     "google-adk": ("google.adk", "google-adk"),
     "llama-index": ("llama_index.core", "llama-index-core"),
     "smolagents": ("smolagents", "smolagents"),

@@ -25,6 +25,7 @@ LIBRARIES: dict[str, str] = {
     "pydantic_ai": "playhead.capture.pydantic_ai",
     "crewai": "playhead.capture.crewai",
     "autogen_agentchat": "playhead.capture.autogen",
+    "claude_agent_sdk": "playhead.capture.claude_agent",
     "smolagents": "playhead.capture.smolagents",
     "strands": "playhead.capture.strands",
     "llama_index.core": "playhead.capture.llama_index",

@@ -99,6 +99,7 @@ EDIT_REF: Final = "playhead.edit_ref"  # JSON: a list of edits, each with what a
 UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be given back as it was
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record although its kind is not
 GRAPH_NODE: Final = "playhead.graph.node"  # the node of a graph, or task of a crew, that a step executes
+REPORTED_COST: Final = "playhead.reported_cost_usd"  # what an agent's own library says that its session has cost so far
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice does no harm
 # aborted (generator closed early) | cancelled | interrupted (Ctrl-C, a signal's handler); absent otherwise
 OUTCOME: Final = "playhead.outcome"

@@ -56,14 +56,20 @@ async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -
     return await wrapped(*args, **kwargs)
 
 
+def trace_context(span: ObservedSpan) -> dict[str, str]:
+    """What a request's `_meta` says of the call that it is sent for."""
+    headers: dict[str, str] = {}
+    _propagator.inject(headers, trace.set_span_in_context(span))
+    return headers
+
+
 @none_on_error
 def _add_trace_context(span: ObservedSpan, request: Any) -> None:
     request = getattr(request, "root", request)
     params = getattr(request, "params", None)
     if getattr(request, "method", None) != span.attributes[names.MCP_METHOD] or params is None:
         return
-    headers: dict[str, str] = {}
-    _propagator.inject(headers, trace.set_span_in_context(span))
+    headers = trace_context(span)
     meta_type: Any = cast(Any, type(params)).Meta
     known: dict[str, Any] = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
     params.meta = meta_type(**{**headers, **known})

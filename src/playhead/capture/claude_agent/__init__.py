@@ -1,0 +1,210 @@
+"""The Claude Agent SDK: each prompt to Claude Code is an agent, with the model calls and tools of which its messages
+tell.
+
+Claude Code is another process, which asks the model itself. The program's own tools run in this process, and only they
+are answered from the record on resume.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterable
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from playhead.api.calls.lifecycle import detach, enter, fail, set_payload
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions.wrappers import NO_RESULT, EventReader, iterate_async
+from playhead.capture.claude_agent.blocks import system_message
+from playhead.capture.claude_agent.tools import build_server, handle_request, turn_spans
+from playhead.capture.claude_agent.turn import ClaudeTurn
+from playhead.capture.frameworks import agent, none_on_error
+from playhead.capture.patching import Instrumentation, Wrap
+from playhead.model import names
+
+SUPPORTS = "claude-agent-sdk >= 0.2"
+
+_NAME = "claude"
+
+
+class _ClaudeSession:
+    """What a `query()`, or a client in all of its turns, has been told and has answered.  Nothing here raises."""
+
+    def __init__(self, options: Any):
+        servers: Any = getattr(options, "mcp_servers", None)
+        known = cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
+        own = [name for name, server in known.items() if isinstance(server, dict) and "instance" in server]
+        self._own_tools = tuple(f"mcp__{name}__" for name in own)
+        self._messages = [system_message(getattr(options, "system_prompt", None))]
+        self._span: ObservedSpan | None = None
+        self.turn: ClaudeTurn | None = None
+        """The one that is under way."""
+
+    def begin(self, prompt: Any) -> ObservedSpan | None:
+        """The span of a turn; None: it is not recorded."""
+        text = prompt if isinstance(prompt, str) else None
+        if text is not None:
+            self.add_prompt(text)
+        self._span = span = agent(_NAME, text)()
+        self.turn = None if span is None else ClaudeTurn(span, self._messages, self._own_tools)
+        return span
+
+    @none_on_error
+    def add_prompt(self, content: Any) -> None:
+        """Adds what the program says."""
+        if self._span is not None and names.INPUT_REF not in self._span.attributes:
+            set_payload(self._span, names.INPUT_REF, {"input": content})
+        self._messages.append({"role": "user", "content": content})
+
+    async def noting(self, prompts: AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
+        """Prompts as the program gives them, each noted."""
+        async for prompt in prompts:
+            self._note(prompt)
+            yield prompt
+
+    @none_on_error
+    def _note(self, prompt: Any) -> None:
+        self.add_prompt(prompt["message"]["content"])
+
+
+# --- query() ----------------------------------------------------------------------------------------------------------
+
+
+def _process_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    found = _read_query(args, kwargs)
+    if found is None:
+        return wrapped(*args, **kwargs)
+    session, prompt, more = found
+    given = prompt if isinstance(prompt, str) else session.noting(prompt)
+    reader = EventReader(lambda _, message: _take(session, message), lambda _: [])  # its answers are never given back
+    return iterate_async(
+        lambda: session.begin(prompt), names.OUTPUT_REF, _ending(session, wrapped(given, **more)), reader
+    )
+
+
+@none_on_error
+def _read_query(args: Any, kwargs: Any) -> tuple[_ClaudeSession, Any, dict[str, Any]]:
+    given = {**dict(zip(("prompt", "options", "transport"), args, strict=False)), **kwargs}
+    prompt = given.pop("prompt")
+    return _ClaudeSession(given.get("options")), prompt, given
+
+
+async def _ending(session: _ClaudeSession, messages: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    """The messages; what is open inside the turn ends before the turn does."""
+    try:
+        async for message in messages:
+            yield message
+    finally:
+        await messages.aclose()
+        if session.turn is not None:
+            session.turn.end_inside()
+
+
+def _take(session: _ClaudeSession, message: Any) -> Any:
+    if session.turn is None:
+        return NO_RESULT
+    session.turn.take(message)
+    return NO_RESULT if session.turn.answer is None else session.turn.answer
+
+
+# --- ClaudeSDKClient --------------------------------------------------------------------------------------------------
+
+_sessions: WeakKeyDictionary[Any, _ClaudeSession] = WeakKeyDictionary()
+
+
+@none_on_error
+def _begin_turn(client: Any, prompt: Any) -> _ClaudeSession:
+    """A prompt to a client: begins a turn, or is one more of the turn that is under way."""
+    session = _sessions.get(client)
+    if session is None:
+        session = _sessions[client] = _ClaudeSession(client.options)
+    if session.turn is not None:
+        if isinstance(prompt, str):
+            session.add_prompt(prompt)
+    elif (span := session.begin(prompt)) is not None:
+        enter(span)
+        detach(span)  # the client's own tasks, which call tools, have begun in another context
+        _note_connection(client, span)
+    return session
+
+
+def _note_connection(client: Any, span: ObservedSpan) -> None:
+    connection = getattr(client, "_query", None)
+    if connection is not None:
+        turn_spans[connection] = span
+
+
+async def _client_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `query`, and `connect` with a prompt."""
+    given = {**dict(zip(("prompt",), args, strict=False)), **kwargs}
+    prompt = given.pop("prompt", None)
+    if prompt is None:
+        return await wrapped(*args, **kwargs)
+    session = _begin_turn(instance, prompt)
+    if session is not None and not isinstance(prompt, str):
+        prompt = session.noting(prompt)
+    try:
+        result = await wrapped(prompt, *args[1:], **given)
+    except BaseException as error:
+        _fail_turn(instance, error)
+        raise
+    if session is not None and session.turn is not None:
+        _note_connection(instance, session.turn.span)
+    return result
+
+
+async def _client_messages(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, None]:
+    messages = wrapped(*args, **kwargs)
+    try:
+        async for message in messages:
+            _take_of_client(instance, message)
+            yield message
+    except GeneratorExit:  # the turn goes on, and may be read on
+        raise
+    except BaseException as error:
+        _fail_turn(instance, error)
+        raise
+    finally:
+        await messages.aclose()
+
+
+@none_on_error
+def _take_of_client(client: Any, message: Any) -> None:
+    session = _sessions.get(client)
+    if type(message).__name__ == "AssistantMessage" and (session is None or session.turn is None):
+        session = _begin_turn(client, None)  # one that a task in the background has begun
+    if session is None or session.turn is None:
+        return
+    turn = session.turn
+    turn.take(message)
+    if turn.has_ended:
+        session.turn = None
+        turn.finish()
+
+
+@none_on_error
+def _fail_turn(client: Any, raised: BaseException) -> None:
+    session = _sessions.get(client)
+    if session is not None and session.turn is not None:
+        turn, session.turn = session.turn, None
+        turn.end_inside()
+        fail(turn.span, raised)
+
+
+async def _disconnect(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    try:
+        return await wrapped(*args, **kwargs)
+    finally:
+        _fail_turn(instance, GeneratorExit())
+
+
+_CLIENT = "claude_agent_sdk.client"
+_claude_agent = Instrumentation(
+    [
+        Wrap("claude_agent_sdk._internal.client", "InternalClient.process_query", _process_query),
+        Wrap(_CLIENT, "ClaudeSDKClient.connect", _client_query),
+        Wrap(_CLIENT, "ClaudeSDKClient.query", _client_query),
+        Wrap(_CLIENT, "ClaudeSDKClient.receive_messages", _client_messages),
+        Wrap(_CLIENT, "ClaudeSDKClient.disconnect", _disconnect),
+        Wrap("claude_agent_sdk", "build_tool_server", build_server, is_optional=True),
+        Wrap("claude_agent_sdk._internal.query", "Query._handle_sdk_mcp_request", handle_request),
+    ]
+)
+patch, unpatch = _claude_agent.patch, _claude_agent.unpatch

@@ -1,0 +1,114 @@
+"""The program's own tools: those of MCP servers that run in its process (`create_sdk_mcp_server`).
+
+Claude Code asks for them with messages of MCP; what is recorded, and given back on resume, is the message's answer.
+"""
+
+import inspect
+import json
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from playhead.api.calls.lifecycle import current_span, inside
+from playhead.api.calls.span import ObservedSpan
+from playhead.capture.frameworks import Begin, call_async, is_observed, none_on_error, tool
+from playhead.capture.mcp.server_side import trace_context, under_way
+from playhead.errors import RunStopped
+from playhead.model import names
+
+_CALL_ID = "claudecode/toolUseId"
+_ERROR = 2  # OTLP's status code
+turn_spans: WeakKeyDictionary[Any, ObservedSpan] = WeakKeyDictionary()
+"""Of clients with several turns, by the SDK's connection: the span of the turn that is under way."""
+_observed: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""Server → its tools whose functions are under `@observe`."""
+
+
+def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps what `create_sdk_mcp_server` calls: programs have that function under a name of their own."""
+    made = wrapped(*args, **kwargs)
+    _note_observed(made, kwargs.get("run_tool", args[-1] if args else None))
+    return made
+
+
+@none_on_error
+def _note_observed(server: Any, run_tool: Any) -> None:
+    """`run_tool`: the SDK's function around the tools' own, which has them in its closure."""
+    known = inspect.getclosurevars(run_tool).nonlocals.get("tools_by_name", {})
+    _observed[server] = {name for name, each in known.items() if is_observed(each.handler)}
+
+
+async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps what answers a message to one of the program's servers."""
+    found = _call(instance, *args, **kwargs)
+    if found is None:
+        return await wrapped(*args, **kwargs)
+    around, begin, message_id = found
+    with inside(around):
+        try:
+            answer = await call_async(begin, _result(wrapped, *args, **kwargs), names.TOOL_RESULT_REF)
+        except RunStopped as stopped:
+            await _stop(instance, stopped)
+            raise
+    return {"jsonrpc": "2.0", "id": message_id, **_outcome(answer)}
+
+
+def _outcome(recorded: Any) -> dict[str, Any]:
+    """The message's `result` or `error`.  A person may have set another outcome than MCP's: that is its text."""
+    known = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if known.keys() == {"error"}:
+        return known
+    text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
+    return {"result": known if "content" in known else {"content": [{"type": "text", "text": text}]}}
+
+
+async def _stop(connection: Any, stopped: RunStopped) -> None:
+    """Raises it to who reads the messages, and leaves Claude Code without an answer: the SDK would only tell the model
+    of an error, and the model would go on.
+    """
+    import anyio  # noqa: PLC0415 - what the SDK runs on
+
+    await connection._message_send.send({"type": "error", "error": str(stopped), "exception": stopped})
+    await anyio.sleep_forever()  # until the connection is closed
+
+
+@none_on_error
+def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, Begin, Any] | None:
+    """The span to be inside, what begins the call, and the message's id."""
+    around = turn_spans.get(connection) or current_span()
+    if around is None or message.get("method") != "tools/call":
+        return None
+    asked: dict[str, Any] = message["params"]
+    server = connection.sdk_mcp_servers.get(server_name)
+    if server is None or asked["name"] in _observed.get(server, ()):
+        return None
+    meta: dict[str, Any] = asked.get("_meta") or {}
+    name = f"mcp__{server_name}__{asked['name']}"
+    return around, tool(name, asked.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
+
+
+async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> Any:
+    span = current_span()
+    if span is None:
+        answer = await wrapped(server_name, message)
+    else:
+        params: dict[str, Any] = message["params"]
+        given: dict[str, Any] = params.get("_meta") or {}
+        with under_way(span):  # so what the tool does is inside its call, though the server has a task of its own
+            answer = await wrapped(
+                server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **given}}}
+            )
+    _note_error(answer)
+    return answer["result"] if "result" in answer else {"error": answer.get("error")}
+
+
+@none_on_error
+def _note_error(answer: dict[str, Any]) -> None:
+    """Marks the call of a tool as failed whose result says so."""
+    span = current_span()
+    result: dict[str, Any] = answer.get("result") or {}
+    if span is None or not (result.get("isError") or "error" in answer):
+        return
+    blocks: list[dict[str, Any]] = result.get("content") or []
+    said = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
+    span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
+    span.status_message = span.recorder.text(" ".join(said), span.redact)

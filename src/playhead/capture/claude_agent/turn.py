@@ -1,0 +1,203 @@
+"""One turn of Claude Code: what a prompt leads to, until its result, as its messages tell.
+
+The program's own tools are recorded where they run (`capture.claude_agent.tools`); all else happens in another process.
+"""
+
+from typing import Any
+
+from playhead.api.calls.lifecycle import detach, enter, finish, inside
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.run import ActiveRun
+from playhead.capture.anthropic.reading import read_recorded
+from playhead.capture.claude_agent.blocks import native_answer, native_content
+from playhead.capture.frameworks import agent, none_on_error, set_session, tool
+from playhead.capture.model_call import CallStart, ObservedModelCall
+from playhead.capture.model_values import ModelRequest
+from playhead.dialect import anthropic as dialect
+from playhead.model import names
+
+_ERROR = 2  # OTLP's status code
+
+
+class _AnsweredModelCall:
+    """A call of the model, of which there is no word before the first block of its answer."""
+
+    def __init__(self, message: Any, observed: ObservedModelCall | None):
+        self.message = message
+        self.observed = observed
+        self.blocks: list[Any] = []
+
+    def end(self, output_tokens: int | None) -> None:
+        """`output_tokens`: how many the turn had; None: not known, since an answer's own count is that of its start."""
+        told: dict[str, Any] = self.message.usage or {}
+        usage = {name: value for name, value in told.items() if not name.startswith("output")}
+        if output_tokens is not None:
+            usage["output_tokens"] = output_tokens
+        answer = native_answer(self.message, self.blocks, usage)
+        if self.observed is not None:
+            with inside(self.observed.span):
+                self.observed.end(lambda: read_recorded(answer, ActiveRun(recorded=False), {}))
+
+
+class _ClaudeConversation:
+    """What an agent, or an agent inside it, has seen and said."""
+
+    def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]]):
+        self.span = span
+        self.messages = messages
+        self._call: _AnsweredModelCall | None = None
+        self._asked = CallStart.now()
+
+    def take_answer(self, message: Any) -> None:
+        """Takes blocks of an answer; a new answer is a new call."""
+        if self._call is not None and self._call.message.message_id != message.message_id:
+            self.end_call()
+        if self._call is None:
+            self._call = _AnsweredModelCall(message, self._begin(message))
+        self._call.message = message
+        self._call.blocks += message.content
+
+    def _begin(self, message: Any) -> ObservedModelCall | None:
+        with inside(self.span):
+            observed = ObservedModelCall.start(lambda: self._request(str(message.model)), began=self._asked)
+            if observed is not None:
+                detach(observed.span)
+        return observed
+
+    def _request(self, model: str) -> ModelRequest:
+        return ModelRequest(
+            provider="anthropic",
+            operation="chat",
+            model=model,
+            messages=dialect.cut_turns(self.messages, None),
+            to_message=dialect.to_message,
+            from_message=dialect.from_message,
+            shape={"dialect": dialect.NAME},
+        )
+
+    def end_call(self, output_tokens: int | None = None) -> None:
+        """Ends the model call that is open, if one is; its answer becomes part of the conversation."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.end(output_tokens)
+            self.messages.append({"role": "assistant", "content": native_content(call.blocks)})
+        self._asked = CallStart.now()
+
+    def take_input(self, content: Any) -> None:
+        """Takes what the model is told next: results of tools, a prompt."""
+        self.end_call()
+        self.messages.append({"role": "user", "content": native_content(content)})
+
+
+class ClaudeTurn:
+    """One turn.  Its messages follow one another; nothing here raises."""
+
+    def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]], own_tools: tuple[str, ...]):
+        """`messages`: the conversation so far, with the prompt. `own_tools`: prefixes of the program's own tools."""
+        self.span = span
+        self.answer: Any = None
+        """The turn's result; None: there is none, or not yet."""
+        self.has_ended = False
+        self._main = _ClaudeConversation(span, messages)
+        self._inside: dict[str, _ClaudeConversation] = {}
+        self._tools: dict[str, ObservedSpan] = {}
+        self._names: dict[str, str] = {}
+        """Of the agents that a tool call starts, by the call's id."""
+        self._own_tools = own_tools
+
+    @none_on_error
+    def take(self, message: Any) -> None:
+        """Takes the next message."""
+        kind = type(message).__name__
+        if kind == "AssistantMessage":
+            self._take_answer(message)
+        elif kind == "UserMessage":
+            self._take_input(message)
+        elif kind == "SystemMessage" and message.subtype == "init":
+            with inside(self.span):
+                set_session(message.data.get("session_id"))
+        elif kind == "ResultMessage":
+            self._end(message)
+
+    def finish(self) -> None:
+        """Ends the turn's span."""
+        finish(self.span, None if self.answer is None else names.OUTPUT_REF, self.answer)
+
+    @none_on_error
+    def end_inside(self) -> None:
+        """Ends what is inside the turn and still open."""
+        self._main.end_call()
+        for conversation in self._inside.values():
+            conversation.end_call()
+            finish(conversation.span)
+        for span in self._tools.values():
+            finish(span)
+        self._inside.clear()
+        self._tools.clear()
+
+    def _of(self, message: Any) -> _ClaudeConversation:
+        """The conversation that a message is part of."""
+        asked_by: str = getattr(message, "parent_tool_use_id", None) or ""
+        outer = self._tools.get(asked_by)
+        if outer is None:
+            return self._main
+        if asked_by not in self._inside:
+            with inside(outer):
+                span = agent(self._names[asked_by], None)()
+                if span is None:
+                    return self._main
+                enter(span)
+                detach(span)
+            self._inside[asked_by] = _ClaudeConversation(span, [])
+        return self._inside[asked_by]
+
+    def _take_answer(self, message: Any) -> None:
+        conversation = self._of(message)
+        conversation.take_answer(message)
+        for block in message.content:
+            if type(block).__name__ == "ToolUseBlock" and not block.name.startswith(self._own_tools):
+                self._begin_tool(conversation, block)
+
+    def _begin_tool(self, conversation: _ClaudeConversation, block: Any) -> None:
+        """Begins the call of a tool that Claude Code runs itself."""
+        with inside(conversation.span):
+            span = tool(block.name, block.input, block.id)()
+            if span is None:
+                return
+            enter(span)
+            detach(span)
+        self._tools[block.id] = span
+        self._names[block.id] = str(block.input.get("subagent_type") or "agent")
+
+    def _take_input(self, message: Any) -> None:
+        self._of(message).take_input(message.content)
+        content: Any = message.content
+        for block in () if isinstance(content, str) else content:
+            if type(block).__name__ == "ToolResultBlock":
+                self._end_tool(block)
+
+    def _end_tool(self, block: Any) -> None:
+        inner = self._inside.pop(block.tool_use_id, None)
+        if inner is not None:
+            inner.end_call()
+            finish(inner.span, names.OUTPUT_REF, block.content)
+        span = self._tools.pop(block.tool_use_id, None)
+        if span is None:
+            return
+        if block.is_error:
+            span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
+            span.status_message = span.recorder.text(str(block.content), span.redact)
+        finish(span, names.TOOL_RESULT_REF, block.content)
+
+    def _end(self, result: Any) -> None:
+        usage: dict[str, Any] = result.usage or {}
+        self._main.end_call(usage.get("output_tokens"))
+        self.end_inside()
+        if result.total_cost_usd is not None:
+            self.span.attributes[names.REPORTED_COST] = result.total_cost_usd
+        if result.is_error:
+            said = "; ".join(result.errors or []) or result.result or result.subtype
+            self.span.attributes[names.ERROR_TYPE], self.span.status = str(result.subtype), _ERROR
+            self.span.status_message = self.span.recorder.text(str(said), self.span.redact)
+        self.answer = result.result if result.structured_output is None else result.structured_output
+        self.has_ended = True
