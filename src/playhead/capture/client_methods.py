@@ -163,9 +163,12 @@ def with_lists(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Replaces one-shot iterators among the arguments by lists."""
     for name in api.one_shot:
         value = kwargs.get(name)
-        if value is not None and type(value) is not list and _is_one_shot(value):
+        if value is not None and type(value) not in _READ_ANEW and _is_one_shot(value):
             kwargs = {**kwargs, name: list(cast(Iterable[Any], value))}
     return kwargs
+
+
+_READ_ANEW = frozenset({list, tuple, str})
 
 
 def _is_one_shot(value: Any) -> bool:

@@ -93,7 +93,7 @@ class ObservedModelCall:
             if _is_part_of_model_call(where):
                 return None
             request = read()
-            span = _begin(request, is_tentative=only_if_known)
+            span = _begin(request, where, is_tentative=only_if_known)
             if span is None or (only_if_known and not _is_known(span)):
                 return None
             claim_scope(where)
@@ -193,7 +193,7 @@ def _is_part_of_model_call(where: Context) -> bool:
     return True
 
 
-def _begin(request: ModelRequest, *, is_tentative: bool) -> ObservedSpan | None:
+def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> ObservedSpan | None:
     """`is_tentative`: the span may be dropped, so the run must not count its messages as recorded."""
     attributes: dict[str, Any] = {
         names.OPERATION: request.operation,
@@ -205,7 +205,7 @@ def _begin(request: ModelRequest, *, is_tentative: bool) -> ObservedSpan | None:
     # The model is part of what is asked, not of which call it is: replay tells a changed model from another.
     name, root = request.name or request.operation, {names.RUN_NAME: label}
     kind = "llm" if request.embedding_input is None else "embedding"
-    span = begin(kind, name, span_name=label, attributes=attributes, root=root)
+    span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where)
     if span is not None:
         span.otel_kind = _CLIENT
         span.inner_model_calls = 0
@@ -224,24 +224,20 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Run
     if request.embedding_input is not None:
         set_payload(span, names.INPUT_REF, request.embedding_input)
     else:
-        _record_messages(span, request, conversation)
+        thread, exact = to.exact_thread(
+            request.messages, request.to_message, request.from_message, conversation, frames,
+            shape=request.shape, redact=span.redact,
+        )  # fmt: skip
+        if thread is not None:
+            span.attributes[names.INPUT_MESSAGES_REF] = thread
+        if exact is not None:
+            span.attributes[names.EXACT_REF] = exact
     if request.tools is not None:
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
         _set_ref(span, names.SYSTEM_INSTRUCTIONS_REF, to.repeated(request.system, frames, span.redact))
     if request.settings or request.shape is not None:  # of another API than Chat Completions, there may be none
         _set_ref(span, names.REQUEST_REF, to.repeated(request.settings, frames, span.redact))
-
-
-def _record_messages(span: ObservedSpan, request: ModelRequest, conversation: RunThreads) -> None:
-    thread, exact = span.recorder.exact_thread(
-        request.messages, request.to_message, request.from_message, conversation, span.frames,
-        shape=request.shape, redact=span.redact,
-    )  # fmt: skip
-    if thread is not None:
-        span.attributes[names.INPUT_MESSAGES_REF] = thread
-    if exact is not None:
-        span.attributes[names.EXACT_REF] = exact
 
 
 def _record_response(span: ObservedSpan, response: ModelResponse) -> None:

@@ -46,9 +46,10 @@ class ModelScope:
 
 def claim_scope(where: Context) -> None:
     """Claims the scope in this context, if there is one."""
-    scope = _scope_in(where)
-    if scope is not None:
-        scope.claim()
+    if _SCOPE in where:  # a look-up, in each call of a model: most are in no framework's
+        scope = _scope_in(where)
+        if scope is not None:
+            scope.claim()
 
 
 def _scope_in(where: Context) -> ModelScope | None:

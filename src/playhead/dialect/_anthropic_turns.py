@@ -39,38 +39,81 @@ def cut_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list
     return cut
 
 
-def cut_plain_turns(messages: Any, system: Any = None) -> list[Any] | None:
+def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None = None) -> list[Any] | None:
     """As `cut_turns`, of messages and blocks that are dictionaries, as in most programs; None: others are among them.
 
-    In a function of its own because it runs for every message of each call of a model: a tenth of a microsecond each.
+    `begin` are the first messages (with the system prompt, if there is one), which are known to be whole: see
+    `count_whole`.  They are what is returned, with the others added.
     """
-    cut: list[Any] = []
-    if system is not None:
-        cut.append({"role": "system", "content": system})
-    was_result = False
+    cut: list[Any]
+    rest: list[Any]
+    if begin:
+        cut, rest = begin, messages[len(begin) - (system is not None) :]
+        was_result = _is_result(begin[-1])
+    else:
+        cut, rest = [] if system is None else [{"role": "system", "content": system}], [*messages]
+        was_result = False
+        if system is None and rest and isinstance(rest[0], dict) and cast("Any", rest[0]).get("role") == "system":
+            return None
+    whole = _count_whole(rest, was_result)
+    cut += rest if whole == len(rest) else rest[:whole]
+    was_result = _is_result(rest[whole - 1]) if whole else was_result
     kind: Any = None
-    for message in messages:
+    for message in rest[whole:]:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
-        if kind is not dict or (not cut and message.get("role") == "system"):
-            return None
-        content = message.get("content")
-        has_result = False
+        content: Any = message.get("content") if kind is dict else None
         kind = type(content)  # pyright: ignore[reportUnknownVariableType]
-        if kind is list:
-            for block in content:
-                kind = type(block)  # pyright: ignore[reportUnknownVariableType]
-                if kind is not dict:
-                    return None
-                if block.get("type") == _RESULT:
-                    has_result = message.get("role") == "user"
-        elif kind is not str:
+        if kind is not str and (kind is not list or {*map(type, content)} - _DICTIONARIES):
             return None
-        if has_result and (was_result or len(content) != 1 or len(message) != 2):
+        if kind is list and message.get("role") == "user":
             was_result = _cut(message, content, was_result, cut)
         else:
             cut.append(message)
-            was_result = has_result
+            was_result = False
     return cut
+
+
+_DICTIONARIES: set[type] = {dict}
+
+
+def count_whole(messages: Sequence[Any], known: int = 0) -> int:
+    """How many of the first messages need no cutting, when `known` of them are known to need none.  Stops at one that
+    is not a dictionary with a text or with blocks that are dictionaries.
+    """
+    return known + _count_whole(messages[known:], known > 0 and _is_result(messages[known - 1]))
+
+
+def _count_whole(messages: Sequence[Any], was_result: bool) -> int:
+    """As `count_whole`, after a message that was a result, or was none.
+
+    Runs for the messages of each call of a model: a tenth of a microsecond each.
+    """
+    count = 0
+    kind: Any = None
+    has_result = False
+    for message in messages:
+        kind = type(message)  # pyright: ignore[reportUnknownVariableType]
+        if kind is not dict:
+            break
+        content: Any = message.get("content")
+        kind = type(content)  # pyright: ignore[reportUnknownVariableType]
+        has_result = False
+        if kind is not str:
+            if kind is not list or PLACE in message:
+                break
+            for block in content:
+                kind = type(block)  # pyright: ignore[reportUnknownVariableType]
+                if kind is not dict:
+                    return count
+                if block.get("type") == _RESULT:
+                    has_result = True
+            if has_result:
+                has_result = message.get("role") == "user"
+                if has_result and (was_result or len(content) != 1 or len(message) != 2):
+                    break
+        was_result = has_result
+        count += 1
+    return count
 
 
 def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
@@ -123,12 +166,13 @@ def _cut(message: Mapping[str, Any], content: Sequence[Any], was_result: bool, c
 
 def _is_result(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
-    if type(content) is str or message.get("role") != "user" or not isinstance(content, list | tuple):
+    if type(content) is str or message.get("role") != "user":
         return False
-    if not message.keys() <= _CAN_BE_CUT:
+    if type(content) is not list and not isinstance(content, tuple | list):
         return False
-    blocks = cast("Sequence[Any]", content)
-    return len(blocks) == 1 and _kind(blocks[0]) == _RESULT
+    if len(content) != 1 or _kind(content[0]) != _RESULT:  # pyright: ignore[reportUnknownArgumentType]
+        return False
+    return len(message) == 2 or message.keys() <= _CAN_BE_CUT
 
 
 def _kind(block: Any) -> Any:

@@ -17,12 +17,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from playhead.dialect._anthropic_blocks import content_part, native_block
-from playhead.dialect._anthropic_turns import PLACE, cut_plain_turns, cut_turns, join_turns
+from playhead.dialect._anthropic_turns import PLACE, count_whole, cut_plain_turns, cut_turns, join_turns
 from playhead.dialect._shape import extra_of
 from playhead.model.message import Message, Part
 
 __all__ = [
     "NAME",
+    "count_whole",
     "cut_plain_turns",
     "cut_turns",
     "from_message",
@@ -43,8 +44,12 @@ _READ = frozenset({"role", "content", PLACE})
 def to_message(native: Mapping[str, Any]) -> Message:
     """The canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
-    if type(content) is str and len(native) == 2 and type(role) is str and role in _ROLES:
-        return {"role": role, "parts": [{"type": "text", "content": content}]}
+    if len(native) == 2 and type(role) is str and role in _ROLES:
+        if type(content) is str:
+            return {"role": role, "parts": [{"type": "text", "content": content}]}
+        if type(content) is list and len(content) == 1 and role == "assistant":  # pyright: ignore[reportUnknownArgumentType]
+            part = content_part(content[0])  # no result of a tool, and nothing beyond role and content
+            return {"role": role, "parts": [part]}
     extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
     if isinstance(role, str):
         ours = role

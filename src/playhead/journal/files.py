@@ -14,17 +14,17 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 class OwnFile:
     """An open file, which detects when its descriptor was closed or reused for another file."""
 
-    __slots__ = ("_device", "_inode", "fd")
+    __slots__ = ("device", "fd", "inode")
 
     def __init__(self, fd: int):
         """Takes over an open descriptor.  Raises OSError."""
         state = os.fstat(fd)
         self.fd = fd
-        self._device, self._inode = state.st_dev, state.st_ino
+        self.device, self.inode = state.st_dev, state.st_ino
 
     def is_same(self, state: os.stat_result) -> bool:
         """Whether `state` belongs to the file that was opened."""
-        return state.st_ino == self._inode and state.st_dev == self._device
+        return state.st_ino == self.inode and state.st_dev == self.device
 
     def is_open(self) -> bool:
         """Whether the descriptor is still open for the same file."""

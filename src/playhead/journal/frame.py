@@ -39,7 +39,7 @@ class _KindChecksums(dict[bytes, int]):
 
 
 _CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG)})
-_CONTENT_CHECKSUM = _CHECKSUMS[CONTENT]
+_CONTENT_CHECKSUM, _THREAD_CHECKSUM = _CHECKSUMS[CONTENT], _CHECKSUMS[THREAD]
 _SMALL = 16 * 1024
 # Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASL]", re.DOTALL)
@@ -130,10 +130,11 @@ def read_content(payload: bytes) -> tuple[bytes, Content]:
 
 def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> bytes:
     """The frame of messages that are appended to a thread."""
-    # All digests at once: reading a property of each ref would take longer than the rest of this function.
-    refs = messages if parent is None else (parent, *messages)
-    digests = bytes.fromhex("".join([ref[7:71] for ref in refs]))
-    return frame(THREAD, (b"\x00" if parent is None else b"\x01") + digests)
+    # All digests at once: reading a property of each ref would take longer than the rest of this function. What these
+    # refs name is JSON, so none has a suffix.
+    digests = bytes.fromhex("".join((parent or "", *messages)).replace("sha256:", ""))
+    payload = (b"\x00" if parent is None else b"\x01") + digests
+    return _HEADER.pack(len(payload), crc32(payload, _THREAD_CHECKSUM), THREAD) + payload
 
 
 def read_thread(payload: bytes) -> ThreadExtension:

@@ -31,12 +31,13 @@ class Segment:
 
         Raises OSError, and then the file is unchanged. SegmentGone: another try would fail, too.
         """
-        fd = self._file.fd
+        file = self._file
+        fd = file.fd
         try:
             state = os.fstat(fd)  # half a microsecond
         except OSError:
             raise SegmentGone("its descriptor was closed") from None
-        if not self._file.is_same(state):
+        if state.st_ino != file.inode or state.st_dev != file.device:  # `is_same`, without a call
             raise SegmentGone("its descriptor was closed, and stands for another file")
         if state.st_nlink == 0:
             raise SegmentGone("it was deleted")

@@ -48,11 +48,12 @@ def node_bytes(message: ContentRef, parent: ContentRef | None) -> bytes:
 
 def node_ref(message: ContentRef, parent: ContentRef | None) -> ContentRef:
     """The ref of the thread that ends in this message and continues that parent."""
-    if parent is None:
-        return ContentRef.of(node_bytes(message, None))
     # `node_bytes` written out: it is asked for each message of each call.
-    data = "".join(('{"message":"', message, '","parent":"', parent, '"}')).encode()
-    return ContentRef("sha256:" + sha256(data).hexdigest())
+    if parent is None:
+        data = "".join(('{"message":"', message, '","parent":null}'))
+    else:
+        data = "".join(('{"message":"', message, '","parent":"', parent, '"}'))
+    return ContentRef("sha256:" + sha256(data.encode()).hexdigest())
 
 
 def extend(messages: Iterable[ContentRef], parent: ContentRef | None = None, parent_depth: int = 0) -> list[ThreadNode]:

@@ -73,6 +73,8 @@ class PayloadIntake:
 
     def recorded(self, value: Any, sink: NewContentSink) -> ContentRef:
         """The ref of a value that is redacted already."""
+        if type(value) is dict:
+            return self.content(canonical_json(value, self.mask), JSON, sink)
         if type(value) is str:
             try:
                 data = value.encode()

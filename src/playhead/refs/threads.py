@@ -44,6 +44,8 @@ class KnownThread:
     exact: list[ContentRef | None]
     generation: int = 0
     redact: Redact | None = None
+    whole: int = 0
+    """How many of the first messages need no cutting, as far as who cuts has looked: see `dialect._anthropic_turns`."""
 
 
 def thread_ref(
@@ -178,9 +180,11 @@ def extend_thread(
     intake: PayloadIntake, messages: Sequence[Message], parent: ContentRef | None, sink: NewContentSink
 ) -> ContentRef | None:
     """The ref of these canonical messages after `parent`."""
-    refs = [message_ref(intake, message, sink) for message in messages]
+    refs: list[ContentRef] = []
     tip = parent
-    for ref in refs:
+    for message in messages:
+        ref = message_ref(intake, message, sink)
+        refs.append(ref)
         tip = node_ref(ref, tip)
     if tip is not None:
         _keep_thread(intake, tip, parent, refs, sink)

@@ -193,10 +193,11 @@ def _call(
     histories = [[*history[:-new], *(_changed(message, i) for message in history[-new:])] for i in all_of_them]
     answers[:] = [answer(i) for i in range(len(histories))]
     unobserved = _unobserved(create, histories, more)
-    answers[:] = [answer(i) for i in range(len(histories) + 1)]
+    answers[:] = [answer(i) for i in range(len(histories) + 2)]
     gc.collect()
     with playhead.run("bench"):
-        create(messages=history[:-new], **more)
+        for earlier in (2 * new, new):
+            create(messages=history[:-earlier], **more)
         span = current_span()
         assert span is not None
         threads: list[Any] = span.run.threads.threads

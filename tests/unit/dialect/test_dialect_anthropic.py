@@ -157,6 +157,28 @@ def test_turns_that_are_cut_are_joined_again(messages: list[dict[str, Any]], sys
     assert all(patched(restored(each), patch_between(restored(each), each) or ()) == each for each in cut)
 
 
+plain_turns = st.lists(
+    st.fixed_dictionaries({"role": st.just("user"), "content": st.lists(blocks, max_size=3)})
+    | st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "system"]), "content": texts}),
+    max_size=6,
+)
+
+
+@checked
+@given(plain_turns, st.none() | texts, st.integers(0, 6))
+def test_turns_are_cut_the_same_when_their_beginning_is_known(earlier: list[Any], system: Any, at: int):
+    known = anthropic.cut_turns(earlier, system)
+    first = 0 if system is None else 1
+    begin = known[: min(at, anthropic.count_whole(known, min(at, first)))]
+    is_place_of_system = system is None and bool(known) and known[0].get("role") == "system"
+    # A conversation of one result a message has the same pieces as one of all results in one message.
+    for messages in (earlier, [dict(piece) for piece in known[first:]]):
+        cut = anthropic.cut_turns(messages, system)
+        assert anthropic.cut_plain_turns(messages, system) in (cut, None)
+        if len(begin) > first and messages[: len(begin) - first] == begin[first:] and not is_place_of_system:
+            assert anthropic.cut_plain_turns(messages, system, [*begin]) in (cut, None)
+
+
 def restored(native: Any) -> Any:
     return anthropic.from_message(anthropic.to_message(native))
 

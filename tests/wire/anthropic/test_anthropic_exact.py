@@ -197,6 +197,27 @@ def runner(client: anthropic.Anthropic) -> None:
     client.beta.messages.tool_runner(**ASKED, messages=HELLO, tools=[look]).until_done()
 
 
+def changed_in_place(client: anthropic.Anthropic) -> None:
+    """Messages that earlier calls had become others of the same length, equality and form, one after the other."""
+    create: Any = client.messages.create
+    calls: list[Any] = [{"type": "tool_use", "id": f"c{n}", "name": "look", "input": {"n": 1}} for n in (1, 2)]
+    results: list[Any] = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "found"} for n in (1, 2)]
+    together: list[Any] = [{"role": "assistant", "content": calls}, {"role": "user", "content": results}]
+    messages: list[Any] = [*HELLO]
+    for call, result in zip(calls, results, strict=True):
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        create(**ASKED, messages=messages, system="Be kind.")
+    for change in (
+        lambda: calls[0]["input"].update(n=True),
+        lambda: calls[1]["input"].update(n=1.0),
+        lambda: results[0].update(content="other"),
+        lambda: messages.__setitem__(slice(1, None), together),
+    ):
+        change()
+        for more in ({"system": "Be kind."}, {}, {"system": "Be unkind."}):
+            create(**ASKED, messages=messages, **more)
+
+
 def threads(client: anthropic.Anthropic) -> None:
     thread = client.beta.messages.thread(**ASKED, messages=HELLO, system="Be kind.", tools=[TOOL])
     for n in range(3):
@@ -218,11 +239,11 @@ def answer_in_form(request: ChatRequest) -> Any:
     return text('[{"n": 1}]' if '"array"' in json.dumps(request.body) else '{"n": 1}')
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [growing, cached_turns, tool_loop, settings, edited_history, streams, parsed, raw, runner, threads, later],
-    ids=lambda ask: ask.__name__,
-)
+ASKING = (growing, cached_turns, tool_loop, settings, edited_history, changed_in_place)
+OTHERWISE = (streams, parsed, raw, runner, threads, later)
+
+
+@pytest.mark.parametrize("ask", [*ASKING, *OTHERWISE], ids=lambda ask: ask.__name__)
 @pytest.mark.covers("anthropic", "messages")
 def test_the_request_is_given_back_as_the_server_received_it(
     reader: Client, server: MockModelServer, client: anthropic.Anthropic, ask: Callable[[anthropic.Anthropic], None]

@@ -41,15 +41,18 @@ def begin(
     attributes: dict[str, Any] | None = None,
     redact: Redact | None = None,
     root: dict[str, Any] | None = None,
+    where: Context | None = None,
 ) -> ObservedSpan | None:
     """Creates the span of a call that is about to be made, or returns None when nothing is recorded. The span is
     neither current nor in the journal yet (`calls.enter` does both).
 
     None when it is not recorded: then there is nothing to end.  Never raises.  Without a `kind` it is an agent where a
-    run begins, and a step inside one.  `root` are attributes for the case that a run begins here.
+    run begins, and a step inside one.  `root` are attributes for the case that a run begins here; `where` is the
+    current context, for callers that have asked for it.
     """
     try:
-        where = CONTEXTS.get_current()
+        if where is None:
+            where = CONTEXTS.get_current()
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED) or READING.active:
             return None

@@ -33,7 +33,7 @@ _MAX_TRACE_TEXT = 16_384
 
 def current_span() -> ObservedSpan | None:
     """Returns the innermost recorded call that is current here, or None."""
-    span = otel.get_value(CURRENT)
+    span = CONTEXTS.get_current().get(CURRENT)
     return span if isinstance(span, ObservedSpan) else None
 
 

@@ -1,6 +1,6 @@
 """Reads requests and answers of Messages for the capture stage. Changes nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -57,7 +57,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     if system is not None and type(system) not in _CUT_SYSTEM and type(system).__name__ not in LEFT_OUT:
         settings["system"] = system
     messages, shape = sent_messages(kwargs), _SHAPE
-    if isinstance(kwargs.get("thread"), Mapping):
+    if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         above = current_span()
         earlier = earlier_messages(above.run if above is not None else None, kwargs)
         messages, shape = [*earlier, *messages], {**_SHAPE, "before": len(earlier)}
@@ -78,10 +78,47 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 def sent_messages(kwargs: Mapping[str, Any]) -> list[Any]:
     """The system prompt and the messages as the client sends them, cut: see `dialect.anthropic`."""
     system = kwargs.get("system")
-    prompt = _sent_content(system) if type(system) in _CUT_SYSTEM else None
-    messages: Iterable[Any] = kwargs.get("messages") or ()
-    cut = dialect.cut_plain_turns(messages, prompt)
+    prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
+    given: Any = kwargs.get("messages") or ()
+    messages: list[Any] = given if type(given) is list else [*given]  # pyright: ignore[reportUnknownVariableType]
+    begin = _known_turns(messages, prompt)
+    cut = dialect.cut_plain_turns(messages, prompt, begin)
     return dialect.cut_turns(map(_sent, messages), prompt) if cut is None else cut
+
+
+def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
+    """The first messages with the prompt before them, as far as an earlier call of the run had them and they need no
+    cutting: to compare them with what is remembered of that call takes half as long as to look at each block.
+
+    They are the remembered copies, which the recorder then knows without comparing them once more.
+    """
+    span = current_span()
+    if span is None:
+        return None
+    first = 0 if prompt is None else 1
+    for thread in span.run.threads.threads[:]:
+        begin: list[Any] = thread.messages[:]
+        if thread.whole < len(begin):
+            thread.whole = whole = dialect.count_whole(begin, thread.whole)
+            del begin[whole:]
+        if len(begin) > first and _begins_with(messages, prompt, begin):
+            for at in thread.numeric:  # Python says `1 == True`: the recorder looks at these again
+                if first <= at < len(begin):
+                    begin[at] = messages[at - first]
+            return begin
+    return None
+
+
+def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
+    if (begin[0].get("role") == "system") is (prompt is None):
+        return False
+    try:
+        if prompt is None:
+            return messages[: len(begin)] == begin
+        return begin[0]["content"] == prompt and len(begin[0]) == 2 and [begin[0], *messages[: len(begin) - 1]] == begin
+    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+        let_through(error)
+        return False
 
 
 def _sent(message: Any) -> Any:
@@ -120,7 +157,7 @@ def _tools(tools: Any) -> list[Any] | None:
     """Tool definitions as they are sent; functions with a definition of their own among them."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
-    given = cast("list[Any]", tools if type(tools) is list else list(tools))
+    given: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
     return given if all(type(tool) is dict for tool in given) else [_tool(tool) for tool in given]
 
 
@@ -185,7 +222,8 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
 
 def provider_of(client: Any) -> str:
     """The provider to whose API a resource of the client speaks."""
-    return _provider_of_kind(cast("type[Any]", type(getattr(client, "_client", None))))
+    kind: Any = type(getattr(client, "_client", None))  # pyright: ignore[reportUnknownVariableType]
+    return _provider_of_kind(kind)
 
 
 @lru_cache(maxsize=256)
@@ -204,13 +242,13 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
     usage: Mapping[str, Any] = answer.get("usage") or {}
     attributes: dict[str, Any] = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
-        attributes[names.INPUT_TOKENS] = sum(usage.get(key) or 0 for key in _INPUT)
+        attributes[names.INPUT_TOKENS] = sum([usage.get(key) or 0 for key in _INPUT])
     stopped = answer.get("stop_reason")
     attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if answer.get(key):
             attributes[name] = answer[key]
-    if isinstance(kwargs.get("thread"), Mapping):
+    if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         remember(run, kwargs, sent_messages(kwargs), answer)
     return ModelResponse([message], answer, reasoning, attributes)
 
@@ -218,7 +256,8 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
 def _dumped(value: Any) -> Any:
     """JSON values of one of the client's objects, without what it parsed."""
     native: Any = value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
-    blocks: Iterable[Any] = native.get("content") or () if isinstance(native.get("content"), list) else ()
-    for block in blocks:
-        block.pop("parsed_output", None)
+    blocks: Any = native.get("content")
+    if type(blocks) is list:
+        for block in blocks:  # pyright: ignore[reportUnknownVariableType]
+            block.pop("parsed_output", None)  # pyright: ignore[reportUnknownMemberType]
     return native

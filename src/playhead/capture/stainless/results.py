@@ -16,7 +16,7 @@ _RAW_HEADER = "X-Stainless-Raw-Response"
 
 def record_result(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
     """Ends the call; if the result is a stream, the stream ends it later."""
-    raw, run = _raw_mode(asked.kwargs), observed.span.run
+    raw, run = _raw_mode(asked.kwargs) if "extra_headers" in asked.kwargs else None, observed.span.run
     if api.is_streamed(asked):
         watch = StreamRecording(observed, lambda seen: api.assemble(seen, run, asked), api.keep_chunk)
         if raw is None:
@@ -45,5 +45,5 @@ def _parsed(result: Any) -> Any:
 
 
 def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
-    headers = kwargs.get("extra_headers")
+    headers = kwargs["extra_headers"]
     return cast(Mapping[str, str], headers).get(_RAW_HEADER) if headers else None

@@ -77,12 +77,21 @@ _FINITE = frozenset({str, int, bool, type(None)})
 
 def has_non_finite(value: Any) -> bool:
     """Whether a plain JSON value holds NaN or an infinity somewhere.  Cycles cannot get here: orjson refused them."""
-    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind is dict or kind is list:  # runs for each answer with a null in it: no generator, no call for a text
-        for item in value.values() if kind is dict else value:
-            if type(item) not in _FINITE and has_non_finite(item):
+    kind: Any = None
+    inside: list[Any] = [value]
+    for each in inside:  # it grows meanwhile: this runs for each answer with a null in it, and a call takes longer
+        kind = type(each)  # pyright: ignore[reportUnknownVariableType]
+        for item in each.values() if kind is dict else each if kind is list else (each,):
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]
+            if kind is dict or kind is list:
+                inside.append(item)
+            elif kind not in _FINITE and _is_non_finite(item):
                 return True
-        return False
+    return False
+
+
+def _is_non_finite(value: Any) -> bool:
+    """As `has_non_finite`, of a value that is no plain container."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
