@@ -8,7 +8,6 @@
 import asyncio
 import gc
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -18,16 +17,15 @@ from importlib import metadata
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
 
-from playhead.lift import lift, lift_logs, scope_name
 from playhead.model.names import COLLECTOR_PATH
-from playhead.model.ref import ContentRef
-from playhead.model.span import LogEvent, Span
-from playhead.wire.pack import Pack
 from playhead_collector import embedded
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
+from playhead_collector.forward.destination import destination
+from playhead_collector.forward.forwarder import Forwarder, forwarder_of
+from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
@@ -40,13 +38,13 @@ from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import OtlpGrpc
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.otlp_intake import OtlpIntake
-from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult, TakenOut
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import docs_page, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser_requests import BrowserGuard
+from playhead_collector.serve.forward_metrics import ForwardMetrics
 from playhead_collector.serve.grpc_health import GrpcHealth
 from playhead_collector.serve.health import Readiness
 from playhead_collector.serve.keyring import INGEST, Keyring
@@ -54,7 +52,7 @@ from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import migrate
-from playhead_collector.store.ports import Batch, Store
+from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.process import WorkerProcess
@@ -66,8 +64,6 @@ PROJECT = 1
 # Bodies in work take up to nine times their size in memory, as spans, messages and contents: half of the largest body
 # bounds that to 300 MB. A body that is larger than the bound is taken when it is the only one.
 IN_WORK_SHARE = 2
-# Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
-_LIFT_ON_LOOP = 16
 # How many waiting runs are counted for /metrics; beyond, the figure would say nothing new and cost a scan.
 _COUNT_WAITING = 1_000
 
@@ -101,7 +97,8 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             stack.push_async_callback(_end, supervision)
             dsn = postgres.dsn
         await migrate.upgrade(dsn)
-        store = await connect(dsn, pool_size=settings.pool_size)
+        recipients = [destination(each).recipient for each in settings.destinations]
+        store = await connect(dsn, pool_size=settings.pool_size, recipients=recipients)
         stack.push_async_callback(store.close)
         pool = None
         if settings.analysis_processes:
@@ -164,22 +161,26 @@ def assemble(
         store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes
     )
     sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
-    app, metrics = _application(runner, sweeper), Metrics()
+    answers = configured(settings, clock)
+    forwarder = forwarder_of(settings, store, answers.prices, clock)
+    app, metrics = _application(runner, sweeper, forwarder), Metrics()
     flow, guard = _bounds(settings, metrics)
-    intake = IngestPipeline(store, runner, settings.inline_attribute_characters)
+    intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
-    answers, readiness = configured(settings, clock), Readiness(store)
+    readiness = Readiness(store)
     reads = _reads(settings, metrics)
     app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
+    app.include_router(routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
     app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(readiness))
     app.include_router(identity.router())
-    app.include_router(metrics.router(partial(_measure, metrics, store, asyncio.Lock())))
+    forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
+    app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper)
     if pool is not None:
         _observe_analysis(metrics, pool)
@@ -194,12 +195,14 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 
 
-def _application(runner: ProjectionRunner, sweeper: Sweeper) -> FastAPI:
+def _application(runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         runner.start()
         sweeper.start()
+        forwarder.start()
         yield
+        await forwarder.stop()
         await sweeper.stop()
         await runner.stop()
 
@@ -252,55 +255,6 @@ def version() -> str:
         return metadata.version("playhead")
     except metadata.PackageNotFoundError:
         return "0"
-
-
-@dataclass(frozen=True, slots=True)
-class IngestPipeline:
-    """receive → lift → store; then the projector is told. What [receive] calls `Ingest` and `ContentIntake`."""
-
-    store: Store
-    runner: ProjectionRunner
-    inline_characters: int
-
-    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
-        """Durable once this returns. Raises StoreUnavailable."""
-        many = len(spans) + len(logs) > _LIFT_ON_LOOP
-        work = partial(_lifted, spans, logs, self.inline_characters)
-        batch, not_understood = await asyncio.to_thread(work) if many else work()
-        ingested = await self.store.ingest(PROJECT, batch)
-        self.runner.wake()
-        taken_out = sum(len(content.data) for content in batch.contents)
-        contents = TakenOut(len(batch.contents), taken_out, ingested.new_contents, ingested.new_bytes)
-        refused = (ingested.pending, ingested.dropped, not_understood)
-        return IngestResult(ingested.spans, ingested.duplicates, *refused, contents)
-
-    async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
-        """Which of these are not stored. Raises StoreUnavailable."""
-        # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
-        epoch = await self.store.epoch(PROJECT)
-        return MissingRefs(await self.store.missing(PROJECT, refs), epoch)
-
-    async def put(self, pack: Pack) -> PackResult:
-        """Durable once this returns. Raises StoreUnavailable."""
-        epoch = await self.store.epoch(PROJECT)
-        unknown_parents = await self.store.put(PROJECT, pack.contents, pack.threads)
-        self.runner.wake()
-        return PackResult(unknown_parents, epoch)
-
-
-def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
-    """What to store, and the scopes whose content no dialect understood."""
-    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], lift_logs(logs, inline)
-    lifted = [*lifted_spans, *lifted_logs]
-    not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
-    not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)
-    batch = Batch(
-        spans=[one.span for one in lifted_spans],
-        logs=[one.log for one in lifted_logs],
-        contents=[content for one in lifted for content in one.contents],
-        threads=[thread for one in lifted for thread in one.threads],
-    )
-    return batch, not_understood
 
 
 def _frame(app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring) -> None:
@@ -365,7 +319,9 @@ def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, s
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)
     metrics.gauge("bytes_in_work", "Bytes of request bodies in memory", lambda: flow.bytes)
     for what in ("projected", "sealed", "failed"):
-        metrics.gauge(f"runs_{what}", f"Times that a run was {what} by the projector", partial(_count, runner, what))
+        metrics.gauge(
+            f"runs_{what}", f"Times that a run was {what} by the projector", partial(runner.counts.__getitem__, what)
+        )
     metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
 
 
@@ -377,16 +333,13 @@ def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
     metrics.gauge("analysis_failed", "Analysis questions refused, given up or failed", lambda: figures.failed)
 
 
-def _count(runner: ProjectionRunner, what: str) -> float:
-    return runner.counts[what]
-
-
-async def _measure(metrics: Metrics, store: Store, one_at_a_time: asyncio.Lock) -> None:
+async def _measure(metrics: Metrics, forwarding: ForwardMetrics, store: Store, one_at_a_time: asyncio.Lock) -> None:
     """What has to be asked of the database. While it is down, the other figures are wanted all the more."""
     try:
         async with one_at_a_time:
             metrics.waiting.set(len(await store.dirty_runs(_COUNT_WAITING)))
             counts = await store.counts()
+            await forwarding.measure()
         metrics.stored(counts["content_bytes"], counts["database_bytes"])
     except StoreUnavailable:
         metrics.waiting.set(float("nan"))

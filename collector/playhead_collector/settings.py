@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from playhead.settings import table as s
 from playhead.settings.table import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
+from playhead_collector.destination_settings import DestinationSettings, destinations
 from playhead_collector.errors import BadSetting
 
 __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", "load", "table", "without_password"]
@@ -59,6 +60,7 @@ MANY = s.ValueKind("a whole number from 1 to 1000000", s.whole(1, 1_000_000))
 NAMES = s.ValueKind("names with commas between them", _names)
 GRACE = s.ValueKind("a number of seconds, from 7200 to 3155760000 (a hundred years)", _grace)
 CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
+ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1000, 1_000_000_000))
 INLINE = s.ValueKind("a whole number from 64 to 4096", s.whole(64, 4096))
 FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
@@ -253,10 +255,43 @@ class CollectorSettings:
     explain_api_key: str | None = setting(
         "PLAYHEAD_EXPLAIN_API_KEY", None, s.KEY, "its key, if it needs one", secret=True
     )
+    # By default the address it listens on, which is right on one machine and wrong behind a proxy.
+    public_url: str | None = setting(
+        "PLAYHEAD_PUBLIC_URL", None, s.HTTP_URL, "where people reach it: forwarded spans link to runs there"
+    )
+    forward_file: Path | None = setting(
+        "PLAYHEAD_FORWARD_FILE",
+        None,
+        FILE,
+        "a TOML file of destinations, besides those of PLAYHEAD_FORWARD_* variables",
+    )
+    # 7 days: longer than backends are down, weekends and holidays included.
+    forward_max_age_seconds: float = setting(
+        "PLAYHEAD_FORWARD_MAX_AGE_SECONDS",
+        7 * 86_400.0,
+        s.SECONDS,
+        "how long spans wait for a destination, dead letters included; then they are not forwarded any more",
+    )
+    # 2,000,000: two days of 10 spans a second; each takes some ten bytes while it waits.
+    forward_max_items: int = setting(
+        "PLAYHEAD_FORWARD_MAX_ITEMS",
+        2_000_000,
+        ITEMS,
+        "spans and log events that wait for one destination; beyond, the oldest are not forwarded",
+    )
+    # 60 s: senders upload contents first, and repeat what failed within it.
+    forward_content_wait_seconds: float = setting(
+        "PLAYHEAD_FORWARD_CONTENT_WAIT_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how long a span waits for content that it names and that has not arrived; then it is forwarded without",
+    )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "PLAYHEAD_LOG_LEVEL", "info", s.one_of("debug", "info", "warning", "error"), "least important log line shown"
     )
+    destinations: tuple[DestinationSettings, ...] = ()
+    """What is forwarded where: `load` reads it from PLAYHEAD_FORWARD_* variables and PLAYHEAD_FORWARD_FILE."""
 
 
 def table() -> tuple[Setting, ...]:
@@ -277,4 +312,5 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
 
 def load(environ: Mapping[str, str] = os.environ, **options: Any) -> CollectorSettings:
     """The settings in force; `options` win over the environment.  Raises BadSetting."""
-    return CollectorSettings(**{line.setting.field: line.value for line in in_force(environ, **options)})
+    values = {line.setting.field: line.value for line in in_force(environ, **options)}
+    return CollectorSettings(**values, destinations=destinations(environ, values["forward_file"]))

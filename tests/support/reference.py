@@ -2,12 +2,14 @@
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 
 from playhead.client.exchange import ClientSettings
 from playhead.model import names
 from playhead.model.event import EVENT_TYPES
 from playhead.settings import sdk as sdk_settings
 from playhead.settings.table import table_of
+from playhead_collector import destination_settings
 from playhead_collector import settings as collector_settings
 
 HEAD = """# Reference
@@ -28,11 +30,20 @@ command and the option in capitals, for example `PLAYHEAD_EVENTS_LIMIT=20`.
 """
 
 
+_DESTINATIONS = """## Settings of destinations
+
+What the collector forwards, and where: [forwarding](forwarding.md). Variables may name several destinations of a kind:
+`PLAYHEAD_FORWARD_OTLP_EAST_URL` and `PLAYHEAD_FORWARD_OTLP_WEST_URL`. In the file that `PLAYHEAD_FORWARD_FILE` names,
+the settings are the last part of these names in small letters.
+"""
+
+
 def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, str, str]]) -> str:
     """The whole page."""
     parts = [HEAD, "## Settings of the SDK\n", _settings(sdk_settings.table())]
     parts += [_RESUME, "## Settings of the client and the command\n", _settings(table_of(ClientSettings))]
     parts += [_OPTIONS, "## Settings of the collector\n", _settings(collector_settings.table())]
+    parts += [_DESTINATIONS, *_of_destinations()]
     parts += ["## Commands\n", _table(("command", "what it does"), [(f"`playhead {c}`", h) for c, h in commands])]
     parts += ["## Routes\n", _table(("route", "answers"), [(f"`{m} {p}`", h) for m, p, h in routes])]
     parts += ["## Event kinds\n", _table(("kind", "priority", "what happened"), _events())]
@@ -45,9 +56,15 @@ def _settings(lines: Iterable[sdk_settings.Setting]) -> str:
     return _table(("variable", "default", "meaning", "accepts"), rows)
 
 
+def _of_destinations() -> Iterable[str]:
+    for kind, settings in destination_settings.KINDS.items():
+        prefix = f"{destination_settings.PREFIX}{kind.upper()}_"
+        yield _settings([replace(line, env=prefix + line.env) for line in table_of(settings)])
+
+
 def _default(line: sdk_settings.Setting) -> str:
     if callable(line.default):
-        return "the user's folder for such data"
+        return "" if line.default is dict else "the user's folder for such data"
     shown = ", ".join(line.default) if isinstance(line.default, tuple) else line.default
     return "" if shown in (None, "") else f"`{shown}`"
 

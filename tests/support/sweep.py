@@ -294,6 +294,28 @@ def _revoke(run: Swept) -> Iterator[Question]:
     yield Question(f"{PREFIX}/keys/1", status=404)
 
 
+def _destinations(run: Swept) -> Iterator[Question]:
+    """None is configured."""
+    yield Question(f"{PREFIX}/forward", holds=lambda body: body == {"items": []})
+
+
+def _dead_letters(run: Swept) -> Iterator[Question]:
+    empty = {"items": [], "next_after": None}
+    yield Question(f"{PREFIX}/forward/langfuse/dead", holds=lambda body: body == empty)
+
+
+def _drop_forward(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/forward/langfuse/drop", body={}, holds=lambda body: body == {"entries": 0})
+
+
+def _retry_forward(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/forward/langfuse/retry", status=404, body={"entries": [1]})
+
+
+def _backfill(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/forward/langfuse/backfill", status=404, body={"run": run.run})
+
+
 def _explain(run: Swept) -> Iterator[Question]:
     """Nobody has set a model that could."""
     yield Question(run.path("/explain"), status=409, body={})
@@ -353,6 +375,11 @@ RULES: dict[str, Rule] = {
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,
+    "get /forward": _destinations,
+    "get /forward/{destination}/dead": _dead_letters,
+    "post /forward/{destination}/retry": _retry_forward,
+    "post /forward/{destination}/drop": _drop_forward,
+    "post /forward/{destination}/backfill": _backfill,
     "get /scopes": lambda run: [Question(f"{PREFIX}/scopes", holds=lambda body: body.keys() == {"not_understood"})],
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],

@@ -86,8 +86,9 @@ def test_a_bad_option_is_named_as_a_bad_variable_is():
         settings.load({}, port="x")
 
 
-def test_the_table_has_a_line_for_every_field():
-    assert [line.field for line in settings.table()] == [f.name for f in dataclasses.fields(settings.CollectorSettings)]
+def test_the_table_has_a_line_for_every_field_but_destinations_which_have_their_own():
+    fields = [f.name for f in dataclasses.fields(settings.CollectorSettings) if f.name != "destinations"]
+    assert [line.field for line in settings.table()] == fields
     for line in settings.table():
         assert line.env == f"PLAYHEAD_{line.field.upper()}"
         assert line.help

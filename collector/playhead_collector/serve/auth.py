@@ -80,6 +80,8 @@ def needed_for(method: str, path: str) -> str:
         return INGEST
     if path in {f"{_API}/keys", f"{_API}/gc"} or path.startswith(f"{_API}/keys/"):
         return ADMIN
+    if path.startswith(f"{_API}/forward/") and method not in {"GET", "HEAD"}:
+        return ADMIN
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
         if path.endswith("/lease"):  # a program that resumes its run
             return INGEST

@@ -3,7 +3,7 @@
     look     runs (runs, show), tree, read (events, state, context, messages, content), tokens
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
-    operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys
+    operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
     moving   commands (export, import)
 
     connection  the collector, and which run is meant       options  what several commands take
@@ -35,7 +35,7 @@ from playhead.cli import (
 )
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
-from playhead.cli.operate import deletion, doctor, keys, start
+from playhead.cli.operate import deletion, doctor, forward, keys, start
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
 OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -150,6 +150,7 @@ for _command in (start.demo, doctor.doctor, start.ship, start.migrate, moving.ex
     app.command(rich_help_panel="Operate")(_command)
 app.command("import", rich_help_panel="Operate")(moving.import_files)
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
+app.add_typer(forward.app, name="forward", rich_help_panel="Operate")
 
 
 def main() -> None:

@@ -21,6 +21,9 @@ CHANGES = {
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,
     ("POST", "/api/v1/gc"): ADMIN,
+    ("POST", "/api/v1/forward/{destination}/retry"): ADMIN,
+    ("POST", "/api/v1/forward/{destination}/drop"): ADMIN,
+    ("POST", "/api/v1/forward/{destination}/backfill"): ADMIN,
     # Questions whose answer depends on a body.
     ("POST", "/api/v1/content/batch"): READ,
     ("POST", "/api/v1/content/pack"): READ,

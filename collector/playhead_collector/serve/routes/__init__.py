@@ -3,17 +3,18 @@
 registering  registers operations                     params  types of path and query parameters
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fastapi import APIRouter, Depends
 
 from playhead_collector.analysis.configuration import Configured
+from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routes import content, deletion, diff, exporting, keys, leases, runs, scopes
+from playhead_collector.serve.routes import content, deletion, diff, exporting, forward, keys, leases, runs, scopes
 from playhead_collector.serve.routes.analysis import (
     causes,
     compare,
@@ -40,6 +41,7 @@ TAGS = [
     {"name": "content", "description": "Stored content, by ref."},
     {"name": "senders", "description": "Instrumentation scopes whose content could not be read."},
     {"name": "keys", "description": "API keys."},
+    {"name": "forward", "description": "What is forwarded to other backends."},
 ]
 
 
@@ -85,6 +87,20 @@ def deletion_router(
     """The routes that delete. They share the limit `reads` with the routes that read."""
     api = _router(reads)
     deletion.add_routes(api, store, runner, project, sweeper)
+    return api
+
+
+def forward_router(
+    store: Store,
+    runner: RunProjector,
+    project: int,
+    forwarder: Forwarder,
+    reads: ReadLimiter,
+    clock: Callable[[], int],
+) -> APIRouter:
+    """The routes about forwarding."""
+    api = _router(reads)
+    forward.add_routes(api, store, runner, project, forwarder, clock)
     return api
 
 

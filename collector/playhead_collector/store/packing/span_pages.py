@@ -6,7 +6,7 @@ after a lost answer.  `merge` chooses one version, independent of the order of a
 announcement, then the one that ended later, then the one whose canonical JSON is greater.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -67,11 +67,14 @@ class RepackedPages(NamedTuple):
 
 def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedSpanPage]:
     """Packs items into pages of at most PAGE_ITEMS. The same items in the same order give the same digests."""
-    pages: list[PackedSpanPage] = []
+    return [_pack(*part) for part in page_parts(spans, logs)]
+
+
+def page_parts(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[tuple[Sequence[Span], Sequence[LogEvent]]]:
+    """The items of each page that `pack` makes of these, in its order."""
     for at in range(0, len(spans) + len(logs), PAGE_ITEMS):
         end = at + PAGE_ITEMS
-        pages.append(_pack(spans[at:end], logs[max(0, at - len(spans)) : max(0, end - len(spans))]))
-    return pages
+        yield spans[at:end], logs[max(0, at - len(spans)) : max(0, end - len(spans))]
 
 
 def unpack(number: int, body: bytes) -> SpanPage:

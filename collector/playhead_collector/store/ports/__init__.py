@@ -20,6 +20,7 @@ from playhead.project.progress import Progress
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.explanations import ExplanationStore
+from playhead_collector.store.ports.forwarding import OutboxStore
 from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
 from playhead_collector.store.ports.retention import RetentionStore
@@ -297,7 +298,9 @@ class EventStore(Protocol):
         ...
 
 
-class Store(ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, RetentionStore, Protocol):
+class Store(
+    ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, OutboxStore, RetentionStore, Protocol
+):
     """The whole store, on one pool of connections."""
 
     async def ready(self) -> None:

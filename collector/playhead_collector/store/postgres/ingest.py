@@ -18,10 +18,12 @@ from playhead.model.state import RUNNING
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.span_pages import PackedSpanPage, named_refs, pack
 from playhead_collector.store.ports import Batch, Ingested
+from playhead_collector.store.ports.forwarding import Recipient
 from playhead_collector.store.postgres import content, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
+from playhead_collector.store.postgres.outbox.filling import ArrivedRun, fill
 from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
@@ -118,9 +120,16 @@ async def put(
 
 
 async def ingest(
-    conn: Conn, memory: StoreMemory, project: int, batch: Batch, by_run: Mapping[str, RunArrival], now_ns: int
+    conn: Conn,
+    memory: StoreMemory,
+    project: int,
+    batch: Batch,
+    by_run: Mapping[str, RunArrival],
+    now_ns: int,
+    recipients: Sequence[Recipient] = (),
 ) -> tuple[Ingested, StoreResult]:
-    """Stores the batch, without data of deleted runs. `by_run` is `arrivals(batch)`, computed once for all attempts."""
+    """Stores the batch, without data of deleted runs, and notes it in the outbox of `recipients`. `by_run` is
+    `arrivals(batch)`, computed once for all attempts."""
     write_context = await begin_write(conn, project, map(UUID, by_run))
     dropped = await _drop_late(conn, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
@@ -129,6 +138,9 @@ async def ingest(
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
+    if recipients and fresh:
+        arrived = {run: ArrivedRun(each.spans, each.logs, each.pages) for run, each in news.items()}
+        await fill(conn, project, recipients, arrived, fresh, now_ns)
     await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     duplicates = sum(page.ended for page in known)

@@ -29,6 +29,13 @@ from playhead_collector.store.ports import (
     StoredPage,
     ToPack,
 )
+from playhead_collector.store.ports.forwarding import (
+    OutboxDeadLetter,
+    OutboxEntry,
+    OutboxSettlement,
+    OutboxStatus,
+    Recipient,
+)
 from playhead_collector.store.ports.keys import ApiKey
 from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
@@ -39,6 +46,7 @@ from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
 from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
+from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.sealed import packing, shrinking
@@ -51,17 +59,25 @@ _PORTION = 4 * events.PAGE_EVENTS
 _BUSY_ITEMS = 1_000
 
 
-async def connect(dsn: str, *, pool_size: int = POOL_SIZE, clock: Callable[[], int] = time.time_ns) -> "PostgresStore":
-    """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970."""
-    return PostgresStore(await Database.open(dsn, pool_size), clock)
+async def connect(
+    dsn: str,
+    *,
+    pool_size: int = POOL_SIZE,
+    clock: Callable[[], int] = time.time_ns,
+    recipients: Sequence[Recipient] = (),
+) -> "PostgresStore":
+    """A store on a database that has the schema; raises StoreUnavailable.  `clock` gives ns since 1970. What arrives is
+    entered in the outbox of each of `recipients`."""
+    return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
 class PostgresStore:
     """Implements `ports.Store`."""
 
-    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+    def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
         self._db = db
         self._clock = clock
+        self._recipients = recipients
         self._memory = StoreMemory()
         self._learning = Learning(db, self._memory.packs.dictionaries)
 
@@ -134,7 +150,7 @@ class PostgresStore:
         by_run = await asyncio.to_thread(ingest.arrivals, batch) if busy else ingest.arrivals(batch)
         now = self._clock()
         ingested, stored = await self._db.transact(
-            lambda conn: ingest.ingest(conn, self._memory, project, batch, by_run, now)
+            lambda conn: ingest.ingest(conn, self._memory, project, batch, by_run, now, self._recipients)
         )
         await self._learning.stored(project, stored.new_contents)
         return ingested
@@ -314,6 +330,55 @@ class PostgresStore:
     async def use_keys(self, project: int, numbers: Sequence[int]) -> None:
         async with self._db.transaction() as conn:
             await sql.run(conn, "use_keys", project=project, keys=list(numbers))
+
+    # --- forwarding ---------------------------------------------------------------------------------------------------
+
+    async def take_entries(self, destination: str, limit: int, until_ns: int) -> Sequence[OutboxEntry]:
+        async with self._db.transaction() as conn:
+            return await queue.take(conn, destination, limit, self._clock(), until_ns)
+
+    async def keep_entries(self, entries: Sequence[OutboxEntry], until_ns: int) -> None:
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "keep_entries", entries=[each.number for each in entries], until=until_ns)
+
+    async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
+        async with self._db.reading() as conn:
+            return await queue.items(conn, entry)
+
+    async def settle_entries(self, settlement: OutboxSettlement) -> None:
+        async with self._db.transaction() as conn:
+            await queue.settle(conn, settlement)
+
+    async def outbox_status(self) -> Sequence[OutboxStatus]:
+        async with self._db.reading() as conn:
+            return await queue.status(conn)
+
+    async def dead_letters(self, destination: str, limit: int, after: int = 0) -> Sequence[OutboxDeadLetter]:
+        async with self._db.reading() as conn:
+            return await queue.dead_letters(conn, destination, limit, after)
+
+    async def retry_dead(self, destination: str, numbers: Sequence[int] | None = None) -> int:
+        async with self._db.transaction() as conn:
+            given = {"destination": destination, "entries": numbers, "now": self._clock()}
+            return await sql.run(conn, "retry_dead", **given)
+
+    async def drop_entries(self, destination: str, numbers: Sequence[int] | None, *, waiting: bool) -> int:
+        async with self._db.transaction() as conn:
+            given = {"destination": destination, "entries": numbers, "waiting": waiting}
+            return await sql.run(conn, "drop_entries", **given)
+
+    async def backfill(self, project: int, recipient: Recipient, run: str | None, since_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            number = None if run is None else id_of(run)
+            return await queue.backfill(conn, project, recipient, number, since_ns, self._clock())
+
+    async def expire_entries(self, destination: str, before_ns: int, max_items: int) -> int:
+        async with self._db.transaction() as conn:
+            return await queue.expire(conn, destination, before_ns, max_items)
+
+    async def forget_destinations(self, known: Sequence[str], before_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_destinations", known=list(known), before=before_ns)
 
     # --- figures ------------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,7 @@ def doctor(ctx: typer.Context, json: Json = False) -> None:
     collector takes records and answers questions, and which libraries are recorded, also by others."""
     tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
     lines = [_line(of, each) for of, table in tables.items() for each in table]
+    lines += _destinations()
     journal, unusable = _journal()
     sending = _sending()
     lines += [journal, _refused_records(), sending]
@@ -147,6 +148,17 @@ def _client_settings() -> Any:
     from playhead.client.exchange import in_force  # noqa: PLC0415 - `--help` does without an HTTP library
 
     return in_force(os.environ)
+
+
+def _destinations() -> list[Line]:
+    """The variables that say what a collector forwards where; they have names of their users' choice."""
+    try:
+        found = importlib.import_module("playhead_collector.destination_settings").variables(os.environ)
+        return [{"of": "forward", "setting": name, "value": value, "from": "environment"} for name, value in found]
+    except ImportError:
+        return []
+    except Exception as error:
+        raise SettingInvalid(str(error)) from error
 
 
 def _collector_settings() -> Any:

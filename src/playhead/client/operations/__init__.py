@@ -5,10 +5,11 @@ from playhead.client.operations.compare import CompareOperations
 from playhead.client.operations.compression import CompressionOperations
 from playhead.client.operations.content import ContentOperations
 from playhead.client.operations.decisions import DecisionsOperations
-from playhead.client.operations.deletion import DeletionOperations
 from playhead.client.operations.diff import DiffOperations
-from playhead.client.operations.keys import KeysOperations
 from playhead.client.operations.leases import LeasesOperations
+from playhead.client.operations.operate.deletion import DeletionOperations
+from playhead.client.operations.operate.forward import ForwardOperations
+from playhead.client.operations.operate.keys import KeysOperations
 from playhead.client.operations.provenance import ProvenanceOperations
 from playhead.client.operations.reasoning import ReasoningOperations
 from playhead.client.operations.runs import RunsOperations
@@ -30,6 +31,7 @@ class Operations(
     LeasesOperations,
     KeysOperations,
     DeletionOperations,
+    ForwardOperations,
     ScopesOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

@@ -1,0 +1,66 @@
+"""settings → [destination] → worker.  A destination as its worker uses it."""
+
+from dataclasses import dataclass
+
+from playhead.outbound import OutboundOptions
+from playhead_collector.destination_settings import (
+    DestinationSettings,
+    LangfuseSettings,
+    OtlpSettings,
+    PhoenixSettings,
+)
+from playhead_collector.errors import BadSetting
+from playhead_collector.forward.filters import redaction
+from playhead_collector.forward.senders import DestinationKind, langfuse, otlp, phoenix
+from playhead_collector.store.ports.forwarding import Recipient
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Settings of a destination, and what is particular to its kind."""
+
+    settings: DestinationSettings
+    kind: DestinationKind
+
+    @property
+    def name(self) -> str:
+        """What commands and metrics call it."""
+        return self.settings.name
+
+    @property
+    def recipient(self) -> Recipient:
+        """The destination as ingest has to know it."""
+        return Recipient(self.name, self.settings.sample, self.kind.logs)
+
+    @property
+    def options(self) -> OutboundOptions:
+        """How spans are written for it."""
+        return OutboundOptions(
+            vocabulary=self.kind.vocabulary,
+            content=self.settings.content,
+            preview_characters=self.settings.preview_characters,
+            redact=redaction(self.settings),
+            project=self.kind.project,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardLimits:
+    """What holds for all destinations. Times are seconds; `max_items`: spans and log events that wait for one."""
+
+    max_age_s: float = 7 * 86_400.0
+    max_items: int = 2_000_000
+    content_wait_s: float = 60.0
+
+
+def destination(settings: DestinationSettings) -> Destination:
+    """Raises BadSetting."""
+    match settings:
+        case LangfuseSettings():
+            return Destination(settings, langfuse.of(settings))
+        case PhoenixSettings():
+            return Destination(settings, phoenix.of(settings))
+        case OtlpSettings():
+            return Destination(settings, otlp.of(settings))
+        case _:
+            raise BadSetting(f"the destination {settings.name} is of no known kind")

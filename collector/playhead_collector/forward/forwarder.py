@@ -1,0 +1,91 @@
+"""[forward] → serve: all destinations of this collector."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import httpx
+
+from playhead_collector.forward.destination import Destination, ForwardLimits, destination
+from playhead_collector.forward.loading import ForwardStore, Loader
+from playhead_collector.forward.worker import ForwardWorker
+from playhead_collector.read.prices import Prices
+from playhead_collector.settings import CollectorSettings
+from playhead_collector.store.ports.forwarding import OutboxStatus
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationStatus:
+    """A destination, its worker (None: it is not configured here), and its entries."""
+
+    name: str
+    worker: ForwardWorker | None
+    outbox: OutboxStatus
+
+
+class Forwarder:
+    """Forwards to all destinations, in the background."""
+
+    def __init__(
+        self,
+        store: ForwardStore,
+        destinations: Sequence[Destination],
+        limits: ForwardLimits,
+        prices: Prices,
+        public_url: str,
+        clock: Callable[[], int],
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        self.store = store
+        self.workers = [
+            ForwardWorker(
+                store,
+                each,
+                Loader(store, each.options, prices, public_url, clock),
+                each.kind.sender(transport),
+                limits,
+                clock,
+            )
+            for each in destinations
+        ]
+
+    def start(self) -> None:
+        """Starts a worker for each destination."""
+        for worker in self.workers:
+            worker.start()
+
+    def wake(self) -> None:
+        """Tells the workers that something arrived."""
+        for worker in self.workers:
+            worker.wake()
+
+    async def stop(self) -> None:
+        """Stops all workers; what is under way is sent again later."""
+        await asyncio.gather(*(worker.stop() for worker in self.workers))
+
+    def worker(self, name: str) -> ForwardWorker | None:
+        """The worker of a destination that is configured here."""
+        return next((each for each in self.workers if each.destination.name == name), None)
+
+    async def status(self) -> list[DestinationStatus]:
+        """All destinations that are configured, or have entries.  Raises StoreUnavailable."""
+        outboxes = {each.destination: each for each in await self.store.outbox_status()}
+        names = sorted({*outboxes, *(each.destination.name for each in self.workers)})
+        empty = (0, 0, None, 0, 0)
+        return [
+            DestinationStatus(name, self.worker(name), outboxes.get(name) or OutboxStatus(name, *empty))
+            for name in names
+        ]
+
+
+def forwarder_of(
+    settings: CollectorSettings, store: ForwardStore, prices: Prices, clock: Callable[[], int]
+) -> Forwarder:
+    """The forwarder that the settings describe; without destinations, it does nothing."""
+    limits = ForwardLimits(
+        settings.forward_max_age_seconds, settings.forward_max_items, settings.forward_content_wait_seconds
+    )
+    public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
+    destinations = [destination(each) for each in settings.destinations]
+    return Forwarder(store, destinations, limits, prices, public_url, clock)

@@ -1,0 +1,150 @@
+"""outbox → [loading] → delivery.  Entries of the outbox as spans and log events that the destination can read."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from playhead.model import names
+from playhead.model.span import LogEvent, Span
+from playhead.outbound import (
+    OutboundContents,
+    OutboundCost,
+    OutboundOptions,
+    OutboundRun,
+    OutboundSpan,
+    WantedRefs,
+    encode,
+    encode_log,
+    outbound_span,
+    run_of,
+    wanted,
+    wanted_of_log,
+)
+from playhead.outbound.otlp import logs_request, traces_request
+from playhead.project.run_row import RunRow
+from playhead_collector.errors import ContentCorrupt, ContentMissing
+from playhead_collector.read.prices import Prices
+from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
+from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxStore
+
+# Threads and values, the messages of the threads, their large parts; and one more to see that nothing is missing.
+_ROUNDS = 4
+# Contents that are kept while spans of one run are encoded, since its calls share most of their messages.
+_KEPT_BYTES = 16 * 1024 * 1024
+_KEPT_RUNS = 1_000
+_LOOK_AGAIN_NS = 60 * 1_000_000_000
+
+
+class ForwardStore(OutboxStore, ContentStore, SpanStore, EventStore, Protocol):
+    """What forwarding asks of a store."""
+
+
+class NotAllHere(Exception):
+    """Content that a span names has not arrived yet."""
+
+
+@dataclass(slots=True)
+class _Contents:
+    """Contents of one run, until they take too much memory."""
+
+    run: str
+    at_hand: OutboundContents
+    size: int = 0
+
+
+class Loader:
+    """Reads what entries name, for one destination."""
+
+    def __init__(
+        self,
+        store: ForwardStore,
+        options: OutboundOptions,
+        prices: Prices,
+        public_url: str,
+        clock: Callable[[], int],
+    ) -> None:
+        """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        self._store = store
+        self._options = options
+        self._prices = prices
+        self._public_url = public_url
+        self._clock = clock
+        self._runs: OrderedDict[str, tuple[OutboundRun, bool, int]] = OrderedDict()
+        self._contents = _Contents("", OutboundContents())
+
+    async def run(self, entry: OutboxEntry, row: RunRow | None) -> OutboundRun:
+        """What is known of the entry's run: what its first span says, and its row."""
+        known, has_root, looked_ns = self._runs.pop(entry.run, (OutboundRun(id=entry.run), False, -_LOOK_AGAIN_NS))
+        if not has_root and self._clock() - looked_ns >= _LOOK_AGAIN_NS:
+            for span in await self._store.spans(entry.project, entry.run):
+                if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
+                    known, has_root = replace(run_of(span.attributes), id=entry.run), True
+                    break
+            looked_ns = self._clock()
+        self._runs[entry.run] = known, has_root, looked_ns
+        if len(self._runs) > _KEPT_RUNS:
+            self._runs.popitem(last=False)
+        return known if row is None else _completed(known, row)
+
+    async def span_request(self, entry: OutboxEntry, span: Span, run: OutboundRun, *, wait: bool) -> bytes:
+        """An OTLP request with this span.  Raises NotAllHere, if `wait`; ValueError for a span that cannot be sent."""
+        outgoing = self._outbound(span, run)
+        contents = await self._fetched(entry, wanted(outgoing, self._options), wait=wait)
+        return await asyncio.to_thread(_span_request, outgoing, contents, self._options)
+
+    async def log_request(self, entry: OutboxEntry, log: LogEvent, *, wait: bool) -> bytes:
+        """An OTLP request with this log event.  Raises as `span_request` does."""
+        contents = await self._fetched(entry, wanted_of_log(log, self._options), wait=wait)
+        return logs_request([encode_log(log, contents, self._options)])
+
+    def _outbound(self, span: Span, run: OutboundRun) -> OutboundSpan:
+        url = f"{self._public_url}/runs/{run.id}?at={span.span_id}"
+        outgoing = outbound_span(span, run, url=url)
+        price = self._prices.of(outgoing.model) if outgoing.kind in {"llm", "embedding"} else None
+        cost = price.cost(outgoing.usage) if price else None
+        return outgoing if cost is None else replace(outgoing, cost=OutboundCost(total=cost))
+
+    async def _fetched(self, entry: OutboxEntry, refs: WantedRefs, *, wait: bool) -> OutboundContents:
+        if self._contents.run != entry.run or self._contents.size > _KEPT_BYTES:
+            self._contents = _Contents(entry.run, OutboundContents())
+        contents = self._contents.at_hand
+        absent = WantedRefs()
+        for _ in range(_ROUNDS):
+            missing = contents.missing(refs)
+            if not missing or missing == absent:
+                break
+            absent = missing
+            await self._fetch(entry.project, missing)
+        if wait and contents.missing(refs):
+            raise NotAllHere
+        return contents
+
+    async def _fetch(self, project: int, missing: WantedRefs) -> None:
+        kept = self._contents
+        if missing.contents:
+            for ref, content in (await self._store.get_many(project, missing.contents)).items():
+                kept.at_hand.add(ref, content)
+                kept.size += len(content.data)
+        for thread in missing.threads:
+            try:
+                nodes = await self._store.thread(project, thread)
+            except (ContentMissing, ContentCorrupt):
+                continue
+            kept.at_hand.add_thread(thread, [node.message for node in nodes])
+            kept.size += 200 * len(nodes)
+
+
+def _completed(known: OutboundRun, row: RunRow) -> OutboundRun:
+    return replace(
+        known,
+        name=known.name or row.name,
+        session=known.session or row.session,
+        user=known.user or row.user,
+        tags=known.tags or row.tags,
+    )
+
+
+def _span_request(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> bytes:
+    return traces_request([encode(span, contents, options)])

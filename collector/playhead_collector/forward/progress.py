@@ -1,0 +1,78 @@
+"""What became of each entry that a worker took, until it is stored.  Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from playhead.model.span import LogEvent, Span
+from playhead_collector.forward.delivery import OutgoingItem
+from playhead_collector.forward.senders import Signal
+from playhead_collector.store.packing.span_keys import log_key, span_key
+from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxSettlement, Remaining
+
+
+@dataclass(slots=True)
+class EntryProgress:
+    """One entry. `remaining`: keys that are still to be sent, by signal; None: what they are was not read yet."""
+
+    entry: OutboxEntry
+    remaining: dict[Signal, dict[bytes, None]] | None = None
+    dead: dict[str, dict[Signal, list[bytes]]] = field(default_factory=dict[str, dict[Signal, list[bytes]]])
+    due_ns: int = 0
+    left_out: bool = False
+    was_tried: bool = False
+
+    def loaded(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> None:
+        """Notes what there is to send."""
+        self.remaining = {"traces": dict.fromkeys(map(span_key, spans)), "logs": dict.fromkeys(map(log_key, logs))}
+
+    def sent(self, signal: Signal, key: bytes) -> None:
+        """Notes that the destination has it."""
+        if self.remaining is not None:
+            self.remaining[signal].pop(key, None)
+
+    def died(self, signal: Signal, key: bytes, reason: str) -> None:
+        """Notes that the destination does not take it, and why."""
+        self.sent(signal, key)
+        self.dead.setdefault(reason, {"traces": [], "logs": []})[signal].append(key)
+
+    def settle(self, into: OutboxSettlement) -> None:
+        """Adds what is to be stored."""
+        for reason, keys in self.dead.items():
+            into.dead.append(Remaining(self.entry, keys["traces"], keys["logs"], reason=reason))
+        if not self.left_out and self.remaining is None:
+            into.later.append(Remaining(self.entry, self.entry.spans, self.entry.logs, self.due_ns, counts=False))
+        elif not self.left_out and self.remaining is not None and any(self.remaining.values()):
+            spans, logs = self.remaining["traces"], self.remaining["logs"]
+            into.later.append(Remaining(self.entry, spans, logs, self.due_ns, counts=self.was_tried))
+        else:
+            into.done.append(self.entry)
+
+
+@dataclass(slots=True)
+class CycleProgress:
+    """All entries of one cycle of a worker, by number."""
+
+    entries: dict[int, EntryProgress]
+
+    @classmethod
+    def of(cls, entries: Iterable[OutboxEntry]) -> "CycleProgress":
+        """Nothing is done yet."""
+        return cls({entry.number: EntryProgress(entry) for entry in entries})
+
+    def sent(self, signal: Signal, items: Iterable[OutgoingItem]) -> None:
+        """See `EntryProgress.sent`."""
+        for item in items:
+            self.entries[item.entry.number].sent(signal, item.key)
+
+    def tried(self, items: Iterable[OutgoingItem]) -> None:
+        """Notes that the destination failed when it was sent these."""
+        for item in items:
+            self.entries[item.entry.number].was_tried = True
+
+    def settlement(self, pause_until_ns: int) -> OutboxSettlement:
+        """What is to be stored; what remains is not due before that time."""
+        settlement = OutboxSettlement()
+        for each in self.entries.values():
+            each.due_ns = max(each.due_ns, pause_until_ns)
+            each.settle(settlement)
+        return settlement

@@ -1,0 +1,100 @@
+"""delivery → [grpc] → a destination.  OTLP over gRPC."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from playhead_collector.forward.attempts import LONGEST_RETRY_AFTER_SECONDS, Answer, Verdict, shortened, without_secrets
+from playhead_collector.forward.senders import Signal
+
+_METHODS: Mapping[Signal, str] = {
+    "traces": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    "logs": "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+}
+_RESPONSES: Mapping[Signal, Any] = {"traces": ExportTraceServiceResponse, "logs": ExportLogsServiceResponse}
+_VERDICTS = {
+    # What OTLP's specification calls retryable.
+    grpc.StatusCode.CANCELLED: Verdict.AWAY,
+    grpc.StatusCode.DEADLINE_EXCEEDED: Verdict.AWAY,
+    grpc.StatusCode.ABORTED: Verdict.AWAY,
+    grpc.StatusCode.OUT_OF_RANGE: Verdict.AWAY,
+    grpc.StatusCode.UNAVAILABLE: Verdict.AWAY,
+    grpc.StatusCode.DATA_LOSS: Verdict.AWAY,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Verdict.AWAY,
+    grpc.StatusCode.INTERNAL: Verdict.BROKEN,
+    grpc.StatusCode.UNKNOWN: Verdict.BROKEN,
+    grpc.StatusCode.UNAUTHENTICATED: Verdict.MISCONFIGURED,
+    grpc.StatusCode.PERMISSION_DENIED: Verdict.MISCONFIGURED,
+    grpc.StatusCode.UNIMPLEMENTED: Verdict.MISCONFIGURED,
+    grpc.StatusCode.NOT_FOUND: Verdict.MISCONFIGURED,
+}
+
+
+class GrpcSender:
+    """Sends to one address: plain for http://, with TLS for https://.  A thread waits for each answer."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], timeout_s: float) -> None:
+        parts = urlsplit(url)
+        secure = parts.scheme == "https"
+        address = f"{parts.hostname}:{parts.port or (443 if secure else 4317)}"
+        options = [("grpc.enable_retries", 0)]  # the outbox retries
+        self._channel = (
+            grpc.secure_channel(address, grpc.ssl_channel_credentials(), options, grpc.Compression.Gzip)
+            if secure
+            else grpc.insecure_channel(address, options, grpc.Compression.Gzip)
+        )
+        self._headers = tuple(headers.items())
+        self._timeout_s = timeout_s
+        self._methods: dict[Signal, Callable[..., Any]] = {
+            signal: self._channel.unary_unary(method) for signal, method in _METHODS.items()
+        }
+
+    async def send(self, signal: Signal, body: bytes) -> Answer:
+        """See `Sender`."""
+        return await asyncio.to_thread(self._send, signal, body)
+
+    def _send(self, signal: Signal, body: bytes) -> Answer:
+        try:
+            answered = self._methods[signal](body, timeout=self._timeout_s, metadata=self._headers)
+            partial = _RESPONSES[signal].FromString(answered).partial_success
+        except grpc.RpcError as error:
+            return without_secrets(_failed(error), (value for _, value in self._headers))
+        except DecodeError:
+            return Answer(Verdict.ACCEPTED)
+        rejected = partial.rejected_spans if signal == "traces" else partial.rejected_log_records
+        return Answer(Verdict.ACCEPTED, shortened(partial.error_message), rejected=rejected)
+
+    async def close(self) -> None:
+        """Closes the channel."""
+        await asyncio.to_thread(self._channel.close)
+
+
+def _failed(error: Any) -> Answer:
+    code, details = error.code(), error.details() or ""
+    verdict, wait = _VERDICTS.get(code, Verdict.REFUSED), _retry_after(error)
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and wait is None and "larger than" in details:
+        verdict = Verdict.REFUSED  # gRPC's own limit of a message: smaller requests pass
+    return Answer(verdict, shortened(f"answered {code.name}: {details}"), wait)
+
+
+def _retry_after(error: Any) -> float | None:
+    for key, value in error.trailing_metadata() or ():
+        if key == "grpc-status-details-bin":
+            try:
+                details = Status.FromString(value).details
+            except DecodeError:
+                return None
+            for detail in details:
+                info = RetryInfo()
+                if detail.Unpack(info):  # False for a detail of another type
+                    asked = info.retry_delay.seconds + info.retry_delay.nanos / 1e9
+                    return min(max(asked, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+    return None

@@ -1,0 +1,101 @@
+"""delivery → [http] → a destination.  OTLP over HTTP: protobuf, gzip, no redirects."""
+
+import asyncio
+import gzip
+import time
+from urllib.parse import urlsplit
+
+import httpx
+from google.protobuf.message import DecodeError
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
+from playhead_collector.forward.senders import HttpTarget, Signal
+
+_PROTOBUF = "application/x-protobuf"
+# Spans of one run repeat themselves so much that a better level saves a few percent and takes twice the time.
+_GZIP_LEVEL = 4
+# An answer is a few bytes; what is longer is somebody's web page, of which the beginning is enough.
+_MOST_ANSWER_BYTES = 64 * 1024
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class HttpSender:
+    """Sends to one address. Follows no redirects, so that nothing goes to a host that nobody configured."""
+
+    def __init__(self, target: HttpTarget, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._target = target
+        hosts = {urlsplit(url).hostname for url in target.urls.values()}
+        self._client = httpx.AsyncClient(
+            timeout=target.timeout_s,
+            follow_redirects=False,
+            # A proxy that is set for the Internet does not reach this machine.
+            trust_env=not hosts <= _LOOPBACK,
+            transport=transport,
+        )
+
+    async def send(self, signal: Signal, body: bytes) -> Answer:
+        """See `Sender`."""
+        packed = await asyncio.to_thread(gzip.compress, body, _GZIP_LEVEL, mtime=0)
+        headers = {**self._target.headers, "content-type": _PROTOBUF, "content-encoding": "gzip"}
+        try:
+            # httpx limits each step: a destination that answers a byte at a time would hold the worker for ever.
+            async with asyncio.timeout(self._target.timeout_s):
+                async with self._client.stream(
+                    "POST", self._target.urls[signal], content=packed, headers=headers
+                ) as response:
+                    answer = _read(signal, response, await _beginning(response))
+                    return without_secrets(answer, self._target.headers.values())
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+            return Answer(Verdict.AWAY, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
+
+    async def close(self) -> None:
+        """Closes connections."""
+        await self._client.aclose()
+
+
+async def _beginning(response: httpx.Response) -> bytes:
+    pieces, size = list[bytes](), 0
+    async for piece in response.aiter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > _MOST_ANSWER_BYTES:
+            break
+    return b"".join(pieces)
+
+
+def _read(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
+    verdict, status = of_status(response.status_code), response.status_code
+    if verdict is Verdict.ACCEPTED:
+        rejected, message = _partial(signal, response, body)
+        return Answer(verdict, shortened(message), rejected=rejected)
+    if response.is_redirect:
+        where = urlsplit(str(response.headers.get("location", ""))).hostname or "elsewhere"
+        return Answer(verdict, shortened(f"answered {status}, a redirect to {where}: set its URL to where it is"))
+    wait = retry_after(response.headers.get("retry-after"), time.time())
+    return Answer(verdict, shortened(f"answered {status}: {_message(response, body)}"), wait)
+
+
+def _partial(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int, str]:
+    """How many items were rejected, and why. A body that is none of OTLP's says nothing."""
+    if _PROTOBUF not in response.headers.get("content-type", ""):
+        return 0, ""
+    try:
+        if signal == "traces":
+            of_spans = ExportTraceServiceResponse.FromString(body).partial_success
+            return of_spans.rejected_spans, of_spans.error_message
+        of_logs = ExportLogsServiceResponse.FromString(body).partial_success
+        return of_logs.rejected_log_records, of_logs.error_message
+    except DecodeError:
+        return 0, ""
+
+
+def _message(response: httpx.Response, body: bytes) -> str:
+    if _PROTOBUF in response.headers.get("content-type", ""):
+        try:
+            return Status.FromString(body).message
+        except DecodeError:
+            pass
+    return body.decode("utf-8", "replace") or "nothing"

@@ -1,0 +1,313 @@
+"""outbox → [worker] → one destination.  Takes what is due, has it delivered, stores what became of it.
+
+    take entries → which of them the destination gets → encode, in requests of a bounded size → send → settle
+
+An entry is taken for some minutes; each request renews that. After a failure the worker pauses, each time for longer.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from playhead.model.span import LogEvent, Span
+from playhead.outbound import OutboundRun
+from playhead_collector.errors import StoreUnavailable
+from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
+from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
+from playhead_collector.forward.destination import Destination, ForwardLimits
+from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
+from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
+from playhead_collector.forward.progress import CycleProgress, EntryProgress
+from playhead_collector.forward.senders import Sender, Signal
+from playhead_collector.store.packing.span_keys import log_key, span_key
+
+log = logging.getLogger(__name__)
+
+_NS = 1_000_000_000
+# An entry has at most a page of spans: some thousand in a cycle, without their content.
+_ENTRIES = 32
+# Three times the longest that a request may take.
+_LEASE_S = 300.0
+_RENEW_S = 60.0
+# Programs send every second or so: what arrives meanwhile goes in one request.
+_LINGER_S = 0.5
+_POLL_S = 2.0
+_EXPIRE_EVERY_S = 60.0
+_STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
+# A failure of the destination that meets the same entries so often may be their fault.
+_SUSPICIOUS_ATTEMPTS = 5
+# After so many, it is enough that the destination has accepted others since the entries arrived.
+_BLAMED_ATTEMPTS = 10
+_FIRST_LOOK_S, _LAST_LOOK_S = 2.0, 60.0
+
+
+@dataclass(slots=True)
+class WorkerState:
+    """What an operator wants to know of a worker. Times are ns since 1970; 0: never."""
+
+    failures: int = 0
+    """In a row."""
+    last_error: str | None = None
+    last_error_ns: int = 0
+    accepted_ns: int = 0
+    paused_until_ns: int = 0
+
+
+class _Stopped(Exception):
+    """Nothing more is sent in this cycle."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer = answer
+
+
+class ForwardWorker:
+    """Forwards to one destination, in the background."""
+
+    def __init__(
+        self,
+        store: ForwardStore,
+        destination: Destination,
+        loader: Loader,
+        sender: Sender,
+        limits: ForwardLimits,
+        clock: Callable[[], int],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` gives ns since 1970."""
+        self.destination = destination
+        self.state = WorkerState()
+        # sent_spans, sent_logs, requests, failures, dead, left_out, expired
+        self.counts: Counter[str] = Counter()
+        self._store = store
+        self._loader = loader
+        self._sender = sender
+        self._limits = limits
+        self._clock = clock
+        self._sleep = sleep
+        self._woken = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._next_expiry_ns = 0
+
+    def start(self) -> None:
+        """Begins to forward in the background."""
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._work_on(), name=f"playhead forward {self.destination.name}")
+
+    def wake(self) -> None:
+        """Looks soon, because something arrived."""
+        self._woken.set()
+
+    def resume(self) -> None:
+        """Ends a pause: an operator says that the destination is well again."""
+        self.state.paused_until_ns = 0
+        self.wake()
+
+    async def stop(self) -> None:
+        """Gives up what is under way: it is sent again later."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.cancel()
+            await asyncio.wait([loop])
+        await self._sender.close()
+
+    async def run_once(self) -> float:
+        """Runs one cycle. Returns the seconds until the next one is due.  Raises StoreUnavailable."""
+        now = self._clock()
+        if now >= self._next_expiry_ns:
+            await self._expire(now)
+        if now < self.state.paused_until_ns:
+            return (self.state.paused_until_ns - now) / _NS
+        # While it fails, one entry is enough to see whether it is well again: reading and writing more costs ingest.
+        limit = 1 if self.state.failures else _ENTRIES
+        entries = await self._store.take_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
+        if not entries:
+            return _POLL_S
+        progress = CycleProgress.of(entries)
+        cycle = _Cycle(self, progress, now)
+        try:
+            await cycle.run()
+            self._succeeded(cycle)
+        except _Stopped as stopped:
+            self._failed(stopped.answer)
+        finally:
+            # In a shield: what was accepted is to be noted even when the collector stops now.
+            await asyncio.shield(self._store.settle_entries(progress.settlement(self.state.paused_until_ns)))
+        return max(0.0, (self.state.paused_until_ns - self._clock()) / _NS)
+
+    def _succeeded(self, cycle: "_Cycle") -> None:
+        if cycle.delivery.requests:
+            if self.state.failures:
+                log.info("forwarding to %s goes on", self.destination.name)
+            self.state.failures, self.state.paused_until_ns = 0, 0
+
+    def _failed(self, answer: Answer) -> None:
+        self.counts["failures"] += 1
+        self.state.failures += 1
+        pause = pause_s(self.state.failures, answer)
+        self.noted(answer.reason)
+        self.state.paused_until_ns = self._clock() + int(pause * _NS)
+        if self.state.failures == 1:
+            log.warning("%s %s; trying again in %.0f s", self.destination.name, answer.reason, pause)
+
+    def noted(self, reason: str) -> None:
+        """Keeps the last reason why something was not delivered."""
+        self.state.last_error, self.state.last_error_ns = reason, self._clock()
+
+    async def _expire(self, now: int) -> None:
+        self._next_expiry_ns = now + int(_EXPIRE_EVERY_S * _NS)
+        limits = self._limits
+        before = now - int(limits.max_age_s * _NS)
+        gone = await self._store.expire_entries(self.destination.name, before, limits.max_items)
+        if gone:
+            self.counts["expired"] += gone
+            text = "%d spans and log events for %s were too old or too many, and are not forwarded any more"
+            log.warning(text, gone, self.destination.name)
+
+    async def _work_on(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                wait_s = await self.run_once()
+            except StoreUnavailable:
+                wait_s = _STORE_PAUSE_S
+            except Exception:  # an error must not end the forwarding of all later spans
+                log.exception("forwarding to %s failed; going on in %.0f s", self.destination.name, _ERROR_PAUSE_S)
+                wait_s = _ERROR_PAUSE_S
+            if wait_s:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), wait_s)
+                await self._sleep(_LINGER_S)
+
+    # --- for a cycle -------------------------------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> "tuple[ForwardStore, Loader, Sender, ForwardLimits, Callable[[], int]]":
+        """What a cycle works with."""
+        return self._store, self._loader, self._sender, self._limits, self._clock
+
+
+class _Cycle:
+    """One portion of entries."""
+
+    def __init__(self, worker: ForwardWorker, progress: CycleProgress, began_ns: int) -> None:
+        self._worker = worker
+        self._store, self._loader, sender, self._limits, self._clock = worker.parts
+        self._settings = worker.destination.settings
+        self._progress = progress
+        self._renewed_ns = began_ns
+        self._now_ns = began_ns
+        self._parcel: list[OutgoingItem] = []
+        self._size = 0
+        self.delivery = BatchDelivery(sender, self._keep)
+
+    async def run(self) -> None:
+        """Sends all of it.  Raises _Stopped."""
+        logs: list[tuple[EntryProgress, LogEvent]] = []
+        spans: list[tuple[EntryProgress, Span, OutboundRun]] = []
+        for each in self._progress.entries.values():
+            found = await self._load(each)
+            if found is not None:
+                run, of_entry, logs_of_entry = found
+                spans += [(each, span, run) for span in of_entry]
+                logs += [(each, log) for log in logs_of_entry]
+        # Parents began before their children.
+        for each, span, run in sorted(spans, key=lambda one: one[1].start_ns):
+            request = self._loader.span_request(each.entry, span, run, wait=self._waits(each))
+            await self._add("traces", each, span_key(span), request)
+        await self._ship("traces")
+        for each, event in logs:
+            request = self._loader.log_request(each.entry, event, wait=self._waits(each))
+            await self._add("logs", each, log_key(event), request)
+        await self._ship("logs")
+
+    async def _load(self, each: EntryProgress) -> tuple[OutboundRun, list[Span], list[LogEvent]] | None:
+        """The run, spans and log events that an entry names; None: nothing is to be sent now."""
+        entry = each.entry
+        row = await self._store.run(entry.project, entry.run)
+        decision = decide(self._settings, row) if has_filters(self._settings) else ForwardDecision.SEND
+        if decision is ForwardDecision.WAIT:
+            each.due_ns = self._look_again_ns(each)
+            return None
+        if decision is ForwardDecision.LEAVE_OUT:
+            each.left_out = True
+            self._worker.counts["left_out"] += 1
+            return None
+        spans, logs = await self._store.entry_items(entry)
+        each.loaded(spans, logs)
+        if not spans and not logs:
+            return None
+        return await self._loader.run(entry, row), list(spans), list(logs)
+
+    def _look_again_ns(self, each: EntryProgress) -> int:
+        """Later each time: what waits for long goes on waiting for long, as a rule."""
+        age_s = (self._now_ns - each.entry.created_ns) / _NS
+        return self._now_ns + int(min(max(_FIRST_LOOK_S, age_s / 4), _LAST_LOOK_S) * _NS)
+
+    def _waits(self, each: EntryProgress) -> bool:
+        return self._now_ns - each.entry.created_ns < self._limits.content_wait_s * _NS
+
+    async def _add(self, signal: Signal, each: EntryProgress, key: bytes, request: Awaitable[bytes]) -> None:
+        try:
+            body = await request
+        except NotAllHere:
+            each.due_ns = self._look_again_ns(each)
+            return
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - one odd span must not stop the others
+            self._died(
+                [(each, key)], signal, f"cannot be written for this destination ({type(error).__name__}: {error})"
+            )
+            return
+        if self._parcel and self._size + len(body) > self._settings.max_request_bytes:
+            await self._ship(signal)
+        self._parcel.append(OutgoingItem(each.entry, key, body))
+        self._size += len(body)
+
+    async def _ship(self, signal: Signal) -> None:
+        parcel, self._parcel, self._size = self._parcel, [], 0
+        if not parcel:
+            return
+        requests = self.delivery.requests
+        attempts = max(item.entry.attempts for item in parcel)
+        blamed = attempts >= _BLAMED_ATTEMPTS and all(
+            item.entry.created_ns < self._worker.state.accepted_ns for item in parcel
+        )
+        suspicious = attempts >= _SUSPICIOUS_ATTEMPTS
+        done = await self.delivery.deliver(signal, parcel, suspicious=suspicious, blamed=blamed)
+        self._worker.counts["requests"] += self.delivery.requests - requests
+        self._note(signal, parcel, done)
+
+    def _note(self, signal: Signal, parcel: list[OutgoingItem], done: Delivered) -> None:
+        worker = self._worker
+        self._progress.sent(signal, done.accepted)
+        worker.counts["sent_spans" if signal == "traces" else "sent_logs"] += len(done.accepted)
+        if done.accepted:
+            worker.state.accepted_ns = self._clock()
+        for item, reason in done.dead:
+            self._died([(self._progress.entries[item.entry.number], item.key)], signal, reason)
+        if done.stopped is not None:
+            if done.stopped.verdict is Verdict.BROKEN:
+                self._progress.tried(parcel)
+            raise _Stopped(done.stopped)
+
+    def _died(self, some: list[tuple[EntryProgress, bytes]], signal: Signal, reason: str) -> None:
+        said = shortened(reason)
+        for each, key in some:
+            each.died(signal, key, said)
+        if not self._worker.counts["dead"]:
+            log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, said)
+        self._worker.counts["dead"] += len(some)
+        self._worker.noted(said)
+
+    async def _keep(self) -> None:
+        """Renews the time for which the entries are this worker's."""
+        now = self._clock()
+        if now - self._renewed_ns >= _RENEW_S * _NS:
+            entries = [each.entry for each in self._progress.entries.values()]
+            await self._store.keep_entries(entries, now + int(_LEASE_S * _NS))
+            self._renewed_ns = now

@@ -1,0 +1,72 @@
+"""receive → [lift → store] → project, forward.  The way of what was received into the store."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from playhead.lift import lift, lift_logs, scope_name
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.wire.pack import Pack
+from playhead_collector.receive.ports import IngestResult, MissingRefs, PackResult, TakenOut
+from playhead_collector.store.ports import Batch, Store
+
+# Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
+_LIFT_ON_LOOP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class IngestPipeline:
+    """Lifts and stores what was received. What [receive] calls `Ingest` and `ContentIntake`."""
+
+    store: Store
+    project: int
+    inline_characters: int
+    arrived: Sequence[Callable[[], None]]
+    """Called after spans, log events or contents were stored: whoever works on them looks sooner then."""
+
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
+        """Durable once this returns. Raises StoreUnavailable."""
+        many = len(spans) + len(logs) > _LIFT_ON_LOOP
+        work = partial(_lifted, spans, logs, self.inline_characters)
+        batch, not_understood = await asyncio.to_thread(work) if many else work()
+        ingested = await self.store.ingest(self.project, batch)
+        self._wake()
+        taken_out = sum(len(content.data) for content in batch.contents)
+        contents = TakenOut(len(batch.contents), taken_out, ingested.new_contents, ingested.new_bytes)
+        refused = (ingested.pending, ingested.dropped, not_understood)
+        return IngestResult(ingested.spans, ingested.duplicates, *refused, contents)
+
+    async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
+        """Which of these are not stored. Raises StoreUnavailable."""
+        # The epoch first: if content goes between the two, the client's belief ends with the older epoch.
+        epoch = await self.store.epoch(self.project)
+        return MissingRefs(await self.store.missing(self.project, refs), epoch)
+
+    async def put(self, pack: Pack) -> PackResult:
+        """Durable once this returns. Raises StoreUnavailable."""
+        epoch = await self.store.epoch(self.project)
+        unknown_parents = await self.store.put(self.project, pack.contents, pack.threads)
+        self._wake()
+        return PackResult(unknown_parents, epoch)
+
+    def _wake(self) -> None:
+        for wake in self.arrived:
+            wake()
+
+
+def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
+    """What to store, and the scopes whose content no dialect understood."""
+    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], lift_logs(logs, inline)
+    lifted = [*lifted_spans, *lifted_logs]
+    not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
+    not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)
+    batch = Batch(
+        spans=[one.span for one in lifted_spans],
+        logs=[one.log for one in lifted_logs],
+        contents=[content for one in lifted for content in one.contents],
+        threads=[thread for one in lifted for thread in one.threads],
+    )
+    return batch, not_understood

@@ -1,0 +1,164 @@
+"""Routes about what is forwarded to other backends. Those that change something need the scope `admin`."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Path, Query, Response
+from pydantic import Field
+
+from playhead.model.times import rfc3339
+from playhead.wire.answers.forward import (
+    Affected,
+    Backfilled,
+    DestinationAnswer,
+    Destinations,
+    ForwardDeadLetters,
+)
+from playhead_collector.errors import Refused
+from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
+from playhead_collector.forward.worker import ForwardWorker, WorkerState
+from playhead_collector.read.record import RunProjector
+from playhead_collector.read.run_names import run_named
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import get
+from playhead_collector.serve.schemas import schema
+from playhead_collector.store.ports import Store
+
+_NS = 1_000_000_000
+_MOST_ENTRIES = 10_000
+_BIGINT = 2**63 - 1
+_NO_NUL = r"^[^\x00]*$"
+Destination = Annotated[
+    str, Path(min_length=1, max_length=100, pattern=_NO_NUL, description="The name of a destination.")
+]
+Number = Annotated[int, Field(ge=1, le=_BIGINT)]
+Entries = Annotated[
+    list[Number] | None,
+    Body(max_length=_MOST_ENTRIES, embed=True, description="The `entry` of dead letters; null: all."),
+]
+Waiting = Annotated[bool, Body(description="Also forget what waits to be sent.")]
+After = Annotated[int, Query(ge=0, le=_BIGINT, description="`next_after` of the page before.")]
+Run = Annotated[
+    str | None, Body(max_length=300, pattern=_NO_NUL, description="A run: its id, a unique part of it, or `last`.")
+]
+Since = Annotated[str | None, Body(max_length=50, description="RFC 3339, or a date: all runs that began since then.")]
+
+
+class ForwardRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(
+        self, store: Store, runner: RunProjector, project: int, forwarder: Forwarder, clock: Callable[[], int]
+    ) -> None:
+        self._store, self._runner, self._project, self._clock = store, runner, project, clock
+        self._forwarder = forwarder
+
+    async def destinations(self) -> Response:
+        """List the backends that this collector forwards to, with what waits for each of them."""
+        answer: Destinations = {"items": [self._about(each) for each in await self._forwarder.status()]}
+        return json_answer(answer)
+
+    async def dead_letters(self, destination: Destination, after: After = 0, limit: p.Limit = 100) -> Response:
+        """List what a destination refused, oldest first, with the reason."""
+        found = await self._store.dead_letters(destination, limit + 1, after)
+        answer: ForwardDeadLetters = {
+            "items": [
+                {
+                    "entry": each.number,
+                    "run": each.run,
+                    "reason": each.reason,
+                    "arrived": rfc3339(each.created_ns),
+                    "spans": list(each.spans),
+                    "logs": each.logs,
+                }
+                for each in found[:limit]
+            ],
+            "next_after": found[limit - 1].number if len(found) > limit else None,
+        }
+        return json_answer(answer)
+
+    async def retry_forward(self, destination: Destination, entries: Entries = None) -> Response:
+        """Send dead letters again, and end a pause that a failure of the destination has caused."""
+        worker = self._configured(destination)
+        answer: Affected = {"entries": await self._store.retry_dead(destination, entries)}
+        worker.resume()
+        return json_answer(answer)
+
+    async def drop_forward(
+        self, destination: Destination, entries: Entries = None, waiting: Waiting = False
+    ) -> Response:
+        """Forget dead letters: they are not sent. The spans stay stored, and can be sent with a backfill."""
+        answer: Affected = {"entries": await self._store.drop_entries(destination, entries, waiting=waiting)}
+        return json_answer(answer)
+
+    async def backfill(self, destination: Destination, run: Run = None, since: Since = None) -> Response:
+        """Send what is stored of one run, or of all runs that began since a time, also if it was sent before."""
+        worker = self._configured(destination)
+        if (run is None) == (since is None):
+            raise Refused(400, "bad_request", "say which runs to send: give either `run` or `since`")
+        named, since_ns = None, p.read_time(since) or 0
+        if run is not None:
+            await self._runner.catch_up()
+            named = await run_named(self._store, self._project, run)
+        recipient = worker.destination.recipient
+        count = await self._store.backfill(self._project, recipient, named, min(since_ns, _BIGINT))
+        if named is not None and not count:
+            raise Refused(404, "no_such_run", f"there is no run {named!r}: `playhead runs` lists them")
+        worker.wake()
+        answer: Backfilled = {"runs": count}
+        return json_answer(answer)
+
+    def _configured(self, name: str) -> ForwardWorker:
+        worker = self._forwarder.worker(name)
+        if worker is None:
+            known = ", ".join(each.destination.name for each in self._forwarder.workers) or "there is none"
+            message = f"this collector has no destination {name[:60]!r}: {known}; see `playhead forward status`"
+            raise Refused(404, "no_such_destination", message)
+        return worker
+
+    def _about(self, status: DestinationStatus) -> DestinationAnswer:
+        worker, outbox = status.worker, status.outbox
+        settings = None if worker is None else worker.destination.settings
+        waited = None if outbox.oldest_ns is None else max(0.0, (self._clock() - outbox.oldest_ns) / _NS)
+        counts = Counter[str]() if worker is None else worker.counts
+        state = WorkerState() if worker is None else worker.state
+        return {
+            "name": status.name,
+            "kind": settings and settings.KIND,
+            "url": settings and settings.host,
+            "content": settings and settings.content,
+            "waiting": outbox.waiting_items,
+            "lag_seconds": waited,
+            "dead": outbox.dead_items,
+            "sent_spans": counts["sent_spans"],
+            "sent_logs": counts["sent_logs"],
+            "left_out": counts["left_out"],
+            "expired": counts["expired"],
+            "failures": state.failures,
+            "last_error": state.last_error,
+            "last_error_at": _time(state.last_error_ns),
+            "accepted_at": _time(state.accepted_ns),
+            "paused_until": _time(state.paused_until_ns),
+        }
+
+
+def _time(time_ns: int) -> str | None:
+    return rfc3339(time_ns) if time_ns else None
+
+
+def add_routes(
+    api: APIRouter, store: Store, runner: RunProjector, project: int, forwarder: Forwarder, clock: Callable[[], int]
+) -> None:
+    """Registers the operations of this file."""
+    routes = ForwardRoutes(store, runner, project, forwarder, clock)
+    get(api, "forward", "/forward", routes.destinations, Destinations)
+    get(api, "forward", "/forward/{destination}/dead", routes.dead_letters, ForwardDeadLetters)
+    for path, handler, answer in (
+        ("retry", routes.retry_forward, Affected),
+        ("drop", routes.drop_forward, Affected),
+        ("backfill", routes.backfill, Backfilled),
+    ):
+        to = f"/forward/{{destination}}/{path}"
+        api.post(to, tags=["forward"], name=handler.__name__, response_model=schema(answer))(handler)

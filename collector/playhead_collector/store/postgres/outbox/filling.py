@@ -1,0 +1,61 @@
+"""ingest → [outbox]: notes what arrived for each destination, in the transaction that stores it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from playhead.model.span import LogEvent, Span
+from playhead_collector.store.packing.span_keys import join, log_key, span_key
+from playhead_collector.store.packing.span_pages import PackedSpanPage, page_parts
+from playhead_collector.store.ports.forwarding import Recipient
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.statements import Conn
+
+
+class ArrivedRun(NamedTuple):
+    """The part of a batch that belongs to one run, and the pages that it is stored in."""
+
+    spans: Sequence[Span]
+    logs: Sequence[LogEvent]
+    pages: Sequence[PackedSpanPage]
+
+
+class _OutboxRow(NamedTuple):
+    destination: str
+    run: UUID
+    digest: UUID
+    spans: bytes
+    logs: bytes
+
+
+async def fill(
+    conn: Conn,
+    project: int,
+    recipients: Sequence[Recipient],
+    arrived: Mapping[str, ArrivedRun],
+    fresh: set[tuple[str, UUID]],
+    now_ns: int,
+) -> None:
+    """Enters the ended spans and the log events of pages in `fresh`, given as run and digest."""
+    rows = [row for run, each in arrived.items() for row in _rows(recipients, run, each, fresh)]
+    if rows:
+        destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
+        columns = {"destinations": destinations, "runs": runs, "digests": digests, "spans": spans, "logs": logs}
+        await sql.run(conn, "fill_outbox", project=project, now=now_ns, **columns)
+
+
+def _rows(
+    recipients: Sequence[Recipient], run: str, arrived: ArrivedRun, fresh: set[tuple[str, UUID]]
+) -> Iterator[_OutboxRow]:
+    wanted = [each for each in recipients if each.takes(run)]
+    if not wanted:
+        return
+    parts = page_parts(arrived.spans, arrived.logs)
+    for page, (spans, logs) in zip(arrived.pages, parts, strict=True):
+        if (run, page.digest) not in fresh:
+            continue
+        span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
+        log_keys = join(map(log_key, logs)) if any(each.logs for each in wanted) else b""
+        for each in wanted:
+            if span_keys or (each.logs and log_keys):
+                yield _OutboxRow(each.name, UUID(run), page.digest, span_keys, log_keys if each.logs else b"")

@@ -1,0 +1,138 @@
+"""[outbox] → forward: entries that workers take, and what became of them.  See `ports.forwarding`."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from asyncpg import Record
+
+from playhead.model.span import LogEvent, Span
+from playhead_collector.store.packing import span_pages
+from playhead_collector.store.packing.span_keys import join, log_key, span_key, split
+from playhead_collector.store.ports.forwarding import (
+    OutboxDeadLetter,
+    OutboxEntry,
+    OutboxSettlement,
+    OutboxStatus,
+    Recipient,
+    Remaining,
+)
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.projecting.runs_under_lock import read_spans
+from playhead_collector.store.postgres.runs import clean
+from playhead_collector.store.postgres.statements import Conn
+
+_ALL_RUNS = 1 << 56
+
+
+async def take(conn: Conn, destination: str, limit: int, now_ns: int, until_ns: int) -> list[OutboxEntry]:
+    """See `OutboxStore.take_entries`."""
+    own = {"destination": destination, "now": now_ns, "until": until_ns, "how_many": limit}
+    rows = await sql.rows(conn, "take_entries", **own)
+    return sorted(map(_entry, rows), key=lambda entry: entry.number)
+
+
+def _entry(row: Record) -> OutboxEntry:
+    return OutboxEntry(
+        number=row["entry"],
+        project=row["project_id"],
+        run=row["run_id"].hex,
+        created_ns=row["created_ns"],
+        attempts=row["attempts"] - 1,
+        spans=None if row["spans"] is None else frozenset(split(row["spans"])),
+        logs=None if row["logs"] is None else frozenset(split(row["logs"])),
+        page=None if row["digest"] is None else row["digest"].hex,
+    )
+
+
+async def items(conn: Conn, entry: OutboxEntry) -> tuple[list[Span], list[LogEvent]]:
+    """See `OutboxStore.entry_items`."""
+    run = UUID(entry.run)
+    page = None
+    if entry.page is not None:
+        row = await sql.row(conn, "outbox_page", project=entry.project, run=run, digest=UUID(entry.page))
+        page = None if row is None else span_pages.unpack(row["page"], row["body"])
+    # Pages are rewritten while a run goes on: then all of the run is read.
+    found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project, run)
+    spans = [span for span in found.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
+    logs = [log for log in found.logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
+    return spans, logs
+
+
+def _wanted(keys: frozenset[bytes] | None, key: bytes) -> bool:
+    return keys is None or key in keys
+
+
+async def settle(conn: Conn, settlement: OutboxSettlement) -> None:
+    """See `OutboxStore.settle_entries`."""
+    if settlement.dead:
+        await _bury(conn, settlement.dead)
+    if settlement.later:
+        later = settlement.later
+        await sql.run(
+            conn,
+            "postpone_entries",
+            entries=[each.entry.number for each in later],
+            dues=[each.due_ns for each in later],
+            spans=[_joined(each.spans) for each in later],
+            logs=[_joined(each.logs) for each in later],
+            attempts=[each.entry.attempts + each.counts for each in later],
+        )
+    if settlement.done:
+        await sql.run(conn, "delete_entries", entries=[each.number for each in settlement.done])
+
+
+def _joined(keys: Iterable[bytes] | None) -> bytes | None:
+    return None if keys is None else join(keys)
+
+
+async def _bury(conn: Conn, dead: Sequence[Remaining]) -> None:
+    rows = await sql.rows(conn, "destinations_of", entries=[each.entry.number for each in dead])
+    destinations = {row["entry"]: row["destination"] for row in rows}
+    known = [each for each in dead if each.entry.number in destinations]  # not those that were dropped meanwhile
+    await sql.run(
+        conn,
+        "bury_entries",
+        destinations=[destinations[each.entry.number] for each in known],
+        projects=[each.entry.project for each in known],
+        runs=[UUID(each.entry.run) for each in known],
+        spans=[_joined(each.spans) for each in known],
+        logs=[_joined(each.logs) for each in known],
+        created=[each.entry.created_ns for each in known],
+        reasons=[clean(each.reason or "") for each in known],
+    )
+
+
+async def status(conn: Conn) -> list[OutboxStatus]:
+    """See `OutboxStore.outbox_status`."""
+    return [OutboxStatus(*row.values()) for row in await sql.rows(conn, "outbox_status")]
+
+
+async def dead_letters(conn: Conn, destination: str, limit: int, after: int) -> list[OutboxDeadLetter]:
+    """See `OutboxStore.dead_letters`."""
+    own = {"destination": destination, "after": after, "how_many": limit}
+    return [
+        OutboxDeadLetter(
+            row["entry"],
+            row["run_id"].hex,
+            row["reason"],
+            row["created_ns"],
+            [key.hex() for key in split(row["spans"] or b"")],
+            len(split(row["logs"] or b"")),
+        )
+        for row in await sql.rows(conn, "dead_letters", **own)
+    ]
+
+
+async def backfill(conn: Conn, project: int, recipient: Recipient, run: UUID | None, since_ns: int, now_ns: int) -> int:
+    """See `OutboxStore.backfill`."""
+    own = {"project": project, "destination": recipient.name, "logs": None if recipient.logs else b"", "now": now_ns}
+    if run is not None:
+        return await sql.run(conn, "backfill_run", run=run, **own)
+    least = int(min(recipient.sample, 1.0) * _ALL_RUNS)
+    return await sql.run(conn, "backfill_since", since=since_ns, least=least, **own)
+
+
+async def expire(conn: Conn, destination: str, before_ns: int, max_items: int) -> int:
+    """See `OutboxStore.expire_entries`."""
+    old = await sql.column(conn, "expire_old", destination=destination, before=before_ns)
+    return sum(old) + sum(await sql.column(conn, "expire_beyond", destination=destination, most=max_items))

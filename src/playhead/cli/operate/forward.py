@@ -1,0 +1,124 @@
+"""`playhead forward`: what the collector sends on to other backends."""
+
+from typing import Annotated
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.options import Json, Limit, first, moment
+from playhead.errors import SettingInvalid
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="See and mend what the collector forwards to Langfuse, Phoenix and other backends.",
+)
+Destination = Annotated[str, typer.Argument(help="Its name, which `playhead forward status` shows.")]
+OfDestination = Annotated[
+    str | None, typer.Argument(help="Its name: shows what it refused, with the reasons.", show_default=False)
+]
+Entries = Annotated[
+    list[int] | None,
+    typer.Option("--entry", help="Only this dead letter; may be repeated. Default: all.", show_default=False),
+]
+
+
+@app.command()
+def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit = 20, json: Json = False) -> None:
+    """Show the destinations, what waits for each, and what went wrong last; of one, what it refused."""
+    if destination is not None:
+        _refused(ctx, destination, limit, json)
+        return
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        found = client.destinations()["items"]
+    if json:
+        output.as_json(found)
+        return
+    columns = ("destination", "at", "content", "sent", "waiting", "lag", "dead", "state")
+    output.table(
+        columns,
+        [
+            (
+                each["name"],
+                each["url"] or "not configured",
+                each["content"],
+                str(each["sent_spans"] + each["sent_logs"]),
+                str(each["waiting"]),
+                _lag(each["lag_seconds"]),
+                str(each["dead"]),
+                _state(each["failures"], each["last_error"]),
+            )
+            for each in found
+        ],
+    )
+
+
+def _refused(ctx: typer.Context, destination: str, limit: int, json: bool) -> None:
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        letters = client.dead_letters(destination, limit=min(limit + 1, 1_000))["items"]
+    rows = first(ctx, "dead letters", letters, limit)
+    if json:
+        output.as_json(rows)
+        return
+    output.table(
+        ("entry", "run", "spans", "log events", "arrived", "reason"),
+        [
+            (
+                str(each["entry"]),
+                each["run"],
+                output.shortened(", ".join(each["spans"])),
+                str(each["logs"]),
+                each["arrived"][:19],
+                each["reason"],
+            )
+            for each in rows
+        ],
+    )
+
+
+def _lag(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.0f} s"
+
+
+def _state(failures: int, last_error: str | None) -> str:
+    if not failures:
+        return "last refusal: " + output.shortened(last_error) if last_error else "well"
+    return f"failing ({failures} times in a row): {output.shortened(last_error or '')}"
+
+
+@app.command()
+def retry(ctx: typer.Context, destination: Destination, entry: Entries = None) -> None:
+    """Send dead letters again; also ends the pause after a failure."""
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        done = client.retry_forward(destination, entry)
+    typer.echo(f"{done['entries']} dead letters are sent again")
+
+
+@app.command()
+def drop(
+    ctx: typer.Context,
+    destination: Destination,
+    entry: Entries = None,
+    waiting: Annotated[bool, typer.Option("--waiting", help="Also what waits to be sent.")] = False,
+) -> None:
+    """Forget dead letters: they are not sent. The spans stay stored, and can be sent with a backfill."""
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        done = client.drop_forward(destination, entry, waiting=waiting)
+    typer.echo(f"{done['entries']} entries are forgotten")
+
+
+@app.command()
+def backfill(
+    ctx: typer.Context,
+    destination: Destination,
+    run: Annotated[str | None, typer.Argument(help="A run's id, a part of it, or `last`.", show_default=False)] = None,
+    since: Annotated[
+        str | None, typer.Option(help="All runs begun since: 1h (ago), 2d, 2026-01-31T12:00.", show_default=False)
+    ] = None,
+) -> None:
+    """Send what is already stored: a run, or all runs since a time."""
+    if (run is None) == (since is None):
+        raise SettingInvalid("say which runs to send: give a run, or --since")
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        done = client.backfill(destination, run, since=moment(since))
+    typer.echo(f"{done['runs']} runs will be sent to {destination}")

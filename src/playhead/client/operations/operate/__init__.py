@@ -1,0 +1,1 @@
+"""[client]: operations of those who run a collector: keys, deletion, forwarding."""
