@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,6 +39,16 @@ LAST_ANSWER = "Wear a coat. Marker-last."
 
 # Tools that hand the run over, as frameworks offer them: OpenAI Agents', and Google ADK's.
 _HANDOFFS = {f"transfer_to_{scene.HANDOFF_TO}": {}, "transfer_to_agent": {"agent_name": scene.HANDOFF_TO}}
+# Tools that run a command, as coding agents offer them: Claude Code's, Codex's and Gemini CLI's.
+_COMMAND = "cat report.txt # Marker-argument"
+_SHELLS = {
+    "Bash": {"command": _COMMAND, "description": "reads the report"},
+    "exec_command": {"cmd": _COMMAND},
+    "run_shell_command": {"command": _COMMAND},
+}
+_NOT_PASSED_ON = (
+    "OPENAI_", "ANTHROPIC_", "CLAUDE", "CODEX", "GEMINI_", "OTEL_", "PYTHON", "LANG", "GOOGLE_", "VIRTUAL_ENV",
+)  # fmt: skip
 _REQUESTS = {"traces": ExportTraceServiceRequest, "logs": ExportLogsServiceRequest}
 _IDS = ("traceId", "spanId", "parentSpanId")
 
@@ -114,6 +125,9 @@ def _with_hex_ids(value: Any) -> Any:
 
 def script(server: MockModelServer) -> None:
     """What the model says in the scene."""
+    for shell, arguments in _SHELLS.items():
+        follows = contains(scene.FOLLOW_UP) | tool_result_received(shell)
+        server.when(tool_offered(shell) & ~follows, tool_call(shell, arguments))
     for handoff, arguments in _HANDOFFS.items():
         server.when(contains(scene.FOLLOW_UP) & tool_offered(handoff), tool_call(handoff, arguments))
     server.when(contains(scene.FOLLOW_UP), text(LAST_ANSWER))
@@ -125,16 +139,16 @@ def script(server: MockModelServer) -> None:
 
 def capture(name: str, sender: Sender) -> None:
     """Runs one sender and writes its file.  Raises RuntimeError when it failed or sent nothing."""
-    with MockModelServer() as server, Receiver() as receiver:
+    with MockModelServer() as server, Receiver() as receiver, tempfile.TemporaryDirectory() as home:
         script(server)
         thread = threading.Thread(target=receiver.serve_forever, daemon=True)
         thread.start()
         try:
-            done = _run(sender, server, receiver)
+            done = _run(sender, server, receiver, home)
         finally:
             receiver.shutdown()
             thread.join()
-        if done.returncode or not any(each.get("resourceSpans") for each in receiver.taken["traces"]):
+        if done.returncode or not any(receiver.taken.values()):
             raise RuntimeError(f"{name}: exit {done.returncode}, {receiver.paths}\n{done.stdout}{done.stderr}")
         captured = {
             "packages": _versions(sender),
@@ -147,10 +161,23 @@ def capture(name: str, sender: Sender) -> None:
     (GOLDEN / f"{name}.json").write_text(shown + "\n", encoding="utf-8")
 
 
-def _run(sender: Sender, server: MockModelServer, receiver: Receiver) -> "subprocess.CompletedProcess[str]":
-    secret = ("OPENAI_", "ANTHROPIC_", "OTEL_", "PYTHON", "LANG", "GOOGLE_", "VIRTUAL_ENV")
+def _run(sender: Sender, server: MockModelServer, receiver: Receiver, home: str) -> "subprocess.CompletedProcess[str]":
+    secret = (
+        "OPENAI_",
+        "ANTHROPIC_",
+        "CLAUDE",
+        "CODEX",
+        "GEMINI_",
+        "OTEL_",
+        "PYTHON",
+        "LANG",
+        "GOOGLE_",
+        "VIRTUAL_ENV",
+    )
     environ = {key: value for key, value in os.environ.items() if not key.startswith(secret)}
     environ |= {
+        "HOME": home,
+        "PATH": f"{ENVIRONMENTS / sender.group / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(HERE / "programs"),
         "NO_PROXY": "127.0.0.1",
         "OPENAI_BASE_URL": server.base_url,
@@ -158,6 +185,8 @@ def _run(sender: Sender, server: MockModelServer, receiver: Receiver) -> "subpro
         "OPENAI_API_KEY": "none",
         "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": "none",
+        "GOOGLE_GEMINI_BASE_URL": server.url,
+        "GEMINI_API_KEY": "none",
         "OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url,
         "OTEL_SERVICE_NAME": "clerk",
         "SCENE_CITY": scene.CITY,
@@ -174,6 +203,8 @@ def _run(sender: Sender, server: MockModelServer, receiver: Receiver) -> "subpro
         command = ["node", str(program)]
     else:
         python = ENVIRONMENTS / sender.group / "bin" / "python"
+        if not python.exists():  # an environment of npm's, whose program runs what is in it
+            python = Path(sys.executable)
         command = [str(python), "-P", str(HERE / "programs" / sender.program)]
     return subprocess.run(
         command, cwd=ENVIRONMENTS, env=environ, capture_output=True, text=True, timeout=_PROGRAM_SECONDS, check=False
@@ -182,7 +213,7 @@ def _run(sender: Sender, server: MockModelServer, receiver: Receiver) -> "subpro
 
 def _versions(sender: Sender) -> dict[str, str]:
     """As pinned in the requirements of its environment."""
-    if sender.program.endswith(".mjs"):
+    if (HERE / "requirements" / f"{sender.group}.json").exists():
         package = json.loads((HERE / "requirements" / f"{sender.group}.json").read_text(encoding="utf-8"))
         return {name: package["dependencies"][name] for name in sender.packages}
     pinned = (HERE / "requirements" / f"{sender.group}.txt").read_text(encoding="utf-8").split()

@@ -26,6 +26,20 @@ _OTEL = "opentelemetry-instrumentation-"
 
 # Without its own telemetry, which goes to CrewAI and nowhere else.
 _CREWAI = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_TRACKING": "true", "CREWAI_TRACING_ENABLED": "false"}
+_CLAUDE, _GEMINI = "coding/claude_code.py", "coding/gemini_cli.py"
+_CLAUDE_LOGS = {
+    "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "IS_SANDBOX": "1",
+    "OTEL_LOGS_EXPORTER": "otlp",
+    "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+    "OTEL_LOG_USER_PROMPTS": "1",
+    "OTEL_LOG_TOOL_DETAILS": "1",
+    "OTEL_LOG_TOOL_CONTENT": "1",
+}
+_CLAUDE_BODIES = {"OTEL_LOG_RAW_API_BODIES": "1"}
+_CLAUDE_SPANS = {"OTEL_TRACES_EXPORTER": "otlp", "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1"}
 _AGENTS = "agents/openai_agents.py"
 
 
@@ -121,6 +135,12 @@ SENDERS: Mapping[str, Sender] = {
         "crewai",
         {"CREWAI_BY": "openllmetry", **_CREWAI},
     ),
+    "claude_code": Sender(_CLAUDE, ("claude-agent-sdk",), "claude", {**_CLAUDE_LOGS, **_CLAUDE_BODIES}),
+    "claude_code_prompts": Sender(_CLAUDE, ("claude-agent-sdk",), "claude", _CLAUDE_LOGS),
+    "claude_code_traces": Sender(_CLAUDE, ("claude-agent-sdk",), "claude", {**_CLAUDE_LOGS, **_CLAUDE_SPANS}),
+    "codex": Sender("coding/codex.py", ("@openai/codex",), "coding"),
+    "gemini_cli": Sender(_GEMINI, ("@google/gemini-cli",), "coding", {"GEMINI_CLI_TRACES": "false"}),
+    "gemini_cli_traces": Sender(_GEMINI, ("@google/gemini-cli",), "coding", {"GEMINI_CLI_TRACES": "true"}),
     "vercel": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "current"}),
     "vercel_legacy": Sender("node/vercel.mjs", ("ai", "@ai-sdk/otel"), "node", environ={"AI_SDK_OTEL": "legacy"}),
     "vercel_5": Sender("node/vercel.mjs", ("ai",), "node5"),

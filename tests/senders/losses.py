@@ -4,8 +4,16 @@ from collections.abc import Mapping
 
 # No messages at all, whatever its user sets.
 NO_CONTENT: Mapping[str, str] = {"kinds/mcp_sdk": "arguments and results"}
+# The messages that a model call was given are not said; prompts, answers and tools are, by themselves.
+NO_CONTEXT: Mapping[str, str] = {
+    "claude_code_prompts": "prompts, answers and tools by themselves; with `OTEL_LOG_RAW_API_BODIES=1` it is the same",
+    "claude_code_traces": "prompts, answers and tools by themselves; with `OTEL_LOG_RAW_API_BODIES=1` it is the same",
+    "codex": "prompts and tools by themselves, no answers",
+}
 # The framework asks in prompts of its own, in which the scene's texts stand.
-OWN_PROMPTS = frozenset({"openinference_crewai", "openllmetry_crewai"})
+OWN_PROMPTS = frozenset({
+    "openinference_crewai", "openllmetry_crewai", "claude_code", "gemini_cli", "gemini_cli_traces", *NO_CONTEXT,
+})  # fmt: skip
 # The messages that a call was given are not those that the provider was sent.
 CONTEXT_DIFFERS: Mapping[str, str] = {
     "agent_framework": "the `name` that the framework gives to an agent's answers",

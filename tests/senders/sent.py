@@ -58,22 +58,27 @@ class Sent:
         return [self.value(message) for message in self.thread(ref)]
 
     def runs(self) -> list[Projection]:
-        """Each trace, in the order in which they began."""
-        traces: dict[str, list[Span]] = {}
-        for lifted in sorted(self.lifted, key=lambda one: one.span.start_ns):
-            traces.setdefault(lifted.span.trace_id, []).append(lifted.span)
-        return [self._run(trace, spans) for trace, spans in traces.items()]
+        """Each run, in the order in which they began."""
+        return [self._run(trace) for trace in self.traces()]
 
-    def _run(self, trace: str, spans: list[Span]) -> Projection:
+    def traces(self) -> list[str]:
+        """The ids of the runs."""
+        spans, logs = [one.span for one in self.lifted], [one.log for one in self.lifted_logs if one.log.trace_id]
+        began = [(span.start_ns, span.trace_id) for span in spans] + [(log.time_ns, str(log.trace_id)) for log in logs]
+        return list(dict.fromkeys(trace for _, trace in sorted(began)))
+
+    def _run(self, trace: str) -> Projection:
+        spans = [one.span for one in self.lifted if one.span.trace_id == trace]
+        logs = [one.log for one in self.lifted_logs if one.log.trace_id == trace]
         messages = {node.message: self.value(node.message) for node in self.nodes.values()}
         work = RunInput(
             run=trace,
             spans=spans,
-            logs=[one.log for one in self.lifted_logs if one.log.trace_id == trace],
+            logs=logs,
             nodes=self.nodes,
             roles={ref: str(message["role"]) for ref, message in messages.items()},
             sealed=None,
-            last_arrival_ns=max(span.end_ns or 0 for span in spans),
+            last_arrival_ns=max([*(span.end_ns or 0 for span in spans), *(log.time_ns for log in logs)]),
             messages=messages,
         )
         return project(work, work.last_arrival_ns + _SECOND, ProjectSettings())

@@ -4,8 +4,9 @@ import json
 from collections import defaultdict
 
 from playhead.model import names
+from playhead.model.event import ToolCalled, ToolCompleted
 from playhead.model.span import Attributes
-from tests.senders.losses import CONTEXT_DIFFERS
+from tests.senders.losses import CONTEXT_DIFFERS, NO_CONTEXT
 from tests.senders.sent import GOLDEN, captured, sent
 
 # What no package that we could find sends; only OpenTelemetry's conventions name it.
@@ -55,20 +56,22 @@ def _listed(found: set[str]) -> str:
 
 
 def _context(name: str) -> str:
+    if name in NO_CONTEXT:
+        return f"none: {NO_CONTEXT[name]}"
     differs = CONTEXT_DIFFERS.get(name)
     return "the same" if differs is None else f"without {differs}"
 
 
 def _tools(name: str) -> str:
-    attributes = [one.span.attributes for one in sent(name).lifted]
-    tools = [each for each in attributes if each.get(names.KIND) == "tool"]
-    if not tools:
+    events = sent(name).events()
+    called = [event for event in events if isinstance(event, ToolCalled)]
+    if not called:
         return "no spans"
-    has_result = any(names.TOOL_RESULT_REF in each for each in tools)
+    has_result = any(isinstance(event, ToolCompleted) and event.result is not None for event in events)
     return (
         "yes"
         + ("" if has_result else ", without results")
-        + ("" if any(names.TOOL_CALL_ID in each for each in tools) else ", without the call's id")
+        + ("" if any(event.call_id for event in called) else ", without the call's id")
     )
 
 

@@ -8,6 +8,7 @@
     indexed          attributes whose names spell a structure
     attribute_names  other people's attribute names → ours, and the span's kind
     handoffs         spans that pass the run on to another agent
+    records          log records of coding agents: which part of a session each tells
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
     sent_on          what another Playhead has sent on: its refs again, and the content that they name
     oversize         what no dialect knows and is too long for any span
@@ -24,12 +25,14 @@ from typing import Any, cast
 
 from playhead.lift.attribute_names import normalise
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
+from playhead.lift.dialects.coding_agents import take_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
 from playhead.lift.found import UNPARSED, LiftedContent
 from playhead.lift.handoffs import note_handoff
 from playhead.lift.message_events import MessageEvents, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
+from playhead.lift.records import belongs_to_session, in_session, read_record
 from playhead.lift.sent_on import refs_again, was_sent_on, with_refs_again
 from playhead.lift.unknown import INLINE_CHARACTERS, move_content_like, scope_name
 from playhead.model import names
@@ -38,7 +41,18 @@ from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
 
-__all__ = ["DIALECTS", "UNPARSED", "Lifted", "LiftedLog", "SpanDialect", "lift", "lift_log", "lift_logs", "scope_name"]
+__all__ = [
+    "DIALECTS",
+    "UNPARSED",
+    "Lifted",
+    "LiftedLog",
+    "SpanDialect",
+    "belongs_to_session",
+    "lift",
+    "lift_log",
+    "lift_logs",
+    "scope_name",
+]
 
 _STATUS_MESSAGE = "playhead.status_message"
 _BODY = "body"  # of a log record, when it is a map
@@ -80,20 +94,14 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
     if own and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, found.contents, found.threads) if found is not None else Lifted(span, [], [])
     found = found or LiftedContent()
+    span = in_session(span)
     kind = _kind(span.attributes)
     said = MessageEvents()
     of_events = [said.take(event, found) for event in span.events]
-    known = said.any or _has_refs(span.attributes)
-    taken: list[Attributes] = []
-    for each in (span.attributes, *of_events):
-        attributes, spoken = _taken(each, kind, found)
-        taken.append(attributes)
-        known = known or spoken
-    is_understood = True
-    if span.scope != names.SCOPE and not known:
-        moved = [move_content_like(each, found, inline_characters) for each in taken]
-        is_understood = all(map(operator.is_, moved, taken))
-        taken = moved
+    known = said.any or _has_refs(span.attributes) or span.scope == names.SCOPE
+    taken, is_understood = _taken_together((span.attributes, *of_events), kind, found, inline_characters, known=known)
+    for event, each in zip(span.events, taken[1:], strict=True):
+        take_event(event.name, each, found, taken[0])
     attributes, *of_events = [move_oversize(each, found) for each in taken]
     events = _events(span.events, of_events, attributes)
     said.stamp(attributes, found, kind)
@@ -108,7 +116,7 @@ def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedCo
         status_message=message,
         events=events,
         links=[_lift_link(link, found) for link in span.links],
-        resource=move_oversize(span.resource, found),
+        resource=move_oversize(without_commands(span.resource, found), found),
     )
     return Lifted(lifted, found.contents, found.threads, is_understood)
 
@@ -153,6 +161,7 @@ def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found:
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
     if own and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, found.contents, found.threads)
+    log = read_record(log, found)
     kind = _kind(log.attributes)
     attributes = said.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
     taken, known = _taken(attributes, kind, found)
@@ -165,7 +174,9 @@ def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found:
     attributes = dict(move_oversize(moved, found))
     found.mark(attributes)
     normalise(attributes, kind)
-    lifted = dataclasses.replace(log, attributes=attributes, resource=move_oversize(log.resource, found))
+    lifted = dataclasses.replace(
+        log, attributes=attributes, resource=move_oversize(without_commands(log.resource, found), found)
+    )
     return LiftedLog(lifted, found.contents, found.threads, moved is taken)
 
 
@@ -197,6 +208,23 @@ def _kind(attributes: Attributes) -> str | None:
 def _has_refs(attributes: Attributes) -> bool:
     """Whether this was lifted before."""
     return any(key.endswith(names.REF_SUFFIX) and is_ref(value) for key, value in attributes.items())
+
+
+def _taken_together(
+    given: Sequence[Attributes], kind: str | None, found: LiftedContent, inline_characters: int, *, known: bool
+) -> tuple[list[Attributes], bool]:
+    """The attributes of a span and of its events without content, and whether it is known what they are.
+
+    `known`: that is known already. If no dialect speaks in any of them, what looks like content is taken."""
+    taken: list[Attributes] = []
+    for each in given:
+        attributes, spoken = _taken(each, kind, found)
+        taken.append(attributes)
+        known = known or spoken
+    if known:
+        return taken, True
+    moved = [move_content_like(each, found, inline_characters) for each in taken]
+    return moved, all(map(operator.is_, moved, taken))
 
 
 def _taken(attributes: Attributes, kind: str | None, found: LiftedContent) -> tuple[Attributes, bool]:

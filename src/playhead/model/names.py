@@ -120,6 +120,11 @@ STATE_CHANGED: Final = "playhead.state_changed"
 CHECKPOINT: Final = "playhead.checkpoint"
 LOG_BODY: Final = "playhead.log.body"  # of a log record of any name: its text, until lift makes it content
 LOG_SEVERITY: Final = "playhead.log.severity"  # its severity number, 1 to 24 (17 and above: an error)
+LOG_PART: Final = "playhead.log.part"  # which part of a session a coding agent's record tells: see `lift.records`
+LOG_DURATION: Final = "playhead.log.duration_ms"  # of a call, on the record that tells of its end
+# On spans and records of a coding agent whose run is its session: true, and the trace that the sender gave the span.
+SESSION_RUN: Final = "playhead.session.run"
+SESSION_TRACE: Final = "playhead.session.trace"
 CHECKPOINT_NAME: Final = "playhead.checkpoint.name"
 HANDOFF: Final = "playhead.handoff"
 APPROVAL_REQUESTED: Final = "playhead.approval_requested"

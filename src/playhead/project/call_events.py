@@ -44,7 +44,7 @@ from playhead.project.context.compression_events import declared, edited, inferr
 from playhead.project.context.conversations import Conversations, InputDelta
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import SharedHistory, restore_conversations
-from playhead.project.log_events import attempts_in, log_event, log_kind
+from playhead.project.logs.log_events import attempts_in, log_event, log_kind
 from playhead.project.order import END, START, Moment
 from playhead.project.span_tree import SpanNode, SpanTree
 

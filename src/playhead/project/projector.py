@@ -13,7 +13,8 @@ from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
-from playhead.project.log_events import with_log_content
+from playhead.project.logs.log_events import with_log_content
+from playhead.project.logs.session_records import with_calls_of_records
 from playhead.project.model_calls import merge_duplicate_calls
 from playhead.project.order import logs_once, moments, spans_missing
 from playhead.project.progress import ProjectedRun, keep
@@ -35,7 +36,8 @@ class ProjectSettings:
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
     """Projects a run from nothing: from all its spans and log events."""
-    tree, logs = SpanTree(with_log_content(work.spans, work.logs)), logs_once(work.logs)
+    spans, logs = with_calls_of_records(work.run, work.spans, work.logs)
+    tree, logs = SpanTree(with_log_content(spans, work.logs)), logs_once(logs)
     merge_duplicate_calls(tree.nodes)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)

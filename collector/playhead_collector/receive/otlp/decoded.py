@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from playhead.lift import belongs_to_session
 from playhead.model import names
 from playhead.model.span import Attributes, LogEvent, Span
 from playhead_collector.errors import Refused
@@ -77,7 +78,8 @@ class Decoded:
 
     def add_log(self, event: LogEvent) -> None:
         """Adds a log record if it has an event name and belongs to a run; otherwise counts it as ignored."""
-        if event.name and (event.trace_id or names.RUN_ID in event.attributes):
+        has_run = event.trace_id or names.RUN_ID in event.attributes
+        if event.name and (has_run or belongs_to_session(event.name, event.attributes, event.scope)):
             self.logs.append(event)
         else:
             self.ignored += 1

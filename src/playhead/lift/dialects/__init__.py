@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from playhead.lift.dialects import (
     agentops,
+    coding_agents,
     crewai,
     laminar,
     langfuse,
@@ -61,10 +62,10 @@ class SpanDialect(Protocol):
 
 
 DIALECTS: Final[tuple[SpanDialect, ...]] = (
-    langsmith, openllmetry, otel_genai, langfuse, openinference, pydantic_ai, logfire, vercel, mlflow, laminar,
-    agentops, crewai, vendors,
+    coding_agents, langsmith, openllmetry, otel_genai, langfuse, openinference, pydantic_ai, logfire, vercel, mlflow,
+    laminar, agentops, crewai, vendors,
 )  # fmt: skip
 BY_KIND: Final[tuple[SpanDialect, ...]] = (
-    langfuse, logfire, openinference, crewai, otel_genai, vercel, openllmetry, langsmith, mlflow, laminar, agentops,
-    vendors,
+    coding_agents, langfuse, logfire, openinference, crewai, otel_genai, vercel, openllmetry, langsmith, mlflow,
+    laminar, agentops, vendors,
 )  # fmt: skip

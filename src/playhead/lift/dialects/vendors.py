@@ -1,7 +1,7 @@
-"""What single frameworks and agents write beside OpenTelemetry's names: attributes that are content, and what they are.
+"""What single frameworks write beside OpenTelemetry's names: attributes that are content, and what they are.
 
-OpenLIT, Google ADK, Strands, Microsoft Agent Framework, Genkit, LiveKit; Claude Code, Codex, Gemini CLI and qwen-code.
-A vendor that says more than content (messages in a form of its own, kinds, sessions) has a file of its own.
+OpenLIT, Google ADK, Strands, Microsoft Agent Framework, Genkit, LiveKit.  A vendor that says more than content
+(messages in a form of its own, kinds, sessions) has a file of its own.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,7 @@ from playhead.model import names
 from playhead.model.span import Attributes
 
 NAME = "vendors"
-PREFIXES = frozenset({
-    "gen_ai", "gcp", "genkit:input", "genkit:output", "lk", "flue", "workflow", "user_prompt", "full_command", "prompt",
-    "span", "new_context", "system_prompt", "response", "tool_input", "tool_result", "tool_parameters", "message",
-    "arguments", "output", "function_args", "content", "request_text", "response_text", "diff",
-})  # fmt: skip
+PREFIXES = frozenset({"gen_ai", "gcp", "genkit:input", "genkit:output", "lk", "flue", "workflow"})
 ALIASES: Mapping[str, str] = {
     "gcp.vertex.agent.session_id": names.CONVERSATION,
     "genkit:metadata:context:sessionId": names.CONVERSATION,
@@ -57,52 +53,20 @@ _CONTENTS: Final[Mapping[str, str]] = {
     "lk.function_tool.arguments": names.TOOL_ARGUMENTS_REF,
     "lk.function_tool.output": names.TOOL_RESULT_REF,
 }
-_CODING_AGENTS: Final = ("claude_code", "codex", "gemini_cli", "gemini-cli", "qwen-code", "qwen_code")
-# Content where a coding agent writes it; others mean something else by these names.
-_OF_CODING_AGENTS: Final[Mapping[str, str]] = {
-    "user_prompt": names.INPUT_REF,
-    "prompt": names.INPUT_REF,
-    "new_context": names.INPUT_REF,
-    "system_prompt": names.SYSTEM_INSTRUCTIONS_REF,
-    "response.model_output": names.OUTPUT_REF,
-    "request_text": names.INPUT_REF,
-    "response_text": names.OUTPUT_REF,
-    "tool_input": names.TOOL_ARGUMENTS_REF,
-    "tool_parameters": names.TOOL_ARGUMENTS_REF,
-    "function_args": names.TOOL_ARGUMENTS_REF,
-    "arguments": names.TOOL_ARGUMENTS_REF,
-    "full_command": names.TOOL_ARGUMENTS_REF,
-    "tool_result": names.TOOL_RESULT_REF,
-    "output": names.TOOL_RESULT_REF,
-    "content": names.TOOL_RESULT_REF,
-    "diff": "diff" + _OWN,
-    "message": names.INPUT_REF,
-}
-_SPAN_TYPE: Final = "span.type"
-_KINDS: Final = {"interaction": "agent", "llm_request": "llm", "tool": "tool"}
 
 
 def speaks(attributes: Attributes) -> bool:
     """By content under one of these names."""
-    return any(key in attributes for key in _CONTENTS) or _is_coding_agent(attributes)
+    return any(key in attributes for key in _CONTENTS)
 
 
-def kind(attributes: Attributes) -> str | None:
-    """By Claude Code's `span.type`; all others write OpenTelemetry's operations."""
-    value = attributes.get(_SPAN_TYPE)
-    return _KINDS.get(value.removeprefix("claude_code.")) if isinstance(value, str) else None
+def kind(_: Attributes) -> str | None:
+    """They write OpenTelemetry's operations."""
+    return None
 
 
 def take(attributes: Attributes, _: str | None, found: LiftedContent) -> None:
     """Each becomes content under our name for it, or its own."""
-    of_agent = _OF_CODING_AGENTS if _is_coding_agent(attributes) else {}
-    for key, ours in (*_CONTENTS.items(), *of_agent.items()):
+    for key, ours in _CONTENTS.items():
         if key in attributes:
             stamp_value(attributes, ours, attributes.pop(key), key, found)
-
-
-def _is_coding_agent(attributes: Attributes) -> bool:
-    said = (attributes.get(_SPAN_TYPE), attributes.get("event.name"), attributes.get(names.AGENT_NAME))
-    return any(isinstance(each, str) and each.startswith(_CODING_AGENTS) for each in said) or (
-        isinstance(said[0], str) and said[0] in _KINDS
-    )

@@ -42,6 +42,8 @@ _ABOUT_THE_SPAN: Final = (
 
 def log_kind(log: LogEvent) -> str:
     """The kind of a log record's event; for a record unknown to this version, its own name."""
+    if names.LOG_PART in log.attributes:  # a prompt: see `session_records`
+        return ev.MessageAdded.kind
     return _KINDS.get(log.name) or (log.name if log.name.startswith(_OURS) else ev.EventLogged.kind)
 
 
@@ -105,8 +107,10 @@ def _value(read: Any) -> float | int | str | None:
     return read if isinstance(read, float | int | str) else None
 
 
-def _logged(log: LogEvent, head: dict[str, Any]) -> ev.EventLogged:
+def _logged(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
     """The event of another program's log record. Its value is the body, or else the only content that it names."""
+    if names.LOG_PART in log.attributes:
+        return ev.MessageAdded(**head, role="user", message=ref(log.attributes, names.MESSAGE_REF))
     said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
     refs = [name for name, value in said.items() if is_ref(value)]
     body = next((name for name in _BODIES if name in refs), refs[0] if len(refs) == 1 else None)

@@ -1,0 +1,254 @@
+"""Log records of coding agents (Claude Code, Codex, Gemini CLI): what part of a session each of them tells.
+
+These agents tell their prompts, model calls and tools in log records, with traces or without.  A record that belongs to
+no trace belongs to its session, and so do all records of Codex and everything of Gemini CLI, which gives each call a
+trace of its own: the run is the session.  `playhead.log.part` says which part of it a record tells, under
+OpenTelemetry's names; the projector makes the calls of them.
+
+| part | Claude Code | Codex | Gemini CLI |
+|---|---|---|---|
+| prompt | user_prompt | user_prompt | user_prompt |
+| sent: a request, at its beginning | api_request_body | api_request | api_request |
+| answered: a request, at its end | api_request, api_response_body, assistant_response | sse_event | api_response |
+| failed: a request | api_error | api_request | api_error |
+| tool | tool_result | tool_result | tool_call |
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from playhead.lift.dialects.coding_agents import add_tokens, model_answer
+from playhead.lift.found import LiftedContent
+from playhead.lift.stamps import parsed, stamp, stamp_input, stamp_output, stamp_value
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.span import Attributes, LogEvent, Span
+
+PROMPT, SENT, ANSWERED, FAILED, TOOL = "prompt", "sent", "answered", "failed", "tool"
+_GEMINI: Final = "gemini-cli"
+# What the names of an agent's records begin with, by the beginning of its scope's name.
+_SCOPES: Final = {"com.anthropic.claude_code": "claude_code.", "codex": "codex.", _GEMINI: "gemini_cli."}
+_PARTS: Final = {
+    "claude_code.user_prompt": PROMPT,
+    "claude_code.api_request_body": SENT,
+    "claude_code.api_request": ANSWERED,
+    "claude_code.api_response_body": ANSWERED,
+    "claude_code.assistant_response": ANSWERED,
+    "claude_code.api_error": FAILED,
+    "claude_code.tool_result": TOOL,
+    "codex.user_prompt": PROMPT,
+    "codex.api_request": SENT,
+    "codex.sse_event": ANSWERED,
+    "codex.tool_result": TOOL,
+    "gemini_cli.user_prompt": PROMPT,
+    "gemini_cli.api_request": SENT,
+    "gemini_cli.api_response": ANSWERED,
+    "gemini_cli.api_error": FAILED,
+    "gemini_cli.tool_call": TOOL,
+}
+_MOST_CHARACTERS: Final = 256  # of a session's id
+# Their names → ours. Numbers may come as text.
+_NAMES: Final = {
+    "session.id": names.CONVERSATION,
+    "conversation.id": names.CONVERSATION,
+    "model": names.REQUEST_MODEL,
+    "request_id": names.RESPONSE_ID,
+    "tool_name": names.TOOL_NAME,
+    "function_name": names.TOOL_NAME,
+    "tool_use_id": names.TOOL_CALL_ID,
+    "call_id": names.TOOL_CALL_ID,
+    "finish_reasons": names.FINISH_REASONS,
+}
+_NUMBERS: Final = {
+    "input_token_count": names.INPUT_TOKENS,
+    "output_token_count": names.OUTPUT_TOKENS,
+    "cached_token_count": names.CACHE_READ_TOKENS,
+    "cached_content_token_count": names.CACHE_READ_TOKENS,
+    "cache_write_token_count": names.CACHE_WRITE_TOKENS,
+    "reasoning_token_count": names.REASONING_TOKENS,
+    "thoughts_token_count": names.REASONING_TOKENS,
+    "duration_ms": names.LOG_DURATION,
+}
+_COUNTED: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+_PROVIDERS: Final = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "gcp.gemini"}
+_CODEX_ITSELF: Final = "/root"  # what Codex calls itself, as against agents that it has begun
+_ERRORS: Final = ("error", "error.message", "error_message")
+_ERROR_TYPES: Final = ("error_type", "error.type", "status_code", "http.response.status_code")
+
+
+def belongs_to_session(name: str, attributes: Mapping[str, Any], scope: str) -> bool:
+    """Whether a log record tells a part of a coding agent's session, with or without a trace."""
+    return _session(attributes) is not None and _read(name, attributes, scope) is not None
+
+
+def in_session(span: Span) -> Span:
+    """The span of an agent that gives each call a trace of its own, in the run of its session; others as given."""
+    session = span.attributes.get(names.CONVERSATION) if span.scope == _GEMINI else None
+    if not isinstance(session, str) or not 0 < len(session) <= _MOST_CHARACTERS:
+        return span
+    attributes = {**span.attributes, names.SESSION_RUN: True, names.SESSION_TRACE: span.trace_id}
+    return dataclasses.replace(span, trace_id=_run("gemini_cli", session), attributes=attributes)
+
+
+def read_record(log: LogEvent, found: LiftedContent) -> LogEvent:
+    """The record with what it tells under neutral names, its content taken out; others as given.  Never raises."""
+    session = _session(log.attributes)
+    if session is None:
+        return log
+    name = _read(log.name, log.attributes, log.scope)
+    if name is None:
+        return _beside(log, session)
+    try:
+        return _with_part(log, name, session, found)
+    except Exception:  # noqa: BLE001 - a mistake of ours must not cost anybody a record
+        return log
+
+
+def _with_part(log: LogEvent, name: str, session: str, found: LiftedContent) -> LogEvent:
+    agent = name.partition(".")[0]
+    attributes = dict(log.attributes)
+    part = _part(name, attributes)
+    _rename(attributes, agent, has_failed=part == FAILED)
+    if part == PROMPT:
+        _take_prompt(attributes, found)
+    elif part == TOOL:
+        _take_tool(attributes, found)
+    else:
+        _take_call(name, attributes, found)
+    attributes[names.LOG_PART] = part
+    trace = log.trace_id
+    if trace is None or agent != "claude_code":
+        trace = _run(agent, session)
+        attributes[names.SESSION_RUN] = True
+    return dataclasses.replace(log, name=name, trace_id=trace, attributes=attributes)
+
+
+def _beside(log: LogEvent, session: str) -> LogEvent:
+    """Another record that names a session: a coding agent's tells the dialect whose it is."""
+    begin = next((begin for scope, begin in _SCOPES.items() if log.scope.startswith(scope)), None)
+    if begin is None:
+        return log
+    attributes = dict(log.attributes)
+    attributes.setdefault("event.name", begin + log.name.removeprefix(begin))
+    if log.scope != _GEMINI:
+        return dataclasses.replace(log, attributes=attributes)
+    attributes[names.SESSION_RUN] = True
+    return dataclasses.replace(log, trace_id=_run("gemini_cli", session), attributes=attributes)
+
+
+def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
+    """The full name of a record that tells a part of a session; None for every other."""
+    begin = next((begin for known, begin in _SCOPES.items() if scope.startswith(known)), None)
+    if begin is None:
+        return None
+    # Codex names its records by the line of its source.
+    said = str(attributes.get("event.name", name)) if begin == "codex." else name
+    full = begin + said.removeprefix(begin)
+    if full not in _PARTS or (full == "codex.sse_event" and "input_token_count" not in attributes):
+        return None
+    return full
+
+
+def _session(attributes: Mapping[str, Any]) -> str | None:
+    session = attributes.get("conversation.id", attributes.get("session.id"))
+    return session if isinstance(session, str) and 0 < len(session) <= _MOST_CHARACTERS else None
+
+
+def _run(agent: str, session: str) -> str:
+    return hashlib.sha256(f"{agent} session {session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _part(name: str, attributes: Mapping[str, Any]) -> str:
+    part = _PARTS[name]
+    if part == SENT and _number(attributes.get("http.response.status_code"), 0) >= 400:
+        return FAILED
+    return part
+
+
+def _rename(attributes: Attributes, agent: str, *, has_failed: bool) -> None:
+    for theirs, ours in _NAMES.items():
+        if theirs in attributes and not isinstance(attributes[theirs], dict):
+            attributes.setdefault(ours, attributes.pop(theirs))
+    for theirs, ours in _NUMBERS.items():
+        if theirs in attributes and (number := _number(attributes[theirs], -1)) >= 0:
+            attributes.setdefault(ours, number)
+    for key in _COUNTED:
+        if key in attributes:
+            attributes[key] = _number(attributes[key], attributes[key])
+    add_tokens(attributes)
+    if attributes.get("agent_name") == _CODEX_ITSELF:
+        del attributes["agent_name"]
+    attributes.setdefault(names.PROVIDER, _PROVIDERS[agent])
+    has_failed = has_failed or str(attributes.get("success", "true")).lower() == "false"
+    if has_failed or any(attributes.get(key) for key in _ERRORS):
+        said = next((str(attributes[key]) for key in _ERROR_TYPES if attributes.get(key)), "_OTHER")
+        attributes.setdefault(names.ERROR_TYPE, said[:_MOST_CHARACTERS])
+
+
+def _number(value: Any, otherwise: Any) -> Any:
+    """A number, also one that is written as text."""
+    if isinstance(value, str) and len(value) <= 20:
+        try:
+            value = float(value) if "." in value else int(value)
+        except ValueError:
+            return otherwise
+    return value if type(value) in (int, float) else otherwise
+
+
+def _take_prompt(attributes: Attributes, found: LiftedContent) -> None:
+    prompt = attributes.pop("prompt", None)
+    if isinstance(prompt, str):
+        message: Message = {"role": "user", "parts": [{"type": "text", "content": prompt}]}
+        attributes[names.MESSAGE_REF] = found.message(message)
+        attributes[names.INPUT_REF] = found.content(prompt)
+
+
+def _take_tool(attributes: Attributes, found: LiftedContent) -> None:
+    for key in ("tool_input", "arguments", "function_args", "tool_parameters"):
+        if key in attributes:
+            stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop(key), key, found)
+    if "output" in attributes:
+        stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output"), "output", found)
+
+
+def _take_call(name: str, attributes: Attributes, found: LiftedContent) -> None:
+    if name == "claude_code.api_request_body":
+        stamp_input(attributes, attributes.pop("body", None), "body", found, model=True)
+    elif name == "claude_code.api_response_body":
+        stamp_output(attributes, attributes.pop("body", None), "body", found, model=True)
+    elif name == "claude_code.assistant_response" and isinstance(attributes.get("response"), str):
+        said = attributes.pop("response")
+        message: Message = {"role": "assistant", "parts": [{"type": "text", "content": said}]}
+        stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([message]), "response")
+    elif "request_text" in attributes:
+        stamp_input(attributes, attributes.pop("request_text"), "request_text", found, model=True)
+    elif "response_text" in attributes:
+        _take_gemini_answer(attributes, found)
+
+
+def _take_gemini_answer(attributes: Attributes, found: LiftedContent) -> None:
+    """The text is a list of responses, one for each piece of a stream."""
+    raw = attributes.pop("response_text")
+    try:
+        answer = model_answer([content for response in _listed(parsed(raw)) for content in _contents(response)])
+    except ValueError:
+        answer = None
+    if answer is None:
+        stamp_value(attributes, names.OUTPUT_REF, raw, "response_text", found)
+    else:
+        stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([answer]), "response_text")
+
+
+def _contents(response: Any) -> list[Any]:
+    candidates = cast(dict[str, Any], response).get("candidates") if isinstance(response, dict) else None
+    return [
+        cast(dict[str, Any], one)["content"]
+        for one in _listed(candidates)
+        if isinstance(one, dict) and "content" in one
+    ]
+
+
+def _listed(value: Any) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else []
