@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
+from playhead.dialect._provider_edits import provider_edits
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
@@ -18,7 +19,6 @@ from playhead.model.span import Attributes
 
 _JSON_STARTS: Final = ("{", "[", '"')
 _TIMES_ENCODED: Final = 3
-_COMPACTION: Final = "compaction"
 _MOST_ID_CHARACTERS: Final = 256
 
 
@@ -89,20 +89,9 @@ def stamp_answer(attributes: Attributes, answer: AnswerBody, own: str, found: Li
 
 
 def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> None:
-    """Says on the span what the provider itself did to the context: OpenAI's `compaction` items, Anthropic's edits."""
-    if any(part.get("type") == _COMPACTION for message in messages for part in message["parts"]):
-        attributes.setdefault(names.COMPACTED, True)
-    managed: Any = rest.get("context_management") if rest else None
-    edits: Any = cast(dict[str, Any], managed).get("applied_edits") if isinstance(managed, dict) else None
-    if not isinstance(edits, list):
-        return
-    applied = [cast(dict[str, Any], edit) for edit in cast(list[Any], edits) if isinstance(edit, dict)]
-    kinds = [kind for edit in applied if isinstance(kind := edit.get("type"), str)]
-    cleared = [count for edit in applied if type(count := edit.get("cleared_input_tokens")) is int]
-    if kinds:
-        attributes.setdefault(names.CONTEXT_EDITS, ", ".join(kinds)[:_MOST_ID_CHARACTERS])
-        if cleared:
-            attributes.setdefault(names.CONTEXT_CLEARED_TOKENS, sum(cleared))
+    """Says on the span what the provider itself did to the context."""
+    for name, value in provider_edits(messages, rest).items():
+        attributes.setdefault(name, value)
 
 
 def stamp_tools(attributes: Attributes, natives: Any, own: str, found: LiftedContent) -> None:

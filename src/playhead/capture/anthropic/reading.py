@@ -11,6 +11,7 @@ from playhead.capture.anthropic.threads import earlier_messages, remember
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.stainless.reading import LEFT_OUT, TRANSPORT, described, dumped, settings_of, usage_of
 from playhead.dialect import anthropic as dialect
+from playhead.dialect._provider_edits import provider_edits
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -248,6 +249,7 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if answer.get(key):
             attributes[name] = answer[key]
+    attributes |= provider_edits([message], answer)
     if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         remember(run, kwargs, sent_messages(kwargs), answer)
     return ModelResponse([message], answer, reasoning, attributes)

@@ -19,6 +19,7 @@ from playhead.capture.stainless.reading import (
     usage_of,
 )
 from playhead.dialect import openai_responses as dialect
+from playhead.dialect._provider_edits import provider_edits
 from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
@@ -148,7 +149,8 @@ def model_response(raw: dict[str, Any]) -> ModelResponse:
         if response.get(key):
             attributes[name] = response[key]
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
-    return ModelResponse([message for message, _ in read], raw, reasoning, attributes)
+    messages = [message for message, _ in read]
+    return ModelResponse(messages, raw, reasoning, attributes | provider_edits(messages))
 
 
 def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:

@@ -1,0 +1,29 @@
+"""What a provider itself did to the context of a call: OpenAI's `compaction` items, Anthropic's edits."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from playhead.model import names
+from playhead.model.message import Message
+
+_COMPACTION: Final = "compaction"
+_MOST_CHARACTERS: Final = 256  # of the names of edits
+
+
+def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The attributes that say so. `rest`: what the answer says besides its messages.  Never raises."""
+    found: dict[str, Any] = {}
+    if any(part.get("type") == _COMPACTION for message in messages for part in message["parts"]):
+        found[names.COMPACTED] = True
+    managed: Any = rest.get("context_management") if rest else None
+    edits: Any = cast(dict[str, Any], managed).get("applied_edits") if isinstance(managed, dict) else None
+    if not isinstance(edits, list):
+        return found
+    applied = [cast(dict[str, Any], edit) for edit in cast(list[Any], edits) if isinstance(edit, dict)]
+    kinds = [kind for edit in applied if isinstance(kind := edit.get("type"), str)]
+    cleared = [count for edit in applied if type(count := edit.get("cleared_input_tokens")) is int]
+    if kinds:
+        found[names.CONTEXT_EDITS] = ", ".join(kinds)[:_MOST_CHARACTERS]
+        if cleared:
+            found[names.CONTEXT_CLEARED_TOKENS] = sum(cleared)
+    return found

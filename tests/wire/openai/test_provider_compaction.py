@@ -1,0 +1,145 @@
+"""What a provider does to a context by itself, as our own instrumentations of the real clients record it.
+
+The mock model server does not compress, so a server here gives the answers that the providers document."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+import playhead
+from playhead.model import names
+from playhead.model.event import ContextCompressed
+from tests.support.journal_reader import Recording, start_recording
+from tests.support.projected import projected
+
+EDITED = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+    "stop_sequence": None, "content": [{"type": "text", "text": "done"}],
+    "usage": {"input_tokens": 90, "output_tokens": 2},
+    "context_management": {
+        "applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 500}]
+    },
+}  # fmt: skip
+COMPACTED = {
+    "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed", "tools": [],
+    "parallel_tool_calls": True, "tool_choice": "auto",
+    "output": [
+        {"type": "compaction", "id": "cmp_1", "encrypted_content": "AAAA"},
+        {
+            "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "done", "annotations": []}],
+        },
+    ],
+    "usage": {
+        "input_tokens": 900, "output_tokens": 2, "total_tokens": 902,
+        "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0},
+    },
+}  # fmt: skip
+HELLO: list[Any] = [{"role": "user", "content": "hello"}]
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Answers every request with what its path asks for."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        is_anthropic = self.path.startswith("/v1/messages")
+        events = stream_of_edited() if is_anthropic else stream_of_compacted()
+        if asked.get("stream"):
+            kind = "text/event-stream"
+            body = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
+        else:
+            kind, body = "application/json", json.dumps(EDITED if is_anthropic else COMPACTED)
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        pass
+
+
+def stream_of_edited() -> list[dict[str, Any]]:
+    start = {**EDITED, "content": [], "stop_reason": None}
+    del start["context_management"]
+    return [
+        {"type": "message_start", "message": start},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "done"}},
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "usage": {"output_tokens": 2}, "context_management": EDITED["context_management"],
+        },
+        {"type": "message_stop"},
+    ]  # fmt: skip
+
+
+def stream_of_compacted() -> list[dict[str, Any]]:
+    created = {**COMPACTED, "status": "in_progress", "output": []}
+    output: Any = COMPACTED["output"]
+    done = [
+        {"type": "response.output_item.done", "output_index": place, "sequence_number": place + 1, "item": item}
+        for place, item in enumerate(output)
+    ]
+    return [
+        {"type": "response.created", "sequence_number": 0, "response": created},
+        *done,
+        {"type": "response.completed", "sequence_number": 9, "response": COMPACTED},
+    ]
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    for recording in start_recording(tmp_path / "journal", monkeypatch):
+        playhead.instrument("openai", "anthropic")
+        yield recording
+        playhead.uninstrument("openai", "anthropic")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_anthropics_context_editing_is_a_compression_of_the_call(stream: bool, url: str, recording: Recording):
+    with playhead.run("clerk") as run, anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
+        answer: Any = client.beta.messages.create(model="m", max_tokens=9, messages=HELLO, stream=stream)
+        if stream:
+            list(answer)
+    events = projected(recording.read(), str(run.id)).events
+    [compressed] = [event for event in events if isinstance(event, ContextCompressed)]
+    assert (compressed.origin, compressed.strategy) == ("provider", "clear_tool_uses_20250919")
+    assert (compressed.tokens_before, compressed.tokens_after) == (590, 90)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_cut_behind_an_item_of_openais_compaction_is_the_providers(stream: bool, url: str, recording: Recording):
+    with playhead.run("clerk") as run, openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+        history: Any = [{"role": "user", "content": f"question {n}"} for n in range(6)]
+        answer: Any = client.responses.create(model="m", input=history, stream=stream)
+        if stream:
+            list(answer)
+        output: Any = COMPACTED["output"]
+        client.responses.create(model="m", input=[*output, {"role": "user", "content": "and now?"}])
+    seen = recording.read()
+    first, _ = [span for span in seen.spans if names.INPUT_MESSAGES_REF in span.attributes]
+    assert first.attributes[names.COMPACTED] is True
+    [compressed] = [event for event in projected(seen, str(run.id)).events if isinstance(event, ContextCompressed)]
+    assert compressed.origin == "provider"
+    assert len(compressed.dropped) + len(compressed.summarised) == 6
