@@ -190,3 +190,20 @@ def test_an_interrupted_import_goes_on_where_it_was(
     assert rest["continued_after"] > 0
     assert rest["spans"] + rest["logs"] + sent_before[0] == whole["spans"] + whole["logs"]
     assert json.loads(cli(other, "import", moved["folder"], "--json").stdout)["continued_after"] == 0
+
+
+@pytest.mark.parametrize(("name", "model_calls"), [("phoenix_dataframe.jsonl", 3), ("langfuse_blob_storage.jsonl", 3)])
+def test_exports_of_other_tools_become_runs_with_their_messages(
+    other: CollectorProcess, cli: Cli, name: str, model_calls: int
+):
+    said = json.loads(cli(other, "import", GOLDEN.parent / "exports" / name, "--json").stdout)
+    assert said["refused"] == 0
+    assert said["content_bytes"] > said["new_bytes"] > 0
+    again = json.loads(cli(other, "import", GOLDEN.parent / "exports" / name, "--json").stdout)
+    assert (again["new_contents"], again["spans"], again["runs"]) == (0, said["spans"], said["runs"])
+    rows = [json.loads(line) for line in (GOLDEN.parent / "exports" / name).read_text().splitlines()]
+    # Of Phoenix, the runs of LangGraph.
+    runs = {row.get("context.trace_id") or row["trace_id"] for row in rows if row.get("span_kind", "CHAIN") == "CHAIN"}
+    calls = [call for run in runs for call in ask(other, f"runs/{run}/llm-calls")[1]["items"]]
+    assert len(calls) == model_calls
+    assert all(ask(other, f"runs/{run}")[1]["status"] == "completed" for run in runs)

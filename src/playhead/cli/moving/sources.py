@@ -6,27 +6,32 @@ Nothing here raises for what a file says: what cannot be read is an `UnreadableR
 import hashlib
 import tarfile
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import zstandard
 
-from playhead.archive import layout
+from playhead.archive import langfuse, layout, phoenix
 from playhead.archive.detect import Format, format_of, is_json, is_parquet, is_tar
 from playhead.archive.documents import Document, json_documents, lines_of
 from playhead.archive.protobuf import ZSTD_MAGIC, protobuf_file
-from playhead.archive.records import FilePlace, OtlpRecord, UnreadableRecord, json_records
+from playhead.archive.records import JSON, FilePlace, OtlpRecord, UnreadableRecord, json_records
 from playhead.errors import SettingInvalid
+from playhead.model.span import Span
+from playhead.wire.otlp_json import span_json
 from playhead.wire.pack import ThreadExtension
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 1024 * 1024
 # What a zstd frame may make its reader hold: its own default for decoding.
 _ZSTD_WINDOW = 128 * 1024 * 1024
-_MANY = 1 << 62
+# Rows of a Parquet file that are read together, and about how many bytes each takes in a request.
+_PARQUET_ROWS, _PARQUET_ROW_BYTES = 200, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Sources:
             yield from self._tar(path, name)
         elif is_parquet(first):
             self.formats[name] = "phoenix"
-            yield from _foreign("phoenix_parquet", path, name, self.most)
+            yield from self._parquet(path, name)
         elif is_json(first):
             yield from self._json(first, stream.read, name)
         elif first:
@@ -106,6 +111,13 @@ class Sources:
                 continue
             self.formats[name] = form
             yield from _records(form, document)
+
+    def _parquet(self, path: Path, name: str) -> Iterator[Item]:
+        try:
+            for number, row in enumerate(_parquet_rows(path), 1):
+                yield from _row("phoenix", row, FilePlace(name, number), _PARQUET_ROW_BYTES)
+        except (ValueError, OSError) as error:
+            yield UnreadableRecord(FilePlace(name, 1), f"it is damaged, or no Parquet after all ({error})")
 
     def _tar(self, path: Path, name: str) -> Iterator[Item]:
         folder = self.scratch / hashlib.sha256(str(path).encode()).hexdigest()[:16]
@@ -256,12 +268,58 @@ def _hashed(read: Callable[[int], bytes], into: Any) -> Callable[[int], bytes]:
 def _records(form: Format, document: Document) -> Iterator[Item]:
     if form in {"otlp", "playhead"}:
         yield from json_records(document.value, document.where, document.size)
-    else:
-        yield UnreadableRecord(document.where, f"the format {form} is not read yet")
+        return
+    rows = _rows(document.value)
+    for number, row in enumerate(rows):
+        where = document.where if len(rows) == 1 else FilePlace(f"{document.where}", number + 1)
+        yield from _row(form, row, where, document.size // len(rows))
 
 
-def _foreign(form: str, path: Path, name: str, most: int) -> Iterator[Item]:
-    yield UnreadableRecord(FilePlace(name, 1), f"the format {form} is not read yet")
+def _rows(document: Any) -> list[Any]:
+    """The rows of a document: of a list, its items; of a page of an API, those under `data`."""
+    value: Any = cast(dict[str, Any], document).get("data", document) if isinstance(document, dict) else document
+    return cast(list[Any], value) if isinstance(value, list) else [value]
+
+
+def _row(form: Format, row: Any, where: FilePlace, size: int) -> Iterator[Item]:
+    if not isinstance(row, dict):
+        yield UnreadableRecord(where, f"it is {str(row)[:50]!r}, and no row")
+        return
+    for span in _SPANS[form](cast(dict[str, Any], row)):
+        if isinstance(span, ValueError):
+            yield UnreadableRecord(where, str(span))
+        else:
+            yield OtlpRecord("traces", JSON, where, size, _NO_RESOURCE, _scope(span.scope), span_json(span))
+
+
+def _phoenix_span(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
+    try:
+        yield phoenix.span_of_row(row)
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        yield ValueError(f"it is no span of Phoenix: {error}")
+
+
+_SPANS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[Span | ValueError]]] = {
+    "phoenix": _phoenix_span,
+    "langfuse": langfuse.spans_of_row,
+}
+_NO_RESOURCE: dict[str, Any] = {}
+
+
+@cache  # one object for each name, so that records of one scope are sent together
+def _scope(name: str) -> dict[str, str]:
+    return {"name": name}
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, some at a time.  Raises SettingInvalid without the library; ValueError if damaged."""
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError:
+        message = f"{path} is Parquet, and pyarrow, which reads it, is not installed: pip install 'playhead[import]'"
+        raise SettingInvalid(message) from None
+    for batch in parquet.ParquetFile(path).iter_batches(batch_size=_PARQUET_ROWS):
+        yield from batch.to_pylist()
 
 
 def _unpack(stream: _Stream, folder: Path) -> None:

@@ -1,0 +1,155 @@
+"""Langfuse's exports: traces and observations, as its API, its UI and its exports to blob storage have them.
+
+Names are camelCase (API, UI) or snake_case (blob storage).  An observation becomes the span that Langfuse's own SDK
+sends of it.  Of a trace, a span of its own is made, with an id derived from the trace's; it is the parent of
+observations that have none, unless these say themselves what their trace is called and whose it is (API v2, enriched
+exports).  So rows may come in any order, and in any number of files.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+from playhead.archive.rows import as_text, first_of, is_absent, json_in, span_id, time_ns, trace_id
+from playhead.model.span import STATUS_ERROR, STATUS_UNSET, Attributes, Span
+
+SCOPE: Final = "langfuse-sdk"
+_OBSERVATION, _TRACE = "langfuse.observation.", "langfuse.trace."
+_UPPER = re.compile(r"(?<=[a-z0-9])([A-Z])")
+# Of an observation's fields, what its SDK sends as text and what as JSON.
+_TEXTS: Final = {
+    "input": _OBSERVATION + "input", "output": _OBSERVATION + "output", "metadata": _OBSERVATION + "metadata",
+    "model_parameters": _OBSERVATION + "model.parameters",
+    "cost_details": _OBSERVATION + "cost_details", "status_message": _OBSERVATION + "status_message",
+    "level": _OBSERVATION + "level", "prompt_name": _OBSERVATION + "prompt.name",
+    "completion_start_time": _OBSERVATION + "completion_start_time", "version": "langfuse.version",
+}  # fmt: skip
+_OF_TRACE: Final = {
+    "user_id": "user.id", "session_id": "session.id", "environment": "langfuse.environment",
+    "release": "langfuse.release", "trace_name": _TRACE + "name",
+}  # fmt: skip
+_ENRICHED: Final = ("trace_name", "user_id", "session_id", "is_root_observation", "project_id")
+# Older versions: `usage` with these names, and the model's name under others.
+_USAGE: Final = {"promptTokens": "input", "completionTokens": "output", "totalTokens": "total"}
+_MODELS: Final = ("model", "provided_model_name", "model_id")
+
+
+def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
+    """The spans of a row: an observation, a trace, or a trace with its observations.  An error stands for one span."""
+    value = _row(row)
+    inner = value.get("trace")
+    if (
+        isinstance(inner, dict) and "observations" in value
+    ):  # a file for each trace: {"trace": ..., "observations": ...}
+        value = {**_row(cast(Mapping[str, Any], inner)), "observations": value["observations"]}
+    if "start_time" in value or "type" in value:
+        yield _attempt(observation, value)
+        return
+    if "timestamp" not in value or "value" in value:
+        yield ValueError("it is neither a trace nor an observation: scores and other rows are not imported")
+        return
+    yield _attempt(trace_span, value)
+    observations = json_in(value.get("observations"))
+    for each in cast(list[Any], observations) if isinstance(observations, list) else ():
+        if isinstance(each, dict):
+            own = _row(cast(Mapping[str, Any], each))
+            own.setdefault("trace_id", value.get("id"))
+            own.pop("project_id", None)
+            yield _attempt(observation, own)
+
+
+def _attempt(make: Any, value: Mapping[str, Any]) -> Span | ValueError:
+    try:
+        return make(value)
+    except (ValueError, OverflowError) as error:
+        return ValueError(str(error))
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {_UPPER.sub(lambda found: "_" + found[1].lower(), key): value for key, value in row.items()}
+
+
+def trace_span(value: Mapping[str, Any]) -> Span:
+    """The span that stands for a trace.  Raises ValueError."""
+    trace = trace_id(value.get("id"))
+    start_ns = time_ns(value.get("timestamp"))
+    if start_ns is None:
+        raise ValueError("the trace has no timestamp")
+    attributes = _common(value)
+    attributes[_TRACE + "name"] = str(first_of(value, "name") or "")
+    for name in ("input", "output", "metadata"):
+        if not is_absent(value.get(name)):
+            attributes[_TRACE + name] = as_text(value[name])
+    latency = value.get("latency")
+    took_ns = int(latency * 1e9) if isinstance(latency, int | float) and latency > 0 else 0
+    name = attributes[_TRACE + "name"]
+    return Span(trace, root_id(trace), None, name, start_ns, start_ns + took_ns, attributes, scope=SCOPE)
+
+
+def root_id(trace: str) -> str:
+    """The id of the span that stands for a trace."""
+    return span_id("the trace itself", trace)
+
+
+def observation(value: Mapping[str, Any]) -> Span:
+    """The span of an observation.  Raises ValueError."""
+    trace = trace_id(first_of(value, "trace_id"))
+    span = span_id(value.get("id"), trace)
+    start_ns = time_ns(value.get("start_time"))
+    if start_ns is None:
+        raise ValueError("the observation has no startTime")
+    parent = first_of(value, "parent_observation_id")
+    if parent:
+        parent_id = span_id(parent, trace)
+    else:
+        parent_id = None if any(name in value for name in _ENRICHED) else root_id(trace)
+    attributes = _common(value) | {_OBSERVATION + "type": str(value.get("type") or "span").lower()}
+    for name, key in _TEXTS.items():
+        if not is_absent(value.get(name)):
+            attributes[key] = as_text(value[name])
+    _add_model(attributes, value)
+    end_ns = time_ns(value.get("end_time"))
+    return Span(
+        trace,
+        span,
+        parent_id,
+        str(first_of(value, "name") or ""),
+        start_ns,
+        max(start_ns, end_ns or start_ns),
+        attributes,
+        status=STATUS_ERROR if value.get("level") == "ERROR" else STATUS_UNSET,
+        status_message=str(first_of(value, "status_message") or ""),
+        scope=SCOPE,
+    )
+
+
+def _common(value: Mapping[str, Any]) -> Attributes:
+    attributes: Attributes = {
+        key: str(value[name]) for name, key in _OF_TRACE.items() if not is_absent(value.get(name)) and value[name] != ""
+    }
+    tags = json_in(value.get("tags"))
+    if isinstance(tags, list) and tags:
+        attributes[_TRACE + "tags"] = [str(tag) for tag in cast(list[Any], tags)]
+    return attributes
+
+
+def _add_model(attributes: Attributes, value: Mapping[str, Any]) -> None:
+    model = first_of(value, *_MODELS)
+    if isinstance(model, str) and model:
+        attributes[_OBSERVATION + "model.name"] = model
+    counts = _counts(json_in(value.get("usage_details"))) or _counts(json_in(value.get("usage")))
+    if counts:
+        attributes[_OBSERVATION + "usage_details"] = as_text(counts)
+
+
+def _counts(usage: Any) -> dict[str, int]:
+    """Tokens by Langfuse's names.  Its server takes parts (`input_cached_tokens`) out of the whole; SDKs do not."""
+    if not isinstance(usage, dict):
+        return {}
+    said = {name: count for name, count in cast(dict[str, Any], usage).items() if type(count) is int}
+    counts = {_USAGE.get(name, name): count for name, count in said.items()}
+    for whole in ("input", "output"):
+        parts = sum(count for name, count in counts.items() if name.startswith(whole + "_"))
+        if whole in counts:
+            counts[whole] += parts
+    return counts
