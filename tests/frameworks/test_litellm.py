@@ -29,6 +29,8 @@ from playhead.testing import (
     tool_result_received,
 )
 from tests.support.journal_reader import Journaled, Recording, start_recording
+from tests.support.provider_chats.conversation import hold
+from tests.support.provider_chats.openai_chat import OpenAIChat
 
 server = pytest_plugin.mock_model_server
 HELLO: list[Any] = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hello"}]
@@ -331,3 +333,37 @@ def test_uninstrumented_it_is_as_it_was(recording: Recording, at: Any):
     assert not hasattr(litellm.completion, "_self_wrapper")
     litellm.completion(model="openai/m", messages=HELLO, **at)
     assert calls_in(recording)[1] == []
+
+
+# --- the same conversation -------------------------------------------------------------------------------------------
+
+
+class LiteLLMChat(OpenAIChat):
+    """The conversation of tests/wire/test_same_conversation.py, whose other columns are in another environment."""
+
+    def complete(self, **asked: Any) -> Any:
+        asked["model"] = f"openai/{asked['model']}"
+        return litellm.completion(client=self.openai_client, **asked)
+
+    def connect(self) -> Any:
+        self.openai_client = super().connect()
+        return LiteLLMClient(self)
+
+
+class LiteLLMClient:
+    """Called as a client of `openai` is."""
+
+    def __init__(self, chat: LiteLLMChat):
+        self.chat = self.completions = self
+        self.create = chat.complete
+        self.close = chat.openai_client.close
+
+
+def test_the_same_conversation_has_the_threads_that_it_has_with_the_providers_own_clients(
+    recording: Recording, golden: Callable[[str, str], None]
+):
+    hold(LiteLLMChat)
+    _, calls = calls_in(recording)
+    threads = [str(call.attributes[names.INPUT_MESSAGES_REF]) for call in calls]
+    assert len(calls) == 6
+    golden("same_conversation/threads.txt", "\n".join(threads) + "\n")

@@ -17,6 +17,7 @@ from playhead.capture.stainless.reading import listed, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
 from playhead.dialect import openai as dialect
 from playhead.model import names
+from playhead.model.message import Message
 
 _ELSEWHERE = frozenset({"messages", "tools"})
 _REQUEST_ATTRIBUTES = {
@@ -49,7 +50,7 @@ def _read_request(asked: MethodCall) -> ModelRequest:
         operation="chat",
         model=str(arguments.get("model", "")),
         messages=[_plain(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
-        to_message=dialect.to_message,
+        to_message=_to_message,
         from_message=dialect.from_message,
         tools=listed(arguments.get("tools")),
         settings=settings,
@@ -62,6 +63,12 @@ def _plain(message: Any) -> Any:
     if not hasattr(message, "model_dump"):
         return message
     return _cleaned(message.model_dump(mode="json", warnings=False))
+
+
+def _to_message(native: Mapping[str, Any]) -> Message:
+    """The canonical form, the same whether a program gives back the object that it got or a dictionary made of it."""
+    is_remarked = native.get("role") == "assistant" and not _ADDED.isdisjoint(native)
+    return dialect.to_message(_cleaned(native) if is_remarked else native)
 
 
 def _cleaned(message: Mapping[str, Any]) -> dict[str, Any]:
