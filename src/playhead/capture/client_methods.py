@@ -79,7 +79,7 @@ class ClientApi:
     they were).  Returns None where that cannot be."""
     record_result: RecordResult = field(default=record_result)
     keep_chunk: Callable[[Any], Any] | None = None
-    """Returns a chunk of a stream as it is kept until the end: a copy, if programs change such a chunk."""
+    """Returns a chunk of a stream as it is kept for `assemble`: a copy, or its JSON, where programs change chunks."""
     one_shot: tuple[str, ...] = ()
     """Names of arguments that may be iterators, which can be read once only, and both we and the client read them."""
 

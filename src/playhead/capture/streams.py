@@ -31,7 +31,7 @@ class StreamRecording:
     def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], Any] | None = None):
         """From here on the call is not current: the consumer's own context stands between chunks.
 
-        `keep` returns a chunk as it is to be kept, a copy if programs change such a chunk; it raises nothing.
+        `keep` returns a chunk as it is to be kept, for chunks that programs change; if it raises, the chunk is kept.
         """
         self.call: ObservedModelCall | None = call
         self.assemble = assemble
@@ -45,7 +45,7 @@ class StreamRecording:
         if self.call is not None:
             self.call.first_chunk()
             if len(self.chunks) < _MAX_CHUNKS:
-                self.chunks.append(chunk if self.keep is None else self.keep(chunk))
+                self.chunks.append(chunk if self.keep is None else _kept(self.keep, chunk))
 
     def finish_unstreamed(self, answer: Any) -> None:
         """Ends the call with a complete, unstreamed answer."""
@@ -74,6 +74,15 @@ class StreamRecording:
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("end a stream that was dropped", error)
+
+
+def _kept(keep: Callable[[Any], Any], chunk: Any) -> Any:
+    try:
+        return keep(chunk)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("keep a chunk of a streamed answer", error)
+        return chunk
 
 
 class _WatchedResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]

@@ -77,6 +77,7 @@ _MESSAGES = ClientApi(
     with_message=_with_message,
     with_edit=_with_edit,
     record_result=record_result,
+    keep_chunk=reading.kept_event,
     one_shot=("messages", "tools", "system"),
 )
 

@@ -197,8 +197,13 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
 
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
-    """Reads the events of a stream; None if there are none."""
-    return _streamed([_dumped(event) for event in events], run, kwargs) if events else None
+    """Reads the events of a stream, or what `kept_event` made of them; None if there are none."""
+    return _streamed([kept_event(event) for event in events], run, kwargs) if events else None
+
+
+def kept_event(event: Any) -> Any:
+    """The JSON of an event as it came: programs add the deltas to the block that an event began with."""
+    return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:

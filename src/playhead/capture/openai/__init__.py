@@ -94,6 +94,7 @@ _RESPONSES = _Methods(
         with_message=_changed(responses_outcome.with_message),
         with_edit=_responses_with_edit,
         record_result=record_result,
+        keep_chunk=responses_reading.kept_event,
         one_shot=("input", "tools"),
     ),
     modules=("openai.resources.responses",),  # since openai 1.66

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from playhead.api.guard import swallowed
-
 _JOINED = ("content", "refusal", "reasoning_content", "reasoning")
 _CALLED = ("function", "custom")
 
@@ -14,12 +12,9 @@ def kept(chunk: Any) -> Any:
 
     Programs use the first delta of a tool call as the call, and add the arguments of the later ones to it in place.
     """
-    try:
-        for choice in getattr(chunk, "choices", None) or ():
-            if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
-                return chunk.model_copy(deep=True)
-    except Exception as error:  # noqa: BLE001 - the guard: another provider's form
-        swallowed("keep a chunk of a streamed answer", error)
+    for choice in getattr(chunk, "choices", None) or ():
+        if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
+            return chunk.model_copy(deep=True)
     return chunk
 
 

@@ -116,8 +116,13 @@ def plain_response(response: Any) -> dict[str, Any] | None:
 
 
 def plain_stream(events: list[Any]) -> dict[str, Any] | None:
-    """The events of a stream as JSON values, as they are recorded; None if there are none."""
-    return {"stream": [_dumped(event) for event in events]} if events else None
+    """The events of a stream, or what `kept_event` made of them, as they are recorded; None if there are none."""
+    return {"stream": [kept_event(event) for event in events]} if events else None
+
+
+def kept_event(event: Any) -> Any:
+    """The JSON of an event as it came: programs add the deltas to the item that an event began with."""
+    return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
 def whole(raw: Mapping[str, Any]) -> dict[str, Any]:
