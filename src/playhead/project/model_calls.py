@@ -5,6 +5,7 @@
 | a model call without content and model, with others inside (`@observe(kind="llm")` around a client) | a step |
 | a model call with the same content as those inside it (a framework's span around the client's) | a step |
 | one request recorded by several instrumentations of clients | one of them is the call, the others give no events |
+| the same beside them (a framework's own telemetry, whose spans ours are not inside of) | it gives no events |
 | the same inside, without the messages that the outer span has (a client's own telemetry) | it gives no events |
 
 Of several instrumentations, ours takes precedence, then the one that the program prefers, then the order of
@@ -14,6 +15,7 @@ response id, or tokens equal to those of the inner call or the sum of several; f
 model and fitting times are enough.  Pure.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from playhead.model import names
@@ -56,6 +58,7 @@ def merge_duplicate_calls(nodes: Sequence[SpanNode]) -> None:
     requests = _Requests(calls)
     _merge_nested(calls, requests)
     if any(not is_ours(node) for node in calls):
+        _merge_frameworks(calls)
         _merge_beside([node for node in calls if node.kind != "step"], requests)
     for node in nodes:
         above = node.parent
@@ -118,6 +121,23 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
     for siblings in by_parent.values():
         _pair(siblings, lambda one, other: _overlap(one, other) and _is_same(one, other), requests)
         _pair(siblings, lambda one, other: _is_within(one, other) and _is_same_request(one, other), requests)
+
+
+def _merge_frameworks(calls: Sequence[SpanNode]) -> None:
+    """Drops frameworks' spans that describe a call of ours which began and ended meanwhile."""
+    ours = sorted((node for node in calls if node.kind == "llm" and is_ours(node)), key=_start)
+    for node in calls:
+        if node.kind != "llm" or _is_client(node) or is_ours(node):
+            continue
+        first = bisect_left(ours, node.span.start_ns, key=_start)
+        for other in ours[first : first + _AT_A_TIME]:
+            if _is_within(node, other) and _is_same(node, other):
+                node.kind = None
+                break
+
+
+def _start(node: SpanNode) -> int:
+    return node.span.start_ns
 
 
 def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:

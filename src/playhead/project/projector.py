@@ -11,6 +11,7 @@ from playhead.model.event import RunEvent
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages
+from playhead.project.duplicates import merge_framework_spans
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
 from playhead.project.logs.log_events import with_log_content
@@ -39,6 +40,7 @@ def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projectio
     spans, logs = with_calls_of_records(work.run, work.spans, work.logs)
     tree, logs = SpanTree(with_log_content(spans, work.logs)), logs_once(logs)
     merge_duplicate_calls(tree.nodes)
+    merge_framework_spans(tree.nodes)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):

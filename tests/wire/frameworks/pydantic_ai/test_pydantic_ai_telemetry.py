@@ -1,0 +1,55 @@
+"""pydantic-ai's own OpenTelemetry spans beside ours, in the user's provider: each call and each agent is one."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from pydantic_ai import Agent
+from pydantic_ai.capabilities import Instrumentation
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+import playhead
+from playhead import RefSpanProcessor
+from playhead.model import event as ev
+from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
+from tests.support.instrumentation_switches import only_run
+from tests.support.journal_reader import Recording, start_recording
+
+server = pytest_plugin.mock_model_server
+
+
+@pytest.fixture(autouse=True)
+def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    """All spans of the program are recorded by us."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(RefSpanProcessor())
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    for recording in start_recording(tmp_path / "journal", monkeypatch):
+        playhead.instrument()
+        yield recording
+        playhead.uninstrument()
+    provider.shutdown()
+
+
+def look_up(order: str) -> dict[str, str]:
+    """Look an order up."""
+    return {"order": order, "status": "delayed"}
+
+
+def test_each_call_and_each_agent_is_one(recording: Recording, server: MockModelServer):
+    server.when(~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
+    server.otherwise(text("it is delayed"))
+    model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(base_url=server.base_url, api_key="none"))
+    with playhead.run("r"):
+        Agent(model, name="clerk", tools=[look_up], capabilities=[Instrumentation()]).run_sync("where is A1?")
+    assert "pydantic-ai" in {span.scope for span in recording.read().spans}
+    run = only_run(recording)
+    counts = Counter(type(event).__name__ for event in run.events)
+    assert (counts["LlmCalled"], counts["LlmCompleted"], run.row.llm_calls) == (2, 2, 2)
+    assert (counts["ToolCalled"], counts["ToolCompleted"]) == (1, 1)
+    steps = [event for event in run.events if isinstance(event, ev.StepStarted)]
+    assert [step.name for step in steps if step.step_kind == "agent"] == ["clerk"]
