@@ -41,7 +41,7 @@ from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.serve import docs_page, errors, health, identity, routes
+from playhead_collector.serve import docs_page, drop_in, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser_requests import BrowserGuard
 from playhead_collector.serve.forward_metrics import ForwardMetrics
@@ -179,6 +179,7 @@ def assemble(
     app.include_router(docs_page.router(routes.PREFIX))
     app.include_router(health.router(readiness))
     app.include_router(identity.router())
+    app.include_router(drop_in.router(version()))
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper)

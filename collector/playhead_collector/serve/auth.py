@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from playhead.model.names import COLLECTOR_PATH
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
+from playhead_collector.serve import drop_in
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
@@ -76,7 +77,7 @@ async def authorize(keyring: Keyring, needed: str, headers: Mapping[str, str]) -
 
 def needed_for(method: str, path: str) -> str:
     """The scope that a request needs."""
-    if path.startswith(INTAKE_PATHS):
+    if path.startswith(INTAKE_PATHS) or path in drop_in.PATHS:
         return INGEST
     if path in {f"{_API}/keys", f"{_API}/gc"} or path.startswith(f"{_API}/keys/"):
         return ADMIN

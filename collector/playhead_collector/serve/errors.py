@@ -21,6 +21,7 @@ from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, S
 from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 from playhead_collector.receive.request_limiter import RETRY_SECONDS
+from playhead_collector.serve.drop_in.hints import hint
 
 log = logging.getLogger(__name__)
 
@@ -112,6 +113,8 @@ async def _http(request: Request, error: HTTPException) -> Response:
         404: f"nothing is at {request.url.path}: GET /api/v1/docs lists what is",
         405: f"{request.url.path} does not take {request.method}: GET /api/v1/docs says what it takes",
     }
+    if (todo := hint(request.method, request.url.path)) is not None:
+        messages = dict.fromkeys(messages, f"nothing is at POST {request.url.path[:100]}: {todo}")
     said = str(error.detail)
     ours = said == HTTPStatus(error.status_code).phrase  # no message was given
     message = messages.get(error.status_code, said) if ours else said

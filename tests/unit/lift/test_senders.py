@@ -14,6 +14,7 @@ from playhead.model.event import event_to_json
 from playhead.model.message import Message
 from tests.senders.catalogue import KINDS, SENDERS
 from tests.senders.losses import CONTEXT_DIFFERS, NO_CONTENT, NO_CONTEXT, OWN_PROMPTS
+from tests.senders.pointing import pointing_table
 from tests.senders.programs import scene
 from tests.senders.sent import Sent, captured, sent, stored_text
 from tests.senders.table import kinds_table, table
@@ -117,7 +118,7 @@ def test_the_same_conversation_has_the_same_user_and_tool_messages_whoever_sent_
         assert result.keys() == {"type", "id", "response"}
 
 
-@pytest.mark.parametrize(("mark", "made"), [("senders", table), ("kinds", kinds_table)])
+@pytest.mark.parametrize(("mark", "made"), [("senders", table), ("kinds", kinds_table), ("pointing", pointing_table)])
 def test_the_docs_say_what_each_sender_loses_and_what_kinds_there_are(
     mark: str, made: Callable[[], str], pytestconfig: pytest.Config
 ):
