@@ -13,7 +13,7 @@ from tests.support.framework_runs import (
 )
 
 server = pytest_plugin.mock_model_server
-PROGRAM = Path(__file__).parent / "programs/litellm_agent.py"
+PROGRAM = Path(__file__).parents[1] / "programs/litellm_agent.py"
 
 
 @pytest.mark.slow
