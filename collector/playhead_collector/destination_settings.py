@@ -75,6 +75,7 @@ def _timeout(text: str) -> float:
     return seconds
 
 
+HOSTS = s.ValueKind("names of hosts with commas between them", lambda text: _words(text.lower()))
 WORDS = s.ValueKind("words with commas between them", _words)
 STATUSES = s.ValueKind("some of completed, failed, cancelled, with commas between them", _statuses)
 HEADERS = s.ValueKind("headers as name=value, with commas between them", _headers)
@@ -150,6 +151,14 @@ class LangfuseSettings(DestinationSettings):
 
     public_key: str | None = setting("PUBLIC_KEY", None, s.KEY, "the project's public key, pk-lf-...")
     secret_key: str | None = setting("SECRET_KEY", None, s.KEY, "the project's secret key, sk-lf-...", secret=True)
+    # None by default: Langfuse says where to put them, and only an operator knows whether that is its storage.
+    media_hosts: tuple[str, ...] = setting(
+        "MEDIA_HOSTS",
+        (),
+        HOSTS,
+        "hosts of Langfuse's storage, *.example.com for all below: images and files are uploaded there; without, they "
+        "stay in the spans",
+    )
 
     def checked(self) -> Self:
         """Itself.  Raises BadSetting when settings do not go together."""

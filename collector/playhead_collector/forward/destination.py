@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import httpx
+
 from playhead.outbound import OutboundOptions
 from playhead_collector.destination_settings import (
     DestinationSettings,
@@ -11,7 +13,7 @@ from playhead_collector.destination_settings import (
 )
 from playhead_collector.errors import BadSetting
 from playhead_collector.forward.filters import redaction
-from playhead_collector.forward.senders import DestinationKind, langfuse, otlp, phoenix
+from playhead_collector.forward.senders import DestinationKind, MediaUploader, langfuse, otlp, phoenix
 from playhead_collector.store.ports.forwarding import Recipient
 
 
@@ -32,6 +34,10 @@ class Destination:
         """The destination as ingest has to know it."""
         return Recipient(self.name, self.settings.sample, self.kind.logs)
 
+    def uploader(self, transport: httpx.AsyncBaseTransport | None) -> MediaUploader | None:
+        """What uploads images and files; None: they stay in the spans."""
+        return self.kind.uploader(transport) if self.kind.uploader else None
+
     @property
     def options(self) -> OutboundOptions:
         """How spans are written for it."""
@@ -41,6 +47,7 @@ class Destination:
             preview_characters=self.settings.preview_characters,
             redact=redaction(self.settings),
             project=self.kind.project,
+            media=self.kind.uploader is not None,
         )
 
 

@@ -42,7 +42,9 @@ class Forwarder:
             ForwardWorker(
                 store,
                 each,
-                Loader(store, each.options, prices, public_url, clock),
+                Loader(
+                    store, each.options, prices, public_url, clock, each.kind.uploader and each.kind.uploader(transport)
+                ),
                 each.kind.sender(transport),
                 limits,
                 clock,

@@ -17,6 +17,7 @@ from playhead.outbound import (
     WantedRefs,
     encode,
     encode_log,
+    media_of,
     outbound_span,
     run_of,
     wanted,
@@ -25,6 +26,7 @@ from playhead.outbound import (
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentCorrupt, ContentMissing
+from playhead_collector.forward.senders import MediaUploader
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
 from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxStore
@@ -64,8 +66,10 @@ class Loader:
         prices: Prices,
         public_url: str,
         clock: Callable[[], int],
+        uploader: MediaUploader | None = None,
     ) -> None:
         """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        self._uploader = uploader
         self._store = store
         self._options = options
         self._prices = prices
@@ -89,10 +93,20 @@ class Loader:
         return known if row is None else _completed(known, row)
 
     async def span_request(self, entry: OutboxEntry, span: Span, run: OutboundRun, *, wait: bool) -> bytes:
-        """An OTLP request with this span.  Raises NotAllHere, if `wait`; ValueError for a span that cannot be sent."""
+        """An OTLP request with this span, after its images and files were uploaded.
+
+        Raises NotAllHere, if `wait`; UploadFailed; ValueError for a span that cannot be sent."""
         outgoing = self._outbound(span, run)
         contents = await self._fetched(entry, wanted(outgoing, self._options), wait=wait)
+        if self._uploader is not None:
+            media = await asyncio.to_thread(media_of, outgoing, contents, self._options)
+            await self._uploader.upload(media)
         return await asyncio.to_thread(_span_request, outgoing, contents, self._options)
+
+    async def close(self) -> None:
+        """Closes connections."""
+        if self._uploader is not None:
+            await self._uploader.close()
 
     async def log_request(self, entry: OutboxEntry, log: LogEvent, *, wait: bool) -> bytes:
         """An OTLP request with this log event.  Raises as `span_request` does."""

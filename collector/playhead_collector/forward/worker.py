@@ -21,7 +21,7 @@ from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
 from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
-from playhead_collector.forward.senders import Sender, Signal
+from playhead_collector.forward.senders import Sender, Signal, UploadFailed
 from playhead_collector.store.packing.span_keys import log_key, span_key
 
 log = logging.getLogger(__name__)
@@ -113,6 +113,7 @@ class ForwardWorker:
             loop.cancel()
             await asyncio.wait([loop])
         await self._sender.close()
+        await self._loader.close()
 
     async def run_once(self) -> float:
         """Runs one cycle. Returns the seconds until the next one is due.  Raises StoreUnavailable."""
@@ -256,6 +257,8 @@ class _Cycle:
         except NotAllHere:
             each.due_ns = self._look_again_ns(each)
             return
+        except UploadFailed as failed:
+            raise _Stopped(failed.answer) from None
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - one odd span must not stop the others

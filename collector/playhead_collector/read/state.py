@@ -11,14 +11,18 @@ from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch_thread
 
+_SPAN_ID = 16  # hex digits
+
 
 async def seq_at(record: RunRecord, at: str | None) -> int:
-    """The seq that `at` means: a seq, an event id, or None for the last.  Raises Refused."""
+    """The seq that `at` means: a seq, the id of an event or of a span (its first event), or None for the last.
+
+    Raises Refused."""
     if record.last == 0:
         raise Refused(404, "no_events", f"run {record.run} has no events yet: ask again when it has begun")
     if at is None:
         return record.last
-    if is_seq(at):
+    if is_seq(at) and len(at) != _SPAN_ID:  # a span id may have digits only
         if record.row.parent_missing:
             await record.event(_within(record, int(at)))
         return _within(record, int(at))

@@ -1,12 +1,17 @@
 import json as json_module
 
+import httpx
+
 from playhead.model import names
+from playhead_collector.app import create_app
 from playhead_collector.destination_settings import PhoenixSettings
 from playhead_collector.forward.destination import ForwardLimits
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.forward.backend import Backend, attributes
 from tests.integration.forward.conftest import Make
+from tests.integration.read.recorded import conversation
 from tests.integration.store.making import (
     RUN,
     Clock,
@@ -138,3 +143,18 @@ async def test_keys_are_in_no_text(backend: Backend, make: Make):
     worker = make(settings)
     for shown in (repr(settings), repr(worker.destination), str(worker.destination)):
         assert "secret" not in shown
+
+
+async def test_the_link_on_a_span_leads_to_its_moment(store: PostgresStore, backend: Backend, make: Make):
+    run = "07" * 16
+    await store.ingest(P, conversation(run, 2).batch())
+    worker = make()
+    await worker.run_once()
+    app = create_app(CollectorSettings(), store)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        events_of = (await client.get(f"/api/v1/runs/{run}/events")).json()["items"]
+        for sent in backend.requests[0].spans:
+            link = httpx.URL(attributes(sent)[names.RUN_URL])
+            first = next(each["seq"] for each in events_of if each["span"] == sent.span_id.hex())
+            found = await client.get(f"/api/v1{link.path}/state", params=dict(link.params))
+            assert (found.status_code, found.json()["seq"]) == (200, first)

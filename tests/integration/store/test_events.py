@@ -59,6 +59,8 @@ async def test_an_event_is_found_by_its_id(store: PostgresStore):
     await projected(store)
     for event in events(600)[::67]:
         assert await store.seq_of(P, RUN, event.id) == event.seq
+        first = next(each for each in events(600) if each.span == event.span)
+        assert await store.seq_of(P, RUN, event.span or "") == first.seq
     assert await store.seq_of(P, RUN, "no such event") is None
 
 

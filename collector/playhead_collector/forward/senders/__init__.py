@@ -4,13 +4,13 @@ http, grpc                   the two ways
 langfuse, phoenix, otlp      address, headers and vocabulary of each kind of destination
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import httpx
 
-from playhead.outbound import Vocabulary
+from playhead.outbound import OutboundMedia, Vocabulary
 from playhead_collector.forward.attempts import Answer
 
 Signal = Literal["traces", "logs"]
@@ -21,6 +21,26 @@ class Sender(Protocol):
 
     async def send(self, signal: Signal, body: bytes) -> Answer:
         """Sends a serialised request.  Raises nothing of the network: that is an answer, too."""
+        ...
+
+    async def close(self) -> None:
+        """Closes connections."""
+        ...
+
+
+class UploadFailed(Exception):
+    """Images or files could not be uploaded now; `answer` says why."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.reason)
+        self.answer = answer
+
+
+class MediaUploader(Protocol):
+    """Uploads images and files to a destination that keeps them apart from spans."""
+
+    async def upload(self, media: Iterable[OutboundMedia]) -> None:
+        """Returns when the destination has all that it takes.  Raises UploadFailed when it is to be tried again."""
         ...
 
     async def close(self) -> None:
@@ -45,3 +65,5 @@ class DestinationKind:
     sender: Callable[[httpx.AsyncBaseTransport | None], Sender]
     logs: bool = False
     project: str | None = None
+    uploader: Callable[[httpx.AsyncBaseTransport | None], MediaUploader] | None = None
+    """None: images and files stay in the spans."""

@@ -2,9 +2,12 @@
 
 import base64
 
+import httpx
+
 from playhead_collector.destination_settings import LangfuseSettings
 from playhead_collector.forward.senders import DestinationKind, HttpTarget
 from playhead_collector.forward.senders.http import HttpSender
+from playhead_collector.forward.senders.langfuse_media import LangfuseMedia
 
 _PATH = "/api/public/otel/v1/traces"
 # With it, observations are readable at once; without it, Langfuse takes up to ten minutes.
@@ -16,5 +19,14 @@ def of(settings: LangfuseSettings) -> DestinationKind:
     keys = base64.b64encode(f"{settings.public_key}:{settings.secret_key}".encode()).decode()
     own = {"authorization": f"Basic {keys}", "x-langfuse-ingestion-version": _INGESTION_VERSION}
     url = (settings.url or "").removesuffix("/v1/traces").removesuffix("/api/public/otel").rstrip("/")
-    target = HttpTarget({"traces": url + _PATH}, {**settings.headers, **own}, settings.timeout_seconds)
-    return DestinationKind("langfuse", lambda transport: HttpSender(target, transport))
+    headers = {**settings.headers, **own}
+    target = HttpTarget({"traces": url + _PATH}, headers, settings.timeout_seconds)
+
+    def uploader(transport: httpx.AsyncBaseTransport | None) -> LangfuseMedia:
+        return LangfuseMedia(url, headers, settings.media_hosts, settings.timeout_seconds, transport)
+
+    return DestinationKind(
+        "langfuse",
+        lambda transport: HttpSender(target, transport),
+        uploader=uploader if settings.media_hosts else None,
+    )

@@ -17,7 +17,8 @@ Ref = Annotated[
 ]
 RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
 At = Annotated[
-    str | None, Query(max_length=300, pattern=_NO_NUL, description="A seq or an event id; default: the last.")
+    str | None,
+    Query(max_length=300, pattern=_NO_NUL, description="A seq, or the id of an event or span; default: the last."),
 ]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
@@ -63,4 +64,4 @@ def read_kinds(kinds: list[str] | None) -> frozenset[str]:
     return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
 
 
-AtEvent = Annotated[str, Path(max_length=300, description="A seq or an event id.")]
+AtEvent = Annotated[str, Path(max_length=300, description="A seq, or the id of an event or span.")]

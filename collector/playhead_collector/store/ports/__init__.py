@@ -270,7 +270,7 @@ class EventStore(Protocol):
         ...
 
     async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
-        """The seq of the event with this id; None when there is none."""
+        """The seq of the event with this id, or of a span's first event; None when there is none."""
         ...
 
     async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:

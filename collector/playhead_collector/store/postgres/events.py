@@ -210,7 +210,8 @@ async def read(
 
 
 async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | None:
-    """The seq of the event with this id. Searches all pages: 2 ms for 5,000 events."""
+    """The seq of the event with this id, or of the first event of the span with this id. Searches all pages: 2 ms for
+    5,000 events."""
     rows = await sql.rows(
         conn, "read_event_pages", project=project, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
     )
@@ -222,7 +223,8 @@ async def seq_of(conn: Conn, project: int, run: str, event_id: str) -> int | Non
         if sought not in page:
             continue
         for seq, event in enumerate(parse_json(page)["events"], row["first_seq"]):
-            if (event["id"] if isinstance(event, dict) else _id(event[1], event[3], event[0])) != event_id:
+            found = str(event["id"]) if isinstance(event, dict) else _id(event[1], event[3], event[0])  # pyright: ignore[reportUnknownArgumentType]
+            if found != event_id and not found.startswith(f"{event_id}."):
                 continue
             if row["low"] < seq <= row["high"]:
                 return seq
