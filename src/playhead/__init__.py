@@ -35,6 +35,7 @@ from playhead.recording import counters, flush, shutdown
 
 if TYPE_CHECKING:
     from playhead.client import AsyncClient, Client
+    from playhead.exporting import export_to
     from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
     from playhead.interop.ref_processor import RefSpanProcessor
     from playhead.replay.policy import RERUN
@@ -63,6 +64,7 @@ __all__ = [
     "configure",
     "counters",
     "current_run_id",
+    "export_to",
     "flush",
     "fork",
     "handoff",
@@ -84,6 +86,7 @@ _LAZY = {
     "RefSpanExporter": "playhead.interop.ref_exporter",
     "RefSpanProcessor": "playhead.interop.ref_processor",
     "RERUN": "playhead.replay.policy",
+    "export_to": "playhead.exporting",
     "fork": "playhead.rewind",
     "resume": "playhead.rewind",
 }

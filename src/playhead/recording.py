@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,7 +28,10 @@ from playhead.api.run import ActiveRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
 from playhead.export.cursor import is_delivered
 from playhead.export.ship import Shipper
+from playhead.export.shippers import MakeShipper, Shippers
+from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal
+from playhead.journal.lane import Position
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
@@ -46,7 +49,7 @@ class Recording:
     intake: PayloadIntake
     journal: Journal
     recorder: JournalRecorder
-    shipper: Shipper | None = None
+    shipper: Shippers | None = None
     has_shipper: bool = False
     """Whether `shipper` is of this process, and knows the lane."""
     lost_records: int = 0
@@ -83,6 +86,10 @@ class ProcessState:
     """When to try again to start, after there was no memory, or no descriptor, for that."""
     missed = 0
     """Calls that were not recorded meanwhile."""
+    exports: ClassVar[list[ShipTarget]] = []
+    """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
+    with_collector: bool | None = None
+    """Whether the collector is served besides these; None: if the settings name one."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Called, each once, when the program ends, before recording does: what has to be recorded first."""
 
@@ -266,19 +273,57 @@ def _on_first_append(recording: Recording) -> Callable[[], None]:
     return start
 
 
-def _shipper(recording: Recording, lane: Path) -> Shipper:
+def _shipper(recording: Recording, lane: Path) -> Shippers:
     if recording.shipper is None:
-        intake, journal = recording.intake, recording.journal
+        makes = [_to_target(recording, lane, target) for target in _targets(recording.settings)]
+        return Shippers(makes, recording.journal.acknowledged)
+    recording.shipper.restart_after_fork(lane)  # the parent's, in a child
+    return recording.shipper
+
+
+def _targets(settings: Settings) -> list[ShipTarget]:
+    """The collector, and where else spans go.  Without a collector, the first of these frees the journal's space."""
+    named = settings.endpoint_is_named if ProcessState.with_collector is None else ProcessState.with_collector
+    if named or not ProcessState.exports:
+        return [ShipTarget(), *ProcessState.exports]
+    first, *others = ProcessState.exports
+    return [replace(first, acks=""), *others]
+
+
+def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShipper:
+    intake, journal = recording.intake, recording.journal
+
+    def make(on_acknowledged: Callable[[Position], None]) -> Shipper:
         return Shipper(
             recording.settings,
             lane,
-            on_epoch_change=intake.forget,
-            on_acknowledged=journal.acknowledged,
-            before_read=journal.before_read,
+            on_epoch_change=intake.forget if target.delivery is None else _nothing,
+            on_acknowledged=on_acknowledged,
+            before_read=journal.flush if target.acks else journal.before_read,
             begin_segment=journal.begin_segment,
+            target=target,
         )
-    recording.shipper.restart_after_fork(lane)  # the parent's, in a child
-    return recording.shipper
+
+    return make
+
+
+def add_export(target: ShipTarget) -> None:
+    """One more destination, from now on; of a run that is being recorded, it gets what the journal still has.  One of
+    the same name takes the other's place when recording starts next.  Call it with `ProcessState.mutex` held."""
+    known = [one.acks for one in ProcessState.exports]
+    ProcessState.exports[:] = [one for one in ProcessState.exports if one.acks != target.acks] + [target]
+    recording = ProcessState.recording
+    if recording is None or not recording.has_shipper or recording.shipper is None or target.acks in known:
+        return
+    lane = recording.journal.lane
+    if lane is not None:
+        shipper = recording.shipper.add(_to_target(recording, lane.path, target))
+        shipper.start()
+        shipper.wake()
+
+
+def _nothing() -> None:
+    """What a destination does not need."""
 
 
 def _own_provider() -> TracerProvider:

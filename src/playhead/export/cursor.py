@@ -28,7 +28,7 @@ class LaneCursor:
 
     def load(self) -> Shipment:
         """Returns the next shipment and moves `at` to its end. An empty shipment: nothing more to ship for now."""
-        shipment = Shipment(resource=self._resource)
+        shipment = Shipment(resource=self._resource, lane=self.lane.path)
         for kind, payload in self._frames():
             if not shipment.fits(kind, payload):
                 break
@@ -104,7 +104,13 @@ def end_of(lane: LaneReader) -> Position:
     return Position(last, lane.segment_bytes(last))
 
 
-def is_delivered(path: Path) -> bool:
-    """Whether all of the lane was acknowledged."""
-    lane = LaneReader(path)
+def is_delivered(path: Path, destination: str = "") -> bool:
+    """Whether the destination (empty: the collector) has acknowledged all of the lane."""
+    lane = LaneReader(path, destination)
     return lane.acked() >= end_of(lane)
+
+
+def is_released(path: Path) -> bool:
+    """Whether every destination has acknowledged all of the lane."""
+    lane = LaneReader(path)
+    return lane.released() >= end_of(lane)

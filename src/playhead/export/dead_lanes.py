@@ -23,10 +23,14 @@ class DeadLanes:
         counters: ShipCounters,
         own: Path | None = None,
         only: Sequence[Path] | None = None,
+        destination: str = "",
     ):
-        """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError."""
+        """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError.
+
+        `destination`: whose acknowledgements count; empty: the collector's."""
         found = lanes(journal_dir) if only is None else only
-        self._waiting = deque(path for path in found if path != own and not is_delivered(path))
+        self._destination = destination
+        self._waiting = deque(path for path in found if path != own and not is_delivered(path, destination))
         self._cursor: LaneCursor | None = None
         self._adopted: AdoptedLane | None = None
         self._counters = counters
@@ -66,8 +70,8 @@ class DeadLanes:
                 continue
             self._adopted = adopted
             # Another process may have delivered it before this one got the lock.
-            if not is_delivered(path):
-                self._cursor = LaneCursor(LaneReader(path), complete=True)
+            if not is_delivered(path, self._destination):
+                self._cursor = LaneCursor(LaneReader(path, self._destination), complete=True)
                 return self._cursor
             self.release()
         return None

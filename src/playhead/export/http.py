@@ -70,7 +70,7 @@ class CollectorEndpoint:
         self._is_known = False
         self._key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         headers = {"user-agent": "playhead", **dict(settings.headers)}
-        with _without_instrumentation():
+        with without_instrumentation():
             # Reading the certificates of all authorities takes 50 ms, for nothing where there is no TLS.
             tls = self._base.startswith("https:")
             self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, limits=_LIMITS, verify=tls)
@@ -112,7 +112,7 @@ class CollectorEndpoint:
 
     def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> httpx.Response:
         try:
-            with _without_instrumentation():
+            with without_instrumentation():
                 return self._client.request(method, self._base + path, content=body, headers=headers)
         except httpx.RequestError as error:
             raise self._unreachable(error) from error
@@ -207,7 +207,7 @@ def retry_after_seconds(text: str, now: datetime) -> float:
 
 
 @contextmanager
-def _without_instrumentation() -> Generator[None]:
+def without_instrumentation() -> Generator[None]:
     """Hides our requests from the program's instrumentation and from its log."""
     token = _shipping.set(True)
     try:

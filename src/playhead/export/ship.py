@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from playhead.api.forks import delay_forks
 from playhead.export.backoff import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
@@ -20,11 +19,9 @@ from playhead.export.dead_letters import DeadLetters, most_bytes
 from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment
+from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, Position
 from playhead.settings.sdk import Settings
-
-if TYPE_CHECKING:
-    from playhead.export.delivery import Delivery
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20
@@ -59,8 +56,10 @@ class Shipper:
         on_acknowledged: Callable[[Position], None] = lambda position: None,
         before_read: Callable[[], bool] = lambda: True,
         begin_segment: Callable[[], int | None] = lambda: None,
+        target: ShipTarget | None = None,
     ):
-        """Does not start the thread. `on_problem` gets one sentence per kind of problem; by default it is logged.
+        """Does not start the thread. `target`: another destination than the collector. `on_problem` gets one sentence
+        per kind of problem; by default it is logged.
 
         `on_epoch_change`: the collector may have deleted content, so no content counts as stored there any more.
         `on_acknowledged`: the journal may free the space before this position. `before_read`: writes what is still in
@@ -74,12 +73,14 @@ class Shipper:
         self._on_acknowledged = on_acknowledged
         self._before_read = before_read
         self._begin_segment = begin_segment
+        self._target = target or ShipTarget()
+        self._acks = self._target.acks
         self._begin(lane_path)
 
     def _begin(self, lane_path: Path) -> None:
         self.counters = ShipCounters()
         self._process = os.getpid()
-        self._lane = LaneReader(lane_path)
+        self._lane = LaneReader(lane_path, self._acks)
         self._next_lane: Path | None = None
         self._ended: list[Path] = []  # this process's former lanes that are not delivered yet
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
@@ -88,7 +89,7 @@ class Shipper:
         self._own_expiry: OwnExpiry | None = None
         self._letters = DeadLetters(lane_path.parent, most_bytes(self._settings))
         self._cursor: LaneCursor | None = None
-        self._delivery: Delivery | None = None
+        self._delivery: DeliversShipments | None = None
         self._dead: DeadLanes | None = None
         self._next_look = self._clock.now() + self._settings.linger_seconds
         self._believed_until = self._clock.now() + _BELIEF_SECONDS
@@ -146,7 +147,7 @@ class Shipper:
         deadline = time.monotonic() + timeout_s
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
-                return is_delivered(self._next_lane or self._lane.path) and not self._letters.waiting()
+                return is_delivered(self._next_lane or self._lane.path, self._acks) and not self._letters.waiting()
             self._asked += 1
             mine = self._asked
             self._bell.set()
@@ -202,12 +203,16 @@ class Shipper:
         self._expire(_LANES_AT_THE_END)
 
     def _expire(self, most_lanes: int) -> None:
+        if self._acks:
+            return  # one shipper of a process does it
         try:
             self._expiry.run_once(self._lane.path, most_lanes)
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
             self._warn_of_expiry(error)
 
     def _expire_own(self) -> None:
+        if self._acks:
+            return
         lane, keep = self._lane.path, self._settings.journal_keep_seconds
         if self._own_expiry is None or self._own_expiry.lane != lane:
             self._own_expiry = OwnExpiry(lane, keep, self._begin_segment)
@@ -247,6 +252,8 @@ class Shipper:
 
     def _own(self) -> LaneCursor:
         if self._cursor is None:
+            if self._acks:  # from now on, the lane's space is not freed before this destination has it
+                self._lane.ack(self._lane.acked())
             self._cursor = LaneCursor(self._lane, complete=False)
         return self._cursor
 
@@ -260,7 +267,7 @@ class Shipper:
         written = self._before_read()
         if self._next_lane is not None:
             self._ended.append(self._lane.path)
-            self._lane, self._next_lane, self._cursor = LaneReader(self._next_lane), None, None
+            self._lane, self._next_lane, self._cursor = LaneReader(self._next_lane, self._acks), None, None
         begin = self._own().at
         if not (self._ship_lane() and self._ship_ended()):
             return
@@ -300,7 +307,7 @@ class Shipper:
             too = list(self._too)
         if not (self._ended or too):
             return True
-        dead = DeadLanes(self._lane.path.parent, self.counters, only=[*self._ended, *too])
+        dead = DeadLanes(self._lane.path.parent, self.counters, None, [*self._ended, *too], self._acks)
 
         def deliver(shipment: Shipment) -> None:
             if not self._deliver_in_the_end(shipment):
@@ -315,7 +322,7 @@ class Shipper:
             dead.release()
         with self._turn:  # the rest of these is delivered by the process that owns or has adopted the lane
             self._too = [path for path in self._too if path not in too]
-        self._ended = [path for path in self._ended if not is_delivered(path)]
+        self._ended = [path for path in self._ended if not is_delivered(path, self._acks)]
         return not self._ended
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
@@ -360,13 +367,12 @@ class Shipper:
             )
         self._on_acknowledged(position)
 
-    def _delivery_in_use(self) -> "Delivery":
+    def _delivery_in_use(self) -> DeliversShipments:
         if self._delivery is None:
             with delay_forks():
-                from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
-
+                make = self._target.delivery or to_collector()
                 "host".encode("idna")  # these two import more: the first look-up of an address, and the first client
-                self._delivery = Delivery(
+                self._delivery = make(
                     self._settings, self.counters, self._problems, self._letters, self._on_epoch_change
                 )
         return self._delivery
@@ -379,7 +385,7 @@ class Shipper:
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire(_LANES_AT_A_LOOK)
             self._expire_own()
-            self._dead = DeadLanes(self._lane.path.parent, self.counters, own=self._lane.path)
+            self._dead = DeadLanes(self._lane.path.parent, self.counters, self._lane.path, destination=self._acks)
         try:
             if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):
                 self._dead = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -22,7 +23,8 @@ MAX_SPANS = 1_000
 
 @dataclass(slots=True)
 class Shipment:
-    """Some records of a lane, in the lane's order. `resource` applies to the spans and log events added next."""
+    """Some records of a lane, in the lane's order. `resource` applies to the spans and log events added next;
+    `lane` is the lane that it was read from."""
 
     resource: Attributes = field(default_factory=dict[str, Any])
     contents: dict[bytes, Content] = field(default_factory=dict[bytes, Content])
@@ -30,6 +32,7 @@ class Shipment:
     spans: list[Span] = field(default_factory=list[Span])
     spans_and_announcements: list[Span | LogEvent] = field(default_factory=list["Span | LogEvent"])
     """Announcements and log events."""
+    lane: Path | None = None
     payload_bytes: int = 0
     unreadable: int = 0
 

@@ -6,6 +6,7 @@ A journal is a folder of lanes. A lane is a folder with
 |---|---|
 | `00000001.segment`, ... | frames, in the order in which they were appended |
 | `acked` | the position up to which the collector has acknowledged |
+| `acked-NAME` | the same for another destination (`playhead.export_to`) |
 | `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
 | `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
 
@@ -37,6 +38,8 @@ _MAX_OVERSIZE = 4
 _SUFFIX = ".segment"
 # The name in journals of older versions.
 _OLD_SUFFIX = ".log"
+_ACKED = "acked"
+_DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -226,30 +229,41 @@ class LaneWriter:
         return segment
 
 
+def _position_in(path: Path) -> Position:
+    try:
+        segment, offset = path.read_text(errors="replace").split()
+        return Position(int(segment), int(offset))
+    except (FileNotFoundError, ValueError):
+        return Position(1, 0)
+
+
 class LaneReader:
     """Reads a lane (its own process's or a dead one's) and stores how far it was acknowledged.
 
     A deleted file reads as empty. Any other problem with the disk raises OSError.
     """
 
-    def __init__(self, path: Path):
-        """Does not touch the disk."""
+    def __init__(self, path: Path, destination: str = ""):
+        """Does not touch the disk.  `destination`: whose acknowledgements are meant; empty: the collector's."""
         self.path = path
+        self._acked = path / (f"{_ACKED}-{destination}" if destination else _ACKED)
 
     def acked(self) -> Position:
-        """The position up to which the collector has acknowledged. Raises OSError."""
-        try:
-            segment, offset = (self.path / "acked").read_text(errors="replace").split()
-            return Position(int(segment), int(offset))
-        except (FileNotFoundError, ValueError):
-            return Position(1, 0)
+        """The position up to which the destination has acknowledged. Raises OSError."""
+        return _position_in(self._acked)
+
+    def released(self) -> Position:
+        """The position up to which every destination has acknowledged; one that was not served for a day does not
+        count any more. Raises OSError."""
+        others = [path for path in self.path.glob(f"{_ACKED}-*") if time.time() - path.stat().st_mtime < _DAY_SECONDS]
+        return min(map(_position_in, (self.path / _ACKED, *others)))
 
     def ack(self, position: Position) -> None:
         """Stores durably, in one small atomic write, that everything before `position` was acknowledged.
 
         Raises OSError.
         """
-        fd = open_private(self.path / "acked", os.O_WRONLY)
+        fd = open_private(self._acked, os.O_WRONLY)
         try:
             os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
         finally:

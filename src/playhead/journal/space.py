@@ -59,12 +59,12 @@ def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float 
 
 
 def _shrink_own(path: Path, excess: int) -> int:
-    return _shrink(LaneReader(path), LaneReader(path).acked(), excess)
+    return _shrink(LaneReader(path), LaneReader(path).released(), excess)
 
 
 def _shrink_dead(path: Path, excess: int) -> int:
     reader = LaneReader(path)
-    acked, numbers = reader.acked(), reader.segments()
+    acked, numbers = reader.released(), reader.segments()
     is_delivered = not numbers or acked >= Position(numbers[-1], reader.segment_bytes(numbers[-1]))
     if not is_delivered and acked.segment <= numbers[0]:
         return 0

@@ -20,6 +20,8 @@ def wanted(span: OutboundSpan, options: OutboundOptions) -> WantedRefs:
         return WantedRefs()
     threads = (span.ref(name) for name in sorted(names.THREAD_REFS))
     contents = dict.fromkeys(BY_NAME[options.vocabulary].refs(span))
+    if span.run.metadata is not None:
+        contents[span.run.metadata] = None
     return WantedRefs(tuple(contents), tuple(dict.fromkeys(ref for ref in threads if ref is not None)))
 
 

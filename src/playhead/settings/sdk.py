@@ -214,6 +214,8 @@ class Settings:
     )
     endpoint_is_otel: bool = False
     """Whether `endpoint` is OpenTelemetry's variable's: whose collector is there has to be found out first."""
+    endpoint_is_named: bool = False
+    """Whether the user said where the collector is."""
 
 
 def table() -> tuple[Setting, ...]:
@@ -236,8 +238,12 @@ def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[I
 def load(environ: Mapping[str, str] = os.environ, **options: Any) -> Settings:
     """The settings in force; `options` win over the environment.  Raises SettingInvalid."""
     lines = in_force(environ, **options)
-    is_otel = _source(lines, "endpoint") == OTEL_ENDPOINT
-    return Settings(**{line.setting.field: line.value for line in lines}, endpoint_is_otel=is_otel)
+    source = _source(lines, "endpoint")
+    return Settings(
+        **{line.setting.field: line.value for line in lines},
+        endpoint_is_otel=source == OTEL_ENDPOINT,
+        endpoint_is_named=source in {"environment", "option", OTEL_ENDPOINT},
+    )
 
 
 def _source(lines: tuple[InForce, ...], field: str) -> str:

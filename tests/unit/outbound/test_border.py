@@ -14,6 +14,7 @@ from playhead.model.message import LARGE_PART_BYTES
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, SpanEvent
 from playhead.outbound import (
+    VOCABULARIES,
     OutboundContents,
     OutboundOptions,
     encode,
@@ -50,6 +51,13 @@ def test_what_is_wanted_is_fetched_in_at_most_three_rounds():
     assert rounds == 3
     said = json.loads(encode(span, contents, OutboundOptions()).attributes[names.INPUT_MESSAGES])
     assert said == [text("system", "Be brief."), long]
+
+
+def test_metadata_of_the_run_is_wanted_for_every_span():
+    metadata = ContentRef.of(b"{}")
+    span = outbound_span(outbound("step", "s", {}).span, run_of({names.RUN_METADATA_REF: metadata}))
+    for vocabulary in VOCABULARIES:
+        assert metadata in wanted(span, OutboundOptions(vocabulary)).contents
 
 
 def test_content_that_is_not_stored_is_said_to_be_and_the_span_goes_out():

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.export.cursor import is_delivered
+from playhead.export.cursor import is_released
 from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.expiry.runs_seen import RunsSeen, merge_runs_seen, runs_in
 from playhead.journal.lane import LaneReader, adopt, names_in
@@ -76,7 +76,7 @@ class Expiry:
     def _is_over(self, path: Path) -> bool:
         with suppress(OSError):
             changed = (path / "acked").stat().st_mtime
-            return changed + self._keep_seconds <= self._wall() and is_delivered(path)
+            return changed + self._keep_seconds <= self._wall() and is_released(path)
         return False
 
     def _read(self, paths: list[Path]) -> list[_LaneRuns]:
@@ -100,7 +100,7 @@ class Expiry:
             adopted = adopt(path)
             if adopted is not None:
                 try:
-                    if is_delivered(path):
+                    if is_released(path):
                         LaneReader(path).delete()
                         return True
                 finally:

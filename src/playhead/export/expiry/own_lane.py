@@ -58,7 +58,7 @@ class OwnExpiry:
             if number is not None:
                 self._fresh.append(number)
         numbers = self._reader.segments()
-        acked = self._reader.acked().segment
+        acked = self._reader.released().segment
         over = list(takewhile(lambda number: number < acked and self._is_over(number), numbers[:-1]))
         if not over:
             return 0

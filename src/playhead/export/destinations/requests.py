@@ -1,0 +1,146 @@
+"""delivery → [requests] ══▶ destination.  Requests to one destination, and what their answers mean.
+
+| answer | meaning |
+|---|---|
+| 2xx | delivered |
+| 400, 413, 422 | RequestRejected: find the refused spans, deliver the others |
+| 401, 403 | Unavailable: the key is missing or wrong |
+| 3xx, 404, 405, 415 | Unavailable: there is no such destination; redirects are not followed |
+| 408, 429, 5xx, and no answer | Unavailable: try later |
+"""
+
+import gzip
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from playhead.export.backoff import Unavailable
+from playhead.export.counters import ShipCounters
+from playhead.export.destinations.target import ExportTarget
+from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
+from playhead.outbound import OutboundMedia
+from playhead.settings.table import without_password
+
+_TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
+_LIMITS: Final = httpx.Limits(max_connections=1, keepalive_expiry=4.0)
+_REFUSED: Final = frozenset({400, 413, 422})
+_DENIED: Final = frozenset({401, 403})
+_SLOWLY_SECONDS: Final = 60.0
+_MOST_REASON: Final = 300
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_PROTOBUF: Final = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
+
+
+class DestinationEndpoint:
+    """The HTTP connection to a destination.  Used by one thread of one process."""
+
+    def __init__(self, target: ExportTarget, counters: ShipCounters) -> None:
+        """Does not connect yet."""
+        self.shown = without_password(target.url)
+        self._target = target
+        self._counters = counters
+        with without_instrumentation():
+            self._client = httpx.Client(
+                headers={"user-agent": "playhead"},
+                timeout=_TIMEOUT,
+                limits=_LIMITS,
+                follow_redirects=False,
+                verify=target.url.startswith("https:"),
+                trust_env=urlsplit(target.url).hostname not in _LOOPBACK,
+            )
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._client.close()
+
+    def send_spans(self, body: bytes) -> None:
+        """Sends an OTLP request.  Raises Unavailable or RequestRejected."""
+        packed = gzip.compress(body, 6, mtime=0)
+        self._counters.wire_bytes += len(packed)
+        self._checked(self._exchange("POST", self._target.url, {**self._target.headers, **_PROTOBUF}, packed))
+
+    def upload(self, medium: OutboundMedia) -> None:
+        """Gives Langfuse the bytes of a medium that it does not have yet.  Raises as `send_spans`."""
+        url = self._target.media_url
+        if url is None:
+            return
+        asked = {
+            "contentType": medium.content_type,
+            "contentLength": len(medium.data),
+            "sha256Hash": medium.sha256,
+            "traceId": medium.trace_id,
+            "observationId": medium.observation_id,
+            "field": medium.field,
+        }
+        headers = {**self._target.headers, "content-type": "application/json"}
+        said = self._checked(self._exchange("POST", url, headers, orjson.dumps(asked)))
+        answer = _json(said)
+        to = answer.get("uploadUrl")
+        if not isinstance(to, str):
+            return
+        # The address is signed: it takes these two headers, and no key of ours.
+        put = self._exchange(
+            "PUT", to, {"content-type": medium.content_type, "x-amz-checksum-sha256": medium.sha256}, medium.data
+        )
+        self._checked(put)
+        report = {
+            "uploadHttpStatus": put.status_code,
+            "uploadedAt": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        }
+        self._checked(self._exchange("PATCH", f"{url}/{answer.get('mediaId')}", headers, orjson.dumps(report)))
+
+    def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+        try:
+            with without_instrumentation():
+                return self._client.request(method, url, content=body, headers=dict(headers))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Unavailable(
+                "unreachable",
+                f"{self.shown} cannot be reached ({error or type(error).__name__}): "
+                "spans stay in the journal and are sent later",
+                hopeless=isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol),
+            ) from error
+
+    def _checked(self, answer: httpx.Response) -> httpx.Response:
+        if answer.is_success:
+            return answer
+        status, said = answer.status_code, _reason(answer)
+        if status in _REFUSED:
+            raise RequestRejected(status, said, sure=True)
+        if status in _DENIED:
+            raise Unavailable(
+                "denied",
+                f"{self.shown} wants another key ({status} {said}): correct it where export_to is called; "
+                "spans stay in the journal until then",
+                retry_after=_SLOWLY_SECONDS,
+                hopeless=True,
+            )
+        if status < 500 and status not in {408, 429}:
+            raise Unavailable(
+                "not there",
+                f"{self.shown} does not take spans ({status} {said}): correct the address where export_to is called; "
+                "spans stay in the journal until then",
+                retry_after=_SLOWLY_SECONDS,
+                hopeless=True,
+            )
+        raise Unavailable(
+            "busy",
+            f"{self.shown} cannot take more now ({status} {said}): spans stay in the journal and are sent later",
+            retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
+        )
+
+
+def _reason(answer: httpx.Response) -> str:
+    return " ".join(answer.text[:_MOST_REASON].split())
+
+
+def _json(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        value = orjson.loads(answer.content)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

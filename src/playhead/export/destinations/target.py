@@ -1,0 +1,117 @@
+"""[destinations]: what `playhead.export_to` was asked for, checked, with defaults from each tool's own variables."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from playhead.errors import SettingInvalid
+from playhead.outbound import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
+
+_LANGFUSE_PATH: Final = "/api/public/otel/v1/traces"
+_LANGFUSE: Final = "https://cloud.langfuse.com"
+_PHOENIX: Final = "http://127.0.0.1:6006"
+_OTLP: Final = "http://127.0.0.1:4318"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTarget:
+    """Where spans go, and how they are written.  `name` is unique in a process and part of a file's name."""
+
+    name: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    options: OutboundOptions
+    public_url: str | None = None
+    media_url: str | None = None
+    """Where Langfuse takes images and files."""
+
+
+def export_target(
+    kind: Vocabulary,
+    environ: Mapping[str, str],
+    *,
+    endpoint: str | None,
+    api_key: str | None,
+    public_key: str | None,
+    secret_key: str | None,
+    project: str | None,
+    headers: Mapping[str, str] | None,
+    content: ContentMode,
+    preview_characters: int,
+    redact: Callable[[Any], Any] | None,
+    public_url: str | None,
+) -> ExportTarget:
+    """Raises SettingInvalid."""
+    if kind not in VOCABULARIES:
+        raise SettingInvalid(f"export_to({kind!r}): there is no such destination; use one of {', '.join(VOCABULARIES)}")
+    if content not in CONTENT_MODES:
+        raise SettingInvalid(f"export_to(content={content!r}): use one of {', '.join(CONTENT_MODES)}")
+    if preview_characters < 1:
+        raise SettingInvalid(f"export_to(preview_characters={preview_characters}): give a number from 1")
+    given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
+    project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
+    base = _base(kind, endpoint or _default_endpoint(kind, environ))
+    if kind == "langfuse":
+        public = public_key or environ.get("LANGFUSE_PUBLIC_KEY")
+        given |= _langfuse_headers(public, secret_key or environ.get("LANGFUSE_SECRET_KEY"))
+    elif key := api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None):
+        given["authorization"] = f"Bearer {key}"
+    if kind == "phoenix" and project:
+        given["x-project-name"] = project
+    for name, value in given.items():
+        if not (value.isascii() and value.isprintable()):
+            raise SettingInvalid(f"export_to: the header {name} has characters that no header can have; correct it")
+    options = OutboundOptions(
+        kind,
+        content,
+        preview_characters,
+        redact,
+        media=kind == "langfuse" and content == "full",
+        project=project,
+    )
+    shown = urlsplit(base)
+    name = f"{kind}-{shown.hostname}-{shown.port or 0}" + (f"-{project}" if project else "")
+    safe = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in name)[:100]
+    is_langfuse = kind == "langfuse"
+    return ExportTarget(
+        safe,
+        base + (_LANGFUSE_PATH if is_langfuse else "/v1/traces"),
+        given,
+        options,
+        public_url and public_url.rstrip("/"),
+        f"{base}/api/public/media" if is_langfuse else None,
+    )
+
+
+def _default_endpoint(kind: Vocabulary, environ: Mapping[str, str]) -> str:
+    match kind:
+        case "langfuse":
+            return environ.get("LANGFUSE_BASE_URL") or environ.get("LANGFUSE_HOST") or _LANGFUSE
+        case "phoenix":
+            return environ.get("PHOENIX_COLLECTOR_ENDPOINT") or _PHOENIX
+        case "otlp":
+            named = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+            return named or _OTLP
+
+
+def _base(kind: str, url: str) -> str:
+    """The address below which the paths are; others' variables often name the path, too."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingInvalid(f"export_to({kind!r}): {url!r} is no address; give one such as https://host:port")
+    for path in (_LANGFUSE_PATH, "/v1/traces", "/api/public/otel"):
+        url = url.rstrip("/").removesuffix(path)
+    return url.rstrip("/")
+
+
+def _langfuse_headers(public: str | None, secret: str | None) -> Mapping[str, str]:
+    if not public or not secret:
+        raise SettingInvalid(
+            "export_to('langfuse') needs the keys of a project: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY, "
+            "or give public_key= and secret_key="
+        )
+    pair = base64.b64encode(f"{public}:{secret}".encode()).decode()
+    # 4: observations are readable at once; without it, Langfuse takes up to ten minutes.
+    return {"authorization": f"Basic {pair}", "x-langfuse-ingestion-version": "4"}

@@ -1,0 +1,102 @@
+"""journal → [shippers] → ship.  One shipper per destination of this process, as one: each has its own thread, and a
+destination that is down holds up no other.
+
+The journal may free what every destination has acknowledged.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from playhead.export.counters import ShipCounters
+from playhead.export.ship import Shipper
+from playhead.journal.lane import Position
+
+_BEGIN = Position(1, 0)
+
+MakeShipper = Callable[[Callable[[Position], None]], Shipper]
+
+
+class Shippers:
+    """What `Shipper` does, for several.  The first one's counters are shown, and it alone frees space."""
+
+    def __init__(self, makes: Sequence[MakeShipper], on_acknowledged: Callable[[Position], None]):
+        """`makes`: each is given what its shipper has to call with an acknowledged position.  At least one."""
+        self._on_acknowledged = on_acknowledged
+        self._mutex = threading.Lock()
+        self._acked: list[Position] = []
+        self._members: list[Shipper] = []
+        for make in makes:
+            self.add(make)
+
+    @property
+    def counters(self) -> ShipCounters:
+        """Of the first destination."""
+        return self._members[0].counters
+
+    @property
+    def members(self) -> Sequence[Shipper]:
+        """One per destination."""
+        return tuple(self._members)
+
+    def add(self, make: MakeShipper) -> Shipper:
+        """One more destination, of a lane that may have begun already."""
+        self._acked.append(_BEGIN)
+        member = make(partial(self._note, len(self._acked) - 1))
+        self._members.append(member)
+        return member
+
+    def start(self) -> None:
+        """See `Shipper`."""
+        for member in self._members:
+            member.start()
+
+    def wake(self) -> None:
+        """See `Shipper`."""
+        for member in self._members:
+            member.wake()
+
+    def follow(self, lane_path: Path) -> None:
+        """See `Shipper`."""
+        self._acked = [_BEGIN] * len(self._members)
+        for member in self._members:
+            member.follow(lane_path)
+
+    def deliver_too(self, lanes: Sequence[Path]) -> None:
+        """See `Shipper`."""
+        for member in self._members:
+            member.deliver_too(lanes)
+
+    def flush(self, timeout_s: float) -> bool:
+        """See `Shipper`: whether every destination has everything."""
+        return self._each(lambda member, seconds: member.flush(seconds), timeout_s)
+
+    def stop(self, timeout_s: float) -> bool:
+        """See `Shipper`."""
+        return self._each(lambda member, seconds: member.stop(seconds), timeout_s)
+
+    def restart_after_fork(self, lane_path: Path) -> None:
+        """See `Shipper`."""
+        self._mutex = threading.Lock()
+        self._acked = [_BEGIN] * len(self._members)
+        for member in self._members:
+            member.restart_after_fork(lane_path)
+
+    def _each(self, call: Callable[[Shipper, float], bool], timeout_s: float) -> bool:
+        """Calls it for each, with an equal part of the time that is left: all of them work meanwhile."""
+        deadline = time.monotonic() + timeout_s
+        for member in self._members[1:]:  # while the first one is waited for, the others work, too
+            member.flush(0.0)
+        done = True
+        for number, member in enumerate(self._members):
+            left = max(0.0, deadline - time.monotonic())
+            done = call(member, left / (len(self._members) - number)) and done
+        return done
+
+    def _note(self, number: int, position: Position) -> None:
+        with self._mutex:
+            self._acked[number] = position
+            released = min(self._acked)
+        self._on_acknowledged(released)

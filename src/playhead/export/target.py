@@ -1,0 +1,47 @@
+"""ship → [target] → delivery.  Where a shipper delivers to: the collector, or a destination of `playhead.export_to`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from playhead.export.backoff import ProblemReporter
+from playhead.export.counters import ShipCounters
+from playhead.export.dead_letters import DeadLetters
+from playhead.export.shipment import Shipment
+from playhead.settings.sdk import Settings
+
+
+class DeliversShipments(Protocol):
+    """What delivers to one destination.  Belongs to the shipping thread."""
+
+    def deliver(self, shipment: Shipment) -> None:
+        """Returns when the destination has every record, or has refused it for good. Raises Unavailable.  A second
+        call with the same shipment goes on where the first one failed."""
+        ...
+
+    def forget(self) -> None:
+        """Forgets what the destination has."""
+        ...
+
+    def close(self) -> None:
+        """Closes connections."""
+        ...
+
+
+MakeDelivery = Callable[[Settings, ShipCounters, ProblemReporter, DeadLetters, Callable[[], None]], DeliversShipments]
+
+
+@dataclass(frozen=True, slots=True)
+class ShipTarget:
+    """A destination.  `acks`: whose acknowledgements these are in a lane, empty for those that free its space.
+    `delivery`: called in the shipping thread; None: the collector's."""
+
+    acks: str = ""
+    delivery: MakeDelivery | None = None
+
+
+def to_collector() -> MakeDelivery:
+    """The collector's delivery.  Imports it: call this in the shipping thread."""
+    from playhead.export.delivery import Delivery  # noqa: PLC0415 - 0.1 s that no program's start should pay
+
+    return Delivery

@@ -1,0 +1,77 @@
+"""`playhead.export_to`: spans go from this process to Langfuse, Phoenix or any OTLP backend, without a collector."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from playhead.api.guard import log
+from playhead.api.ports import Redact
+from playhead.export.destinations.target import ExportTarget, export_target
+from playhead.export.target import ShipTarget
+from playhead.model.objects.interrupts import let_through
+from playhead.recording import ProcessState, add_export
+
+
+def export_to(
+    kind: Literal["langfuse", "phoenix", "otlp"],
+    *,
+    endpoint: str | None = None,
+    api_key: str | None = None,
+    public_key: str | None = None,
+    secret_key: str | None = None,
+    project: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    content: Literal["full", "preview", "ref"] = "full",
+    preview_characters: int = 500,
+    redact: Redact | None = None,
+    public_url: str | None = None,
+    collector: bool | None = None,
+) -> None:
+    """Sends what is recorded to a destination, in its own words and with its content, from a background thread.
+
+        playhead.export_to("phoenix", endpoint="http://127.0.0.1:6006", project="shop")
+        playhead.export_to("langfuse")  # LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY
+        playhead.export_to("otlp", endpoint="http://127.0.0.1:4318", headers={"authorization": "Bearer ..."})
+
+    What is not given is read from the tool's own variables (`LANGFUSE_*`, `PHOENIX_COLLECTOR_ENDPOINT`,
+    `PHOENIX_API_KEY`, `PHOENIX_PROJECT_NAME`, `OTEL_EXPORTER_OTLP_ENDPOINT`).  `content`: all of it, the first
+    `preview_characters` of each message (`preview`), or a link only (`ref`).  `redact` is called with each payload once
+    more.  `public_url`: where people open Playhead's pages, for links.  `collector`: whether a Playhead collector gets
+    everything, too; by default if its address was set (`PLAYHEAD_ENDPOINT`, `configure(endpoint=...)`).
+
+    Each destination keeps its own place in the journal: one that is down holds up nothing, and gets what it missed when
+    it is there again.  `playhead.flush()` waits for all of them.  Raises SettingInvalid for a wrong argument; what
+    happens later is logged and never raised.
+    """
+    target = export_target(
+        kind, os.environ, endpoint=endpoint, api_key=api_key, public_key=public_key, secret_key=secret_key,
+        project=project, headers=headers, content=content, preview_characters=preview_characters,
+        redact=None if redact is None else _guarded(redact), public_url=public_url,
+    )  # fmt: skip
+    with ProcessState.mutex:
+        if collector is not None:
+            ProcessState.with_collector = collector
+        add_export(ShipTarget(target.name, _delivery(target)))
+    log.debug("spans go to %s", target.url)
+
+
+def _delivery(target: ExportTarget) -> Callable[..., Any]:
+    def make(*arguments: Any) -> Any:
+        from playhead.export.destinations.delivery import DestinationDelivery  # noqa: PLC0415 - imports HTTP
+
+        return DestinationDelivery.maker(target)(*arguments)
+
+    return make
+
+
+def _guarded(redact: Redact) -> Callable[[Any], Any]:
+    """Whatever it raises leaves the content out, and ends no thread."""
+
+    def guarded(value: Any) -> Any:
+        try:
+            return redact(value)
+        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
+            let_through(error)
+            raise RuntimeError(type(error).__name__) from None
+
+    return guarded

@@ -1,0 +1,210 @@
+"""`playhead.export_to`: real processes, and servers that take what Langfuse and Phoenix take."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.errors import SettingInvalid
+from playhead.export.destinations.target import export_target
+from tests.integration.export.fake_collector import FakeCollector
+from tests.support.backends.http import json_answer
+from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
+from tests.support.backends.phoenix import Phoenix
+
+ROOT = Path(__file__).parents[3]
+NOBODY = "http://127.0.0.1:9"  # discard: nothing listens
+
+
+@pytest.fixture
+def langfuse() -> Iterator[Langfuse]:
+    with Langfuse() as server:
+        yield server
+
+
+@pytest.fixture
+def phoenix() -> Iterator[Phoenix]:
+    with Phoenix() as server:
+        yield server
+
+
+class Runs:
+    """Runs programs that share a journal."""
+
+    def __init__(self, journal: Path) -> None:
+        self.journal = journal
+
+    def __call__(self, program: str, **environ: str) -> list[str]:
+        own = {
+            "PLAYHEAD_JOURNAL_DIR": str(self.journal), "PLAYHEAD_LINGER_SECONDS": "0.05", "NO_PROXY": "127.0.0.1",
+            "LANGFUSE_PUBLIC_KEY": PUBLIC, "LANGFUSE_SECRET_KEY": SECRET, "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "2",
+        }  # fmt: skip
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PLAYHEAD_", "OTEL_"))}
+        result = subprocess.run(
+            [sys.executable, "-m", "tests.wire.export.programs", program],
+            cwd=ROOT, env=kept | own | environ, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        self.said = result.stderr
+        return result.stdout.split()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Runs:
+    return Runs(tmp_path / "journal")
+
+
+def test_three_destinations_get_everything_without_a_collector(run: Runs, langfuse: Langfuse, phoenix: Phoenix):
+    with Phoenix() as otlp:
+        urls = {"URL_LANGFUSE": langfuse.url, "URL_PHOENIX": phoenix.url, "URL_OTLP": otlp.url}
+        assert run("exports", TO="phoenix langfuse otlp", PHOENIX_PROJECT_NAME="shop", **urls) == ["delayed", "True"]
+        [tool] = [row for row in langfuse.observations.values() if row["type"] == "TOOL"]
+        assert (tool["name"], json.loads(tool["input"])) == ("look_up", {"order": "A1001"})
+        assert json.loads(tool["output"]) == {"order": "A1001", "status": "delayed"}
+        assert (tool["traceName"], tool["sessionId"], tool["userId"], tool["tags"]) == ("support", "s1", "u1", ["t1"])
+        assert (tool["traceMetadata"], tool["shown_at_once"]) == ({"plan": "pro"}, True)
+        assert sorted(row["kind"] for row in phoenix.spans("shop")) == ["AGENT", "AGENT", "TOOL"]
+        [tool] = [row for row in phoenix.spans("shop") if row["kind"] == "TOOL"]
+        run_id = json.loads(tool["attributes"]["metadata"])["playhead.run.id"]
+        assert tool["attributes"]["playhead.run.url"] == f"https://playhead.example/runs/{run_id}?at={tool['id']}"
+        [tool] = [row for row in otlp.spans() if row["attributes"]["playhead.kind"] == "tool"]
+        assert json.loads(tool["attributes"]["gen_ai.tool.call.arguments"]) == {"order": "A1001"}
+    assert run.said == ""  # nobody is told of a collector that is not there
+
+
+def test_a_destination_that_is_down_holds_up_no_other_and_gets_all_of_it_later(run: Runs, phoenix: Phoenix):
+    langfuse = Langfuse()
+    with langfuse:
+        langfuse.fail_next = [json_answer({}, 503)] * 1_000
+        urls = {"URL_LANGFUSE": langfuse.url, "URL_PHOENIX": phoenix.url}
+        assert run("exports", TO="phoenix langfuse", FLUSH="1", **urls) == ["delayed", "False"]
+        assert len(phoenix.spans()) == 3
+        assert langfuse.observations == {}
+        assert "spans stay in the journal" in run.said
+        langfuse.fail_next = []
+        assert run("exports", TO="phoenix langfuse", **urls) == ["delayed", "True"]
+        for _ in range(3):  # what the first process left is taken after one's own
+            if len(langfuse.observations) == 6:
+                break
+            run("exports", TO="phoenix langfuse", **urls)
+        first = {row["id"] for row in phoenix.spans()}
+        assert first <= set(langfuse.observations)
+
+
+def test_nobody_there_costs_the_program_nothing(run: Runs):
+    assert run("exports", TO="phoenix", URL_PHOENIX=NOBODY, FLUSH="1") == ["delayed", "False"]
+    assert "cannot be reached" in run.said
+
+
+def test_refusals_are_told_once_and_the_rest_arrives(run: Runs, langfuse: Langfuse):
+    langfuse.fail_next = [json_answer({"error": "one of these is bad"}, 400)]
+    assert run("exports", TO="langfuse", URL_LANGFUSE=langfuse.url) == ["delayed", "True"]
+    assert len(langfuse.observations) == 3  # the batch was halved
+
+
+def test_a_wrong_key_is_said(run: Runs, langfuse: Langfuse):
+    answer = run("exports", TO="langfuse", URL_LANGFUSE=langfuse.url, LANGFUSE_SECRET_KEY="sk-other", FLUSH="2")
+    assert answer == ["delayed", "False"]
+    assert "wants another key" in run.said
+    assert "sk-other" not in run.said
+
+
+def test_a_collector_gets_it_too(run: Runs, phoenix: Phoenix):
+    with FakeCollector() as collector:
+        answer = run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, PLAYHEAD_ENDPOINT=collector.url)
+        assert answer == ["delayed", "True"]
+        assert len(collector.spans) == len(phoenix.spans()) == 3
+
+
+def test_a_destination_that_is_added_late_gets_what_came_before(run: Runs, phoenix: Phoenix):
+    with FakeCollector() as collector:
+        assert run("late", URL_PHOENIX=phoenix.url, PLAYHEAD_ENDPOINT=collector.url) == ["True"]
+    assert len(phoenix.spans()) == 3
+
+
+def test_every_call_of_a_growing_conversation_has_all_its_messages(run: Runs, phoenix: Phoenix):
+    assert run("many", URL_PHOENIX=phoenix.url) == ["True"]
+    calls = sorted((row for row in phoenix.spans() if row["kind"] == "LLM"), key=lambda row: row["start"])
+    assert len(calls) == 12
+    for turn, call in enumerate(calls):
+        said = call["attributes"]
+        assert said[f"llm.input_messages.{2 * turn}.message.content"].startswith(f"turn {turn} ")
+        assert f"llm.input_messages.{2 * turn + 1}.message.role" not in said
+
+
+def test_the_users_own_langfuse_sdk_keeps_working(run: Runs, langfuse: Langfuse, phoenix: Phoenix):
+    answer = run(
+        "beside_langfuse", LANGFUSE_BASE_URL=langfuse.url, LANGFUSE_HOST=langfuse.url, PLAYHEAD_ENDPOINT=NOBODY,
+        PLAYHEAD_EXIT_TIMEOUT_SECONDS="0.1",
+    )  # fmt: skip
+    assert answer[0] == "fine"
+    rows = {row["name"]: row for row in langfuse.observations.values()}
+    theirs = rows["theirs"]
+    assert (theirs["type"], theirs["level"], theirs["from_sdk"]) == ("CHAIN", "DEFAULT", True)
+    assert json.loads(theirs["input"])["args"] == ["Where is it?"]
+    assert theirs["output"] == "fine"
+    # Ours pass its span filter, since they carry gen_ai.*; they have refs, and nothing of what the call was given.
+    assert {"invoke_agent agent", "look_up", "chat m"} <= set(rows)
+    for name in ("invoke_agent agent", "look_up", "chat m"):
+        assert rows[name]["traceId"] == theirs["traceId"]
+        assert "A1001" not in json.dumps(rows[name])
+        assert "Where is it?" not in json.dumps(rows[name])
+
+
+def test_a_ref_exporter_before_an_exporter_to_langfuse_or_phoenix_sends_refs(
+    run: Runs, langfuse: Langfuse, phoenix: Phoenix
+):
+    pair = base64.b64encode(f"{PUBLIC}:{SECRET}".encode()).decode()
+    run(
+        "chained",
+        URL_LANGFUSE=f"{langfuse.url}/api/public/otel/v1/traces", HEADER_LANGFUSE=f"authorization=Basic {pair}",
+        URL_PHOENIX=f"{phoenix.url}/v1/traces", HEADER_PHOENIX="x-project-name=shop", PLAYHEAD_ENDPOINT=NOBODY,
+    )  # fmt: skip
+    [row] = langfuse.observations.values()
+    assert row["otherAttributes"]["gen_ai.input.messages_ref"].startswith("sha256:")
+    assert (row["type"], "a secret" in json.dumps(row)) == ("GENERATION", False)
+    [span] = phoenix.spans("shop")
+    assert "gen_ai.input.messages" not in span["attributes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [({"kind": "zipkin"}, "langfuse"), ({"kind": "langfuse"}, "LANGFUSE_PUBLIC_KEY"),
+     ({"kind": "phoenix", "endpoint": "host:1"}, "such as https://"), ({"kind": "otlp", "content": "all"}, "preview"),
+     ({"kind": "otlp", "preview_characters": 0}, "from 1"),
+     ({"kind": "otlp", "headers": {"x": "a\nb"}}, "no header can have")],
+)  # fmt: skip
+def test_wrong_arguments_say_what_to_give(arguments: Any, why: str, monkeypatch: pytest.MonkeyPatch):
+    for name in ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(SettingInvalid, match=why):
+        playhead.export_to(**arguments)
+
+
+def test_addresses_and_keys_come_from_each_tools_own_variables():
+    nothing: Any = {
+        "endpoint": None, "api_key": None, "public_key": None, "secret_key": None, "project": None, "headers": None,
+        "content": "full", "preview_characters": 5, "redact": None, "public_url": None,
+    }  # fmt: skip
+    phoenix = export_target("phoenix", {
+        "PHOENIX_COLLECTOR_ENDPOINT": "https://p.example/v1/traces", "PHOENIX_API_KEY": "k",
+        "PHOENIX_PROJECT_NAME": "a b",
+    }, **nothing)  # fmt: skip
+    assert (phoenix.url, dict(phoenix.headers)) == (
+        "https://p.example/v1/traces", {"authorization": "Bearer k", "x-project-name": "a b"},
+    )  # fmt: skip
+    assert (phoenix.name, "Bearer" in repr(phoenix)) == ("phoenix-p.example-0-a_b", False)
+    langfuse = export_target("langfuse", {
+        "LANGFUSE_BASE_URL": "https://l.example", "LANGFUSE_PUBLIC_KEY": "p", "LANGFUSE_SECRET_KEY": "s",
+    }, **nothing)  # fmt: skip
+    assert langfuse.url == "https://l.example/api/public/otel/v1/traces"
+    assert langfuse.headers["authorization"] == "Basic cDpz"
+    otlp = export_target("otlp", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://o.example:4318/"}, **nothing)
+    assert otlp.url == "http://o.example:4318/v1/traces"
