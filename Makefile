@@ -24,6 +24,9 @@ OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 CREWAI := .venv-crewai .venv-oldest-crewai
 CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
 
+# The version of Phoenix that tests/phoenix was last run against.
+PHOENIX := 20.26.1
+
 # One environment for each set of packages that do not stand each other.
 SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installed,\
 	$(wildcard tests/senders/requirements/*.txt)) $(patsubst tests/senders/requirements/%.json,\
@@ -31,7 +34,7 @@ SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installe
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test test-main test-frameworks test-oldest test-crewai check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +61,9 @@ test-oldest: $(OLDEST_INSTALLED) ## run the tests of the oldest supported versio
 test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more than a gigabyte of packages
 	for venv in $(CREWAI); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/crewai || exit 1; done
 
+test-phoenix: $(DEV) .venv-phoenix/.installed ## run the tests against a real Phoenix, which needs 850 MB of packages
+	$(BIN)/python -m pytest tests/phoenix
+
 check: $(DEV) ## lint, format, types, layers, one newest migration
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -78,7 +84,7 @@ probe-peers: $(DEV) .venv-peers/.installed ## run the decorator probe under othe
 	$(BIN)/python -m pytest -q tests/unit/api/functions/test_decorator_probe.py --write-golden
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
 	find src collector migrations tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -113,6 +119,11 @@ $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.instal
 	mkdir -p .venv-senders/$*
 	cp $< .venv-senders/$*/package.json
 	cd .venv-senders/$* && npm install --silent --no-audit --no-fund
+	@touch $@
+
+.venv-phoenix/.installed: Makefile | $(DEV)
+	$(PYTHON) -m venv .venv-phoenix
+	$(BIN)/uv pip install -q --python .venv-phoenix/bin/python 'arize-phoenix==$(PHOENIX)'
 	@touch $@
 
 .venv-peers/.installed: Makefile | $(DEV)

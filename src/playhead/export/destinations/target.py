@@ -44,16 +44,12 @@ def export_target(
     public_url: str | None,
 ) -> ExportTarget:
     """Raises SettingInvalid."""
-    if kind not in VOCABULARIES:
-        raise SettingInvalid(f"export_to({kind!r}): there is no such destination; use one of {', '.join(VOCABULARIES)}")
-    if content not in CONTENT_MODES:
-        raise SettingInvalid(f"export_to(content={content!r}): use one of {', '.join(CONTENT_MODES)}")
-    if preview_characters < 1:
-        raise SettingInvalid(f"export_to(preview_characters={preview_characters}): give a number from 1")
-    given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
-    project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
+    _check(kind, content, preview_characters)
     base = _base(kind, endpoint or _default_endpoint(kind, environ))
-    if kind == "langfuse":
+    project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
+    given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
+    is_langfuse = kind == "langfuse"
+    if is_langfuse:
         public = public_key or environ.get("LANGFUSE_PUBLIC_KEY")
         given |= _langfuse_headers(public, secret_key or environ.get("LANGFUSE_SECRET_KEY"))
     elif key := api_key or (environ.get("PHOENIX_API_KEY") if kind == "phoenix" else None):
@@ -63,26 +59,31 @@ def export_target(
     for name, value in given.items():
         if not (value.isascii() and value.isprintable()):
             raise SettingInvalid(f"export_to: the header {name} has characters that no header can have; correct it")
-    options = OutboundOptions(
-        kind,
-        content,
-        preview_characters,
-        redact,
-        media=kind == "langfuse" and content == "full",
-        project=project,
-    )
-    shown = urlsplit(base)
-    name = f"{kind}-{shown.hostname}-{shown.port or 0}" + (f"-{project}" if project else "")
-    safe = "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in name)[:100]
-    is_langfuse = kind == "langfuse"
+    media = is_langfuse and content == "full"
     return ExportTarget(
-        safe,
+        _name(kind, base, project),
         base + (_LANGFUSE_PATH if is_langfuse else "/v1/traces"),
         given,
-        options,
+        OutboundOptions(kind, content, preview_characters, redact, media=media, project=project),
         public_url and public_url.rstrip("/"),
         f"{base}/api/public/media" if is_langfuse else None,
     )
+
+
+def _check(kind: str, content: str, preview_characters: int) -> None:
+    if kind not in VOCABULARIES:
+        raise SettingInvalid(f"export_to({kind!r}): there is no such destination; use one of {', '.join(VOCABULARIES)}")
+    if content not in CONTENT_MODES:
+        raise SettingInvalid(f"export_to(content={content!r}): use one of {', '.join(CONTENT_MODES)}")
+    if preview_characters < 1:
+        raise SettingInvalid(f"export_to(preview_characters={preview_characters}): give a number from 1")
+
+
+def _name(kind: str, base: str, project: str | None) -> str:
+    """Unique among destinations, in characters that a file's name may have."""
+    shown = urlsplit(base)
+    name = f"{kind}-{shown.hostname}-{shown.port or 0}" + (f"-{project}" if project else "")
+    return "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in name)[:100]
 
 
 def _default_endpoint(kind: Vocabulary, environ: Mapping[str, str]) -> str:

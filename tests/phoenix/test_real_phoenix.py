@@ -1,0 +1,168 @@
+"""What a real Phoenix shows of runs that were sent to it is what we hold of them.
+
+`make test-phoenix` installs it (850 MB) and runs these; without it they are skipped.  The recorded runs are those of
+PLAYHEAD_TRAJECTORIES, a folder, or those of the repository.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playhead.export.cursor import LaneCursor
+from playhead.export.destinations.contents import LaneContents
+from playhead.journal.lane import LaneReader, lanes
+from playhead.model import names
+from playhead.model.span import STATUS_ERROR, Span
+from playhead.outbound import OutboundContents, OutboundOptions, OutboundRun, outbound_span, run_of, wanted
+from playhead.outbound.otlp import traces_request
+from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
+from playhead_collector.read.prices import shipped
+from tests.phoenix.program import AGENT, RUNS
+from tests.phoenix.server import PhoenixServer, decoded, is_installed, phoenix_server
+
+pytestmark = pytest.mark.skipif(not is_installed(), reason="make test-phoenix installs Phoenix")
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(os.environ.get("PLAYHEAD_TRAJECTORIES") or ROOT / "tests" / "fixtures" / "trajectories")
+MOST_RUNS = 20
+_KINDS = {"agent": "AGENT", "llm": "LLM", "tool": "TOOL", "step": "CHAIN"}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the journal of one program holds."""
+
+    spans: list[Span]
+    runs: dict[str, OutboundRun]
+    contents: LaneContents
+    lane: Path
+
+    def of(self, span: Span) -> tuple[Any, OutboundContents]:
+        outgoing = outbound_span(span, self.runs.get(span.attributes[names.RUN_ID]))
+        return outgoing, self.contents.find(wanted(outgoing, OutboundOptions("phoenix")), self.lane)
+
+
+@pytest.fixture(scope="module")
+def phoenix() -> Iterator[PhoenixServer]:
+    with phoenix_server() as server:
+        yield server
+
+
+def recorded(phoenix: PhoenixServer, journal: Path, project: str) -> Held:
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("PLAYHEAD_", "OPENAI_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.phoenix.program", str(FOLDER), phoenix.url, str(MOST_RUNS), project],
+        cwd=ROOT, env=environ | {"PLAYHEAD_JOURNAL_DIR": str(journal)}, capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return held(journal)
+
+
+def held(journal: Path) -> Held:
+    [lane] = lanes(journal)
+    cursor = LaneCursor(LaneReader(lane, "nobody"), complete=True)
+    spans: list[Span] = []
+    contents = LaneContents()
+    while shipment := cursor.load():
+        spans += shipment.spans
+        contents.take(shipment.contents.values(), shipment.threads)
+    roots = [span for span in spans if span.attributes.get(names.RUN_ROOT)]
+    return Held(spans, {span.attributes[names.RUN_ID]: run_of(span.attributes) for span in roots}, contents, lane)
+
+
+@pytest.mark.parametrize("project", [AGENT, RUNS])
+def test_what_phoenix_shows_is_what_we_hold(phoenix: PhoenixServer, tmp_path: Path, project: str):
+    ours = recorded(phoenix, tmp_path / "journal", project)
+    theirs = {row["context"]["span_id"]: row for row in phoenix.spans(project, len(ours.spans))}
+    assert len(ours.spans) >= (11 if project == AGENT else 20)
+    assert set(theirs) == {span.span_id for span in ours.spans}
+    for span in ours.spans:
+        _compare(span, theirs[span.span_id], *ours.of(span))
+    by_client = {row["context"]["span_id"]: row for row in phoenix.client_spans(project, len(ours.spans))}
+    assert {key: row["span_kind"] for key, row in by_client.items()} == {
+        key: row["span_kind"] for key, row in theirs.items()
+    }
+    cost = _cost(ours)
+    assert phoenix.cost(project, lambda found: found >= cost * 0.99) == pytest.approx(cost, rel=0.01)
+
+
+def _compare(span: Span, row: dict[str, Any], outgoing: Any, contents: OutboundContents) -> None:
+    said = row["attributes"]
+    assert row["span_kind"] == _KINDS[outgoing.kind]
+    assert row["context"]["trace_id"] == span.trace_id
+    assert (row["parent_id"] or None) == span.parent_id
+    assert (row["status_code"] == "ERROR") == (span.status == STATUS_ERROR)
+    assert row["status_message"] == span.status_message
+    assert said["session.id"] == outgoing.run.session
+    assert said.get("user.id") == outgoing.run.user
+    if outgoing.kind == "llm":
+        for attribute, prefix in ((names.INPUT_MESSAGES_REF, "input"), (names.OUTPUT_MESSAGES_REF, "output")):
+            chat = chat_of(contents.messages(span.attributes[attribute]))
+            assert _messages(said, f"llm.{prefix}_messages") == [_shown(entry) for entry in chat]
+        assert said["llm.token_count.prompt"] == outgoing.usage.input_tokens
+        assert said["llm.token_count.completion"] == outgoing.usage.output_tokens
+        assert said["llm.model_name"] == outgoing.model
+    if outgoing.kind == "tool":
+        assert said["tool.name"] == outgoing.tool
+        assert json.loads(said["input.value"]) == contents.value(outgoing.input)
+    if span.status == STATUS_ERROR:
+        [event] = row["events"]
+        assert event["name"] == "exception"
+        assert event["attributes"]["exception.message"] == span.status_message
+
+
+def _messages(said: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Messages of Phoenix's flat attributes; reasoning is not a part of what we call the message."""
+    found: list[dict[str, Any]] = []
+    while f"{prefix}.{len(found)}.message.role" in said:
+        own = f"{prefix}.{len(found)}.message."
+        texts = [said[own + "content"]] if own + "content" in said else []
+        part = 0
+        while (kind := said.get(f"{own}contents.{part}.message_content.type")) is not None:
+            if kind == "text":
+                texts.append(said[f"{own}contents.{part}.message_content.text"])
+            part += 1
+        calls: list[Any] = []
+        while (call := f"{own}tool_calls.{len(calls)}.tool_call.") + "function.name" in said:
+            arguments = json.loads(said[call + "function.arguments"])
+            calls.append((said[call + "id"], said[call + "function.name"], arguments))
+        found.append({
+            "role": said[own + "role"], "text": "\n".join(texts), "calls": calls,
+            "answers": said.get(own + "tool_call_id"),
+        })  # fmt: skip
+    return found
+
+
+def _shown(entry: ChatEntry) -> dict[str, Any]:
+    calls = [(call.id, call.name, json.loads(call.arguments)) for call in entry.calls]
+    return {"role": entry.role, "text": entry.text, "calls": calls, "answers": entry.answers}
+
+
+def _cost(ours: Held) -> float:
+    """By our own table of prices."""
+    prices, total = shipped(), 0.0
+    for span in ours.spans:
+        outgoing, _ = ours.of(span)
+        price = prices.of(outgoing.model) if outgoing.kind == "llm" else None
+        total += (price.cost(outgoing.usage) or 0.0) if price is not None else 0.0
+    return total
+
+
+def test_phoenixs_own_decoder_reads_our_protobuf():
+    from tests.unit.outbound.records import OneRecord
+    from tests.unit.outbound.test_phoenix import model_call
+
+    record = OneRecord()
+    [span] = decoded(traces_request([model_call(record)]))
+    assert (span["name"], span["kind"]) == ("chat gpt-4o", "LLM")
+    messages = span["attributes"]["llm"]["input_messages"]
+    assert [message["message"]["role"] for message in messages] == ["system", "user", "assistant", "tool"]
+    assert span["attributes"]["llm"]["token_count"]["prompt"] == 120
