@@ -208,3 +208,30 @@ def test_addresses_and_keys_come_from_each_tools_own_variables():
     assert langfuse.headers["authorization"] == "Basic cDpz"
     otlp = export_target("otlp", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://o.example:4318/"}, **nothing)
     assert otlp.url == "http://o.example:4318/v1/traces"
+
+
+def run_example(name: str, journal: Path, **environ: str) -> str:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PLAYHEAD_", "OTEL_", "OPENAI_"))}
+    own = {"PLAYHEAD_JOURNAL_DIR": str(journal), "NO_PROXY": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name)], env=kept | own | environ, capture_output=True, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_example_for_phoenix_shows_the_agents_run_there(tmp_path: Path, phoenix: Phoenix):
+    said = run_example("export_to_phoenix.py", tmp_path, PHOENIX_COLLECTOR_ENDPOINT=phoenix.url)
+    assert "Phoenix has it" in said
+    kinds = sorted(row["kind"] for row in phoenix.spans("playhead-example"))
+    assert kinds == ["AGENT"] * 2 + ["LLM"] * 5 + ["TOOL"] * 4
+
+
+def test_the_example_for_langfuse_leaves_out_what_it_redacts(tmp_path: Path, langfuse: Langfuse):
+    keys = {"LANGFUSE_PUBLIC_KEY": PUBLIC, "LANGFUSE_SECRET_KEY": SECRET, "LANGFUSE_BASE_URL": langfuse.url}
+    assert "Langfuse has it" in run_example("export_to_langfuse.py", tmp_path, **keys)
+    sent = json.dumps(list(langfuse.observations.values()))
+    assert len(langfuse.observations) == 11
+    assert "[an article]" in sent
+    assert "walnut" not in sent
