@@ -25,3 +25,19 @@ CONTEXT_DIFFERS: Mapping[str, str] = {
     "strands_latest": "that texts were sent as lists of one part",
     "openllmetry_langgraph": "the `name` that LangGraph gives to an agent's answers",
 }
+# Texts of the scene that stand in no message of the run's history.
+HISTORY_LACKS: Mapping[str, tuple[str, ...]] = {
+    "claude_code_prompts": ("Marker-result",),
+    "claude_code_traces": ("Marker-result",),
+    "codex": ("Marker-result", "Marker-answer", "Marker-last"),
+    "logfire_openai": ("Marker-last",),
+    "openllmetry_openai_agents": ("Marker-last",),
+}
+# Why a tool was called cannot be said.
+NO_REASON: Mapping[str, str] = {
+    "agentops_openai": "the answer's calls of tools are left out",
+    "claude_code": "the request's record comes after the tool has begun",
+    "claude_code_prompts": "the contexts of the calls are left out",
+    "openllmetry_openai_agents": "answers are left out",
+    "vercel_legacy": "by its clocks, the tool begins before the answer has ended",
+}

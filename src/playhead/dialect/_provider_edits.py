@@ -13,9 +13,13 @@ _MOST_CHARACTERS: Final = 256  # of the names of edits
 def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The attributes that say so. `rest`: what the answer says besides its messages.  Never raises."""
     found: dict[str, Any] = {}
-    if any(part.get("type") == _COMPACTION for message in messages for part in message["parts"]):
-        found[names.COMPACTED] = True
-    managed: Any = rest.get("context_management") if rest else None
+    for message in messages:
+        for part in message["parts"]:
+            if part.get("type") == _COMPACTION:
+                found[names.COMPACTED] = True
+    managed: Any = None if rest is None else rest.get("context_management")
+    if managed is None:
+        return found
     edits: Any = cast(dict[str, Any], managed).get("applied_edits") if isinstance(managed, dict) else None
     if not isinstance(edits, list):
         return found

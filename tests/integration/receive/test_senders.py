@@ -5,16 +5,19 @@ session are found together."""
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
+from playhead.model.event import LlmCompleted
 from playhead_collector.process import CollectorProcess
 from tests.senders.catalogue import SENDERS
-from tests.senders.losses import CONTEXT_DIFFERS, NO_CONTEXT, OWN_PROMPTS
+from tests.senders.losses import CONTEXT_DIFFERS, HISTORY_LACKS, NO_CONTEXT, NO_REASON, OWN_PROMPTS
 from tests.senders.programs import scene
 from tests.senders.sent import GOLDEN, sent
 
@@ -40,15 +43,46 @@ def send(collector: CollectorProcess, name: str) -> list[str]:
 
 
 def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
-    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, timeout=30)
+    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, timeout=120)
     assert answer.status_code == 200, (path, answer.text)
     return answer.json()
+
+
+@dataclass
+class Answers:
+    """What the questions about a sender's runs were answered with."""
+
+    history: set[str] = field(default_factory=set[str])
+    tokens: Counter[str] = field(default_factory=Counter[str])
+    reasons: list[str] = field(default_factory=list[str])
+
+    def add(self, state: Any, tokens: Any, lists: dict[str, Any]) -> None:
+        self.history.update(state["history"])
+        for key in ("input_tokens", "output_tokens"):
+            said = tokens["totals"][key] or 0
+            assert (state[key] or 0) == said
+            self.tokens[key] += said
+        self.reasons += [item["kind"] for item in lists["attributions"]]
+
+
+def check(found: Answers, name: str) -> None:
+    """The state at the end has the messages, tokens are those of the calls, and each tool's call has a reason."""
+    it = sent(name)
+    history = json.dumps([it.value(ref) for ref in sorted(found.history)])
+    lacking = HISTORY_LACKS.get(name, ())
+    for text in (scene.QUESTION, scene.FOLLOW_UP, "Marker-result", "Marker-answer", "Marker-last"):
+        assert (text in history) == (text not in lacking), text
+    usage = [event.usage for event in it.events() if isinstance(event, LlmCompleted)]
+    assert found.tokens["input_tokens"] == sum(each.input_tokens or 0 for each in usage)
+    assert found.tokens["output_tokens"] == sum(each.output_tokens or 0 for each in usage)
+    assert ("unknown" in found.reasons) == (name in NO_REASON), found.reasons
 
 
 @pytest.mark.parametrize("name", sorted(SENDERS))
 def test_every_question_about_a_senders_runs_is_answered(collector: CollectorProcess, name: str):
     runs = send(collector, name)
     calls = 0
+    found = Answers()
     for run in runs:
         summary = ask(collector, f"runs/{run}")
         assert summary["status"] == "completed"
@@ -58,11 +92,11 @@ def test_every_question_about_a_senders_runs_is_answered(collector: CollectorPro
                 ask(collector, f"runs/{run}/{kind}/{item['seq']}")
         calls += len(lists["llm-calls"])
         last = lists["events"][-1]["seq"]
-        ask(collector, f"runs/{run}/state", at=last)
+        found.add(ask(collector, f"runs/{run}/state", at=last), ask(collector, f"runs/{run}/tokens"), lists)
         ask(collector, f"runs/{run}/causes/{last}")
-        assert ask(collector, f"runs/{run}/tokens")
         assert lists["decisions"]
     assert calls == len(sent(name).requests)
+    check(found, name)
     if name in NO_CONTEXT:
         return
     context = json.dumps(ask(collector, f"runs/{runs[-1]}/context"))

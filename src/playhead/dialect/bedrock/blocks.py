@@ -44,7 +44,11 @@ def content_part(native: Any) -> Part:
 
 def is_cache_point(native: Any) -> bool:
     """Whether it marks the end of what the server is to keep for later requests."""
-    return isinstance(native, Mapping) and set(cast("Mapping[str, Any]", native)) == {_CACHE}
+    if not isinstance(native, Mapping):
+        return False
+    block = cast("Mapping[str, Any]", native)
+    point = block.get(_CACHE)
+    return len(block) == 1 and isinstance(point, Mapping) and "type" in point
 
 
 def native_block(part: Part) -> Any:
