@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from playhead.lift import lift, lift_logs, scope_name
+from playhead.lift import SharedMessages, lift, lift_logs, scope_name
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
@@ -59,7 +59,9 @@ class IngestPipeline:
 
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
     """What to store, and the scopes whose content no dialect understood."""
-    lifted_spans, lifted_logs = [lift(span, inline) for span in spans], lift_logs(logs, inline)
+    shared = SharedMessages()
+    lifted_spans = [lift(span, inline, shared=shared) for span in spans]
+    lifted_logs = lift_logs(logs, inline)
     lifted = [*lifted_spans, *lifted_logs]
     not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
     not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)

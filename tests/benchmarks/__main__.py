@@ -21,6 +21,7 @@ FAMILIES = {
     "sdk.sent:measure": ("S3",),
     "ingest.taken:measure": ("I1",),
     "ingest.taken:measure_grpc": ("I1G",),
+    "ingest.foreign:measure": ("I2",),
     "ingest.readable:measure_sustained": ("I1P",),
     "ingest.readable:measure_live": ("L1",),
     "asked:measure": ("Q1", "Q2"),
@@ -31,7 +32,7 @@ FAMILIES = {
 # These take many minutes, and are measured only when they are named.
 ON_REQUEST = {"sweep:measure": ("SWEEP",), "chaos:measure": ("R3",), "ingest.overloaded:measure": ("I3",)}
 _LATER = {
-    "I2": "foreign spans", "Q3": "runs list",
+    "Q3": "runs list",
 }  # fmt: skip
 
 

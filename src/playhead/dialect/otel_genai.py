@@ -26,6 +26,16 @@ NAME = "otel_genai"
 _READ = frozenset({"role", "parts", "name", "finish_reason"})
 _NO_ROLE = "unknown"
 _TIMES_ENCODED = 3
+# A message takes up to 1 kB of memory while it is read, and as little as two characters of text: 50,000 are 50 MB.
+_MOST_OBJECTS = 50_000
+
+
+def parse_bounded(text: str | bytes) -> Any:
+    """The value of JSON text.  Raises ValueError for other text, and for more objects than any conversation has."""
+    objects = text.count("{") if isinstance(text, str) else text.count(b"{")
+    if objects > _MOST_OBJECTS:
+        raise ValueError(f"there are {objects} objects in it, and no more than {_MOST_OBJECTS} are read")
+    return parse_json(text)
 
 
 def structured(value: Any) -> Any:
@@ -35,12 +45,12 @@ def structured(value: Any) -> Any:
     """
     if not isinstance(value, str | bytes):
         return value
-    value = parse_json(value)
+    value = parse_bounded(value)
     for _ in range(_TIMES_ENCODED - 1):
         if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
             break
         try:
-            value = parse_json(value)
+            value = parse_bounded(value)
         except ValueError:  # a text that looks like JSON
             break
     return value

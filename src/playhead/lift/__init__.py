@@ -28,7 +28,7 @@ from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
 from playhead.lift.dialects.coding_agents import take_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
-from playhead.lift.found import UNPARSED, LiftedContent
+from playhead.lift.found import UNPARSED, LiftedContent, SharedMessages
 from playhead.lift.handoffs import note_handoff
 from playhead.lift.message_events import MessageEvents, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
@@ -46,6 +46,7 @@ __all__ = [
     "UNPARSED",
     "Lifted",
     "LiftedLog",
+    "SharedMessages",
     "SpanDialect",
     "belongs_to_session",
     "lift",
@@ -81,19 +82,24 @@ class LiftedLog:
     is_understood: bool = True
 
 
-def lift(span: Span, inline_characters: int = INLINE_CHARACTERS, found: LiftedContent | None = None) -> Lifted:
+def lift(
+    span: Span,
+    inline_characters: int = INLINE_CHARACTERS,
+    found: LiftedContent | None = None,
+    shared: SharedMessages | None = None,
+) -> Lifted:
     """The span payload-free, its kind and names normalised.  The span given stays as it is.  Never raises.
 
     `inline_characters`: of a span that no dialect understands, longer texts become content.  `found`: an empty one that
-    takes the content instead of a new one.
+    takes the content instead of a new one.  `shared`: one for all spans that are lifted together, to save time.
     """
     if was_sent_on(span):
-        found = found or LiftedContent()
+        found = found or LiftedContent(shared)
         span = with_refs_again(span, found)
     own = span.scope == names.SCOPE and names.KIND in span.attributes
     if own and not span.events and not span.links and not _is_oversize(span):
         return Lifted(span, found.contents, found.threads) if found is not None else Lifted(span, [], [])
-    found = found or LiftedContent()
+    found = found or LiftedContent(shared)
     span = in_session(span)
     kind = _kind(span.attributes)
     said = MessageEvents()

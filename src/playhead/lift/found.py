@@ -8,6 +8,7 @@ from playhead.model.message import Message, message_contents
 from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
+from playhead.model.thread import node_ref
 from playhead.wire.pack import ThreadExtension
 
 # Attribute: the keys whose value should have been JSON and was not (cut off, most often); kept as text.
@@ -16,13 +17,35 @@ UNPARSED = "playhead.lift.unparsed"
 EXTERNAL = ".external"
 
 
+class SharedMessages:
+    """Messages and threads of spans that are lifted together: calls of one conversation say the same again and again.
+
+    It holds what the spans hold, and is gone with them.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[str, str], Content] = {}
+        self._nodes: dict[tuple[ContentRef | None, ContentRef], ContentRef] = {}
+
+    def thread_ref(self, messages: Iterable[ContentRef]) -> ContentRef | None:
+        """The ref of a thread with these messages; None for an empty one."""
+        nodes, ref = self._nodes, None
+        for message in messages:
+            parent, ref = ref, nodes.get((ref, message))
+            if ref is None:
+                ref = nodes[parent, message] = node_ref(message, parent)
+        return ref
+
+
 class LiftedContent:
     """Grows while dialects read one span.
 
     A subclass may keep contents elsewhere: it overrides `content`, `message`, `reasoning` and `thread`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: SharedMessages | None = None) -> None:
+        """`shared`: of spans that are lifted together."""
+        self._shared = shared or SharedMessages()
         self._contents: dict[ContentRef, Content] = {}
         self._threads: dict[ContentRef, ThreadExtension] = {}
         self._unparsed: list[str] = []
@@ -48,14 +71,26 @@ class LiftedContent:
     def thread(self, messages: Iterable[Message]) -> ContentRef | None:
         """The ref of a list of messages; None for an empty one."""
         thread = ThreadExtension(None, tuple(map(self.message, messages)))
-        ref = thread.ref
+        ref = self._shared.thread_ref(thread.messages)
         if ref is not None:
             self._threads[ref] = thread
         return ref
 
     def message(self, message: Message) -> ContentRef:
         """The ref of one message."""
+        text = _only_text(message)
+        if text is not None:
+            known = self._shared.texts.get(text)
+            if known is None:
+                known, *apart = message_contents(message)
+                if apart:
+                    return self._keep_all(known, apart)
+                self._shared.texts[text] = known
+            return self._keep(known)
         own, *apart = message_contents(message)
+        return self._keep_all(own, apart)
+
+    def _keep_all(self, own: Content, apart: Iterable[Content]) -> ContentRef:
         for content in apart:
             self._keep(content)
         return self._keep(own)
@@ -74,6 +109,17 @@ class LiftedContent:
     def _keep(self, content: Content) -> ContentRef:
         self._contents.setdefault(content.ref, content)
         return content.ref
+
+
+def _only_text(message: Message) -> tuple[str, str] | None:
+    """Role and text of a message that says nothing else."""
+    parts = message["parts"]
+    if len(message) == 2 and len(parts) == 1:
+        (part,) = parts
+        text: Any = part.get("content")
+        if len(part) == 2 and part.get("type") == "text" and type(text) is str and type(message["role"]) is str:
+            return message["role"], text
+    return None
 
 
 def put_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:

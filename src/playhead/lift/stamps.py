@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
 from playhead.dialect._provider_edits import provider_edits
+from playhead.dialect.otel_genai import parse_bounded
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
-from playhead.model.canonical import parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes
@@ -25,7 +25,7 @@ _MOST_ID_CHARACTERS: Final = 256
 def parsed(raw: Any) -> Any:
     """What JSON text says, also when it was encoded twice; all else as it is, so that a text stays a text.
 
-    Raises ValueError for a text that looks like JSON and is none: it was cut off, most often.
+    Raises ValueError for a text that looks like JSON and is none (it was cut off, most often), or has too many objects.
     """
     value = raw
     for _ in range(_TIMES_ENCODED):
@@ -34,7 +34,7 @@ def parsed(raw: Any) -> Any:
         if not isinstance(value, str) or not value.startswith(_JSON_STARTS):
             return value
         try:
-            inner = parse_json(value)
+            inner = parse_bounded(value)
         except ValueError:
             if value is not raw or value.startswith('"'):
                 return value

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from playhead.model.ref import ContentRef
-from playhead.model.thread import ThreadNode, extend
+from playhead.model.thread import ThreadNode, extend, node_ref
 from playhead.wire.pack import ThreadExtension
 
 PACKED = 0
@@ -44,8 +44,26 @@ class Chain(NamedTuple):
 
 
 def chains(extensions: Iterable[ThreadExtension]) -> list[Chain]:
-    """The extensions with their nodes, hashed once."""
-    return [Chain(extension, extend(extension.messages, extension.parent)) for extension in extensions]
+    """The extensions with their nodes; what several threads begin with is hashed once."""
+    known: dict[tuple[ContentRef | None, ContentRef], ThreadNode] = {}
+    found: list[Chain] = []
+    for each in extensions:
+        nodes = _nodes(each, known) if each.parent is None else extend(each.messages, each.parent)
+        found.append(Chain(each, nodes))
+    return found
+
+
+def _nodes(thread: ThreadExtension, known: dict[tuple[ContentRef | None, ContentRef], ThreadNode]) -> list[ThreadNode]:
+    """The nodes of a whole thread; those in `known` are taken from there, and the others are added."""
+    nodes: list[ThreadNode] = []
+    parent: ContentRef | None = None
+    for message in thread.messages:
+        node = known.get((parent, message))
+        if node is None:
+            node = known[parent, message] = ThreadNode(node_ref(message, parent), parent, message, len(nodes) + 1)
+        nodes.append(node)
+        parent = node.ref
+    return nodes
 
 
 def grow(
