@@ -26,7 +26,7 @@ from playhead.capture.frameworks import (
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
 
-SUPPORTS = "llama-index-core >= 0.14"
+SUPPORTS = "llama-index-core >= 0.14.25"
 
 
 @none_on_error

@@ -18,7 +18,7 @@ from playhead.capture.frameworks import (
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
-SUPPORTS = "strands-agents >= 1.30"
+SUPPORTS = "strands-agents >= 1.62"
 
 
 @none_on_error
