@@ -34,6 +34,7 @@ from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, Ru
 from playhead.recording import counters, flush, shutdown
 
 if TYPE_CHECKING:
+    from playhead.capture.others.active import doctor
     from playhead.client import AsyncClient, Client
     from playhead.exporting import export_to
     from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
@@ -64,6 +65,7 @@ __all__ = [
     "configure",
     "counters",
     "current_run_id",
+    "doctor",
     "export_to",
     "flush",
     "fork",
@@ -86,6 +88,7 @@ _LAZY = {
     "RefSpanExporter": "playhead.interop.ref_exporter",
     "RefSpanProcessor": "playhead.interop.ref_processor",
     "RERUN": "playhead.replay.policy",
+    "doctor": "playhead.capture.others.active",
     "export_to": "playhead.exporting",
     "fork": "playhead.rewind",
     "resume": "playhead.rewind",

@@ -25,6 +25,7 @@ def test_the_public_names_are_these():
         "configure",
         "counters",
         "current_run_id",
+        "doctor",
         "export_to",
         "flush",
         "fork",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from playhead.capture.registry import LIBRARIES, is_installed
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.testing import ChatRequest, MockModelServer, dropped_connection, pytest_plugin, sequence, text
@@ -40,9 +41,9 @@ def instrumented(
             process.kill()
 
 
-def ended(process: "subprocess.Popen[str]") -> tuple[int, list[str], str]:
+def ended(process: "subprocess.Popen[str]", seconds: float = 120) -> tuple[int, list[str], str]:
     """Exit code, lines that it printed, and its errors."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=seconds)
     return process.returncode, out.splitlines(), err
 
 
@@ -94,3 +95,31 @@ def test_the_calls_of_a_request_are_one_run_the_trace_of_its_span(server: MockMo
         of_run = [span for span in seen.spans if span.attributes[names.RUN_ID] == run and names.KIND in span.attributes]
         asked = [seen.messages(span.attributes[names.INPUT_MESSAGES_REF])[0]["parts"][0]["content"] for span in of_run]
         assert len({question.split()[0] for question in asked}) == 1, "of one request"
+
+
+# Imports every library that is here, as a program would, and says what is instrumented then.
+EVERY_LIBRARY = """
+import importlib, warnings
+import playhead
+from playhead.capture.others.active import doctor
+from playhead.capture.registry import LIBRARIES, is_installed
+
+warnings.simplefilter("ignore")  # of the libraries
+for name in filter(is_installed, LIBRARIES):
+    importlib.import_module({"langgraph": "langgraph.graph"}.get(name, name))  # a namespace package
+for found in doctor():
+    print(found.library, *found.by)
+"""
+
+
+@pytest.mark.slow
+def test_every_library_that_is_installed_is_instrumented(server: MockModelServer, tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(EVERY_LIBRARY)
+    with instrumented(str(program), tmp_path / "journal", server) as process:
+        code, lines, errors = ended(process, 500)  # it imports all that there is
+    assert code == 0, errors
+    by = {library: who for library, *who in map(str.split, lines)}
+    assert {"openai", "anthropic", "google.genai", "botocore", "mcp", "langchain_core", "pydantic_ai"} <= by.keys()
+    assert {name for name, who in by.items() if "playhead" not in who} == set()
+    assert set(by) == set(filter(is_installed, LIBRARIES))

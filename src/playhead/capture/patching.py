@@ -68,6 +68,10 @@ class Wrap:
         if type(found) is _RecordingWrapper:
             setattr(owner, name, cast(Any, found).__wrapped__)
 
+    def found(self, module: Any) -> Any:
+        """The function as it is in the module now; None: there is none."""
+        return self._find(module)[2]
+
     def _find(self, module: Any) -> tuple[Any, str, Any]:
         """Module or class, name in it, and what is there; None: nothing is."""
         class_name, _, name = self.path.rpartition(".")
@@ -180,6 +184,21 @@ def _is_wrapped(function: Any) -> bool:
     return False
 
 
+def wrappers_of(function: Any, most: int) -> Iterator[str]:
+    """The modules of the wrappers around a function, outermost first: ours, and those of others."""
+    for _ in range(most):
+        beneath = getattr(function, "__wrapped__", None)
+        if beneath is None:
+            return
+        wrapper = getattr(function, "_self_wrapper", None)
+        if wrapper is None:  # a plain function made with `functools.wraps`, which gives it the other's `__module__`
+            name = cast("dict[str, Any]", getattr(function, "__globals__", {})).get("__name__")
+        else:
+            name = getattr(wrapper, "__module__", None) or type(wrapper).__module__
+        yield str(name)
+        function = beneath
+
+
 class Instrumentation:
     """Switches all patches of one library on and off.  A module is patched when the program imports it."""
 
@@ -194,6 +213,15 @@ class Instrumentation:
     def modules(self) -> tuple[str, ...]:
         """The modules that it patches."""
         return tuple(self._patches)
+
+    def functions(self) -> Iterator[tuple[str, Any]]:
+        """Name and value of each function that is wrapped, of the modules that are imported."""
+        for name, patches in self._patches.items():
+            module = sys.modules.get(name)
+            for patch in patches if module is not None else ():
+                found = patch.found(module) if isinstance(patch, Wrap) else None
+                if found is not None:
+                    yield f"{name}.{cast(Wrap, patch).path}", found
 
     def patch(self) -> None:
         """Patches what is imported, and what will be.  A second time changes nothing."""

@@ -55,13 +55,18 @@ def after_instrumentors() -> None:
     frameworks have none.  `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS` names ours `playhead-LIBRARY`.  Never raises."""
     try:
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
-        wanted = [] if "*" in off else [name for name in LIBRARIES if f"playhead-{name}" not in off]
+        wanted = [] if "*" in off else [name for name in LIBRARIES if off.isdisjoint(_names_of(name))]
         installed = [name for name in wanted if find_spec(name.partition(".")[0]) and find_spec(name)]
         if installed:
             instrument(*installed)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("instrument what is installed", error)
+
+
+def _names_of(library: str) -> set[str]:
+    """What the entry point of a library is called: its import name, or with hyphens in it."""
+    return {f"playhead-{library}", "playhead-" + library.replace(".", "-").replace("_", "-")}
 
 
 def record_spans_of_others() -> None:

@@ -1,0 +1,93 @@
+"""`playhead.doctor()`: what is instrumented in this process, by whom, and which calls several instrumentations see."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, cast
+
+from playhead.capture.others.known import INSTRUMENTORS, is_active
+from playhead.capture.others.preference import OURS, is_left_to_others
+from playhead.capture.patching import Instrumentation, wrappers_of
+from playhead.capture.registry import LIBRARIES
+from playhead.model.instrumentations import FAMILIES, family_of
+
+_MOST_LAYERS = 32  # a wrapper that wraps itself must not be followed for ever
+
+
+@dataclass(frozen=True, slots=True)
+class InstrumentedLibrary:
+    """A library that this process has imported, or that Playhead will instrument when it does."""
+
+    library: str
+    """Its import name."""
+    version: str | None
+    """None: its distribution is not known."""
+    by: tuple[str, ...]
+    """Whose instrumentations are on: `playhead`, `opentelemetry`, `openinference`, `openllmetry`."""
+    counted_by: str | None
+    """Whose record of a call counts (see `PLAYHEAD_PREFER`); None: nobody's."""
+    wrapped: Mapping[str, tuple[str, ...]]
+    """Function that several have wrapped → who, outermost first: a family, or the module of the wrapper."""
+
+    @property
+    def is_seen_twice(self) -> bool:
+        """Whether more than one instrumentation sees the same calls."""
+        return len(self.by) > 1 or bool(self.wrapped)
+
+    def __str__(self) -> str:
+        said = f"{self.library} {self.version or '?'}: {', '.join(self.by) or 'not instrumented'}"
+        if self.is_seen_twice:
+            said += f"; seen twice, counted once: by {self.counted_by}"
+        return "\n".join([said, *(f"  {name}: {' > '.join(who)}" for name, who in self.wrapped.items())])
+
+
+def doctor() -> tuple[InstrumentedLibrary, ...]:
+    """Returns what is instrumented in this process: a value for each library that is imported here.
+
+    Call it when the program has set up its instrumentations and has imported its libraries; `str()` of a value is for
+    people.  Imports no library, and changes nothing.
+    """
+    return tuple(_described(name, path) for name, path in LIBRARIES.items() if name in sys.modules)
+
+
+def _described(library: str, path: str) -> InstrumentedLibrary:
+    module, top = sys.modules.get(path), library.partition(".")[0]
+    ours = _instrumentation_in(module)
+    others = tuple(family for family, modules in INSTRUMENTORS.get(top, {}).items() if any(map(is_active, modules)))
+    is_on = ours is not None and ours.is_on
+    by = ((OURS,) if is_on else ()) + others
+    wrapped = dict(_wrapped_more_than_once(ours, f"{top}.")) if ours is not None else {}
+    return InstrumentedLibrary(library, _version(module), by, _counted_by(top, by), wrapped)
+
+
+def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
+    """As the collector believes them, unless ours leaves the library's calls to the preferred one."""
+    if OURS in by and is_left_to_others(library):
+        by = tuple(family for family in by if family != OURS)
+    return min(by, key=FAMILIES.index, default=None)
+
+
+def _instrumentation_in(module: Any) -> Instrumentation | None:
+    values = list(cast("dict[str, Any]", vars(module)).values()) if module is not None else []
+    return next((value for value in values if isinstance(value, Instrumentation)), None)
+
+
+def _wrapped_more_than_once(ours: Instrumentation, librarys_own: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name, function in ours.functions():
+        modules = [module for module in wrappers_of(function, _MOST_LAYERS) if not module.startswith(librarys_own)]
+        who = tuple(map(_known_as, modules))
+        if len(who) > 1:
+            yield name, who
+
+
+def _known_as(module: str) -> str:
+    return OURS if module.startswith("playhead.") else family_of(module) or module
+
+
+def _version(module: Any) -> str | None:
+    try:
+        return version(re.split(r"[^\w.-]", str(module.SUPPORTS))[0])
+    except (PackageNotFoundError, AttributeError):
+        return None
