@@ -26,6 +26,7 @@ from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.forwarder import Forwarder, forwarder_of
 from playhead_collector.ingest_pipeline import IngestPipeline
+from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard
 from playhead_collector.network.limits import limits_of
@@ -75,6 +76,7 @@ class RunningCollector:
     app: FastAPI
     database: str
     guard: Guard
+    streams: LiveHub
     grpc: Sequence[Servicer] = ()
     needs_key: bool = True
     supervision: "asyncio.Task[None] | None" = None
@@ -104,10 +106,11 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         if settings.analysis_processes:
             pool = analysis_pool(settings, dsn)
             stack.push_async_callback(pool.close)
-        built = assemble(settings, store, pool)
+        hub = LiveHub(store, PROJECT, stream_limits(settings))
+        built = assemble(settings, store, pool, hub)
         needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
         shown = without_password(dsn)
-        collector = RunningCollector(built.app, shown, built.guard, built.grpc, needs_key, supervision)
+        collector = RunningCollector(built.app, shown, built.guard, hub, built.grpc, needs_key, supervision)
         _settle()
         yield collector
 
@@ -150,6 +153,7 @@ def assemble(
     settings: CollectorSettings,
     store: Store,
     pool: WorkerPool | None = None,
+    hub: LiveHub | None = None,
     *,
     clock: Callable[[], int] = time.time_ns,
 ) -> Assembled:
@@ -160,10 +164,11 @@ def assemble(
     runner = ProjectionRunner(
         store, clock=clock, seal_after_s=settings.seal_after_seconds, kept_bytes=settings.kept_runs_bytes
     )
-    sweeper = Sweeper(store, grace_s=settings.content_grace_seconds, tombstone_s=settings.tombstone_seconds)
+    sweeper = _sweeper(settings, store)
+    hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
     answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    app, metrics = _application(runner, sweeper, forwarder), Metrics()
+    app, metrics = _application(runner, sweeper, forwarder, hub), Metrics()
     flow, guard = _bounds(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
@@ -173,7 +178,7 @@ def assemble(
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     readiness = Readiness(store)
     reads = _reads(settings, metrics)
-    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads))
+    app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     app.include_router(routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
     app.include_router(docs_page.router(routes.PREFIX))
@@ -182,11 +187,20 @@ def assemble(
     app.include_router(drop_in.router(version()))
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
-    _observe(metrics, flow, runner, sweeper)
+    _observe(metrics, flow, runner, sweeper, hub)
     if pool is not None:
         _observe_analysis(metrics, pool)
     _frame(app, settings, flow, metrics, keyring)
     return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(readiness)))
+
+
+def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:
+    return Sweeper(
+        store,
+        grace_s=settings.content_grace_seconds,
+        tombstone_s=settings.tombstone_seconds,
+        changes_s=settings.stream_resume_seconds,
+    )
 
 
 def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics, keyring: Keyring) -> OtlpGrpc:
@@ -196,13 +210,14 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 
 
-def _application(runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder) -> FastAPI:
+def _application(runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder, hub: LiveHub) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         runner.start()
         sweeper.start()
         forwarder.start()
         yield
+        await hub.stop()
         await forwarder.stop()
         await sweeper.stop()
         await runner.stop()
@@ -218,6 +233,16 @@ def _application(runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarde
         lifespan=lifespan,
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+
+
+def stream_limits(settings: CollectorSettings) -> StreamLimits:
+    """The bounds of live streams that the operator set."""
+    return StreamLimits(
+        most=settings.max_streams,
+        heartbeat_seconds=settings.stream_heartbeat_seconds,
+        stream_seconds=settings.stream_seconds,
+        memory_bytes=settings.stream_memory_bytes,
     )
 
 
@@ -314,7 +339,8 @@ def _reads(settings: CollectorSettings, metrics: Metrics) -> ReadLimiter:
     return reads
 
 
-def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, sweeper: Sweeper) -> None:
+def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, sweeper: Sweeper, hub: LiveHub) -> None:
+    metrics.gauge("streams", "Clients that follow runs live", lambda: hub.clients)
     metrics.gauge("requests_in_work", "Requests that are being taken", lambda: flow.requests)
     metrics.gauge("requests_reading", "Requests whose bodies are arriving", lambda: flow.reading.count)
     metrics.gauge("bytes_reading", "Bytes of bodies that are arriving", lambda: flow.reading.bytes)

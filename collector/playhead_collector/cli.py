@@ -86,7 +86,7 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
             grpc = await start_grpc(settings, held, collector.grpc)
             addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
             started = partial(announce, settings, collector.database, addresses, as_json)
-            stopping.server = _Server(_uvicorn_config(collector), started, grpc)
+            stopping.server = _Server(_uvicorn_config(collector), started, collector.streams.close, grpc)
             if collector.supervision is not None:
                 collector.supervision.add_done_callback(stopping.give_up)
             await stopping.server.serve(sockets=[listener])
@@ -179,11 +179,19 @@ def _uvicorn_config(collector: RunningCollector) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, but for signals, which are ours also before it starts and after it ends; says when it has started."""
+    """uvicorn, but for signals, which are ours also before it starts and after it ends; says when it has started, and
+    when it begins to stop: it waits for answers under way, and live streams would not end by themselves."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None], grpc: GrpcServer | None) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        started: Callable[[], None],
+        stopping: Callable[[], None],
+        grpc: GrpcServer | None,
+    ) -> None:
         super().__init__(config)
         self._tell_started = started
+        self._tell_stopping = stopping
         self._grpc = grpc
 
     @contextmanager
@@ -197,6 +205,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stops HTTP and gRPC at the same time: each takes no more requests, and finishes those in progress."""
+        self._tell_stopping()
         async with asyncio.TaskGroup() as stopping:
             if self._grpc is not None:
                 stopping.create_task(self._grpc.stop(0 if self.force_exit else DRAIN_SECONDS))

@@ -200,6 +200,29 @@ class CollectorSettings:
     reads_waiting: int = setting(
         "PLAYHEAD_READS_WAITING", 64, COUNT, "such questions that wait; beyond, callers are asked to come back"
     )
+    # 500: half of PLAYHEAD_MAX_CONNECTIONS, so that senders and questions find a connection.
+    max_streams: int = setting(
+        "PLAYHEAD_MAX_STREAMS", 500, MANY, "clients that follow runs live at a time; beyond, they are answered with 503"
+    )
+    # 15 s: proxies close connections on which nothing came for 30 to 60 s.
+    stream_heartbeat_seconds: float = setting(
+        "PLAYHEAD_STREAM_HEARTBEAT_SECONDS", 15.0, s.SECONDS, "longest silence of a live stream"
+    )
+    # 15 minutes: a key that was revoked gives no access for longer; coming back costs a client nothing.
+    stream_seconds: float = setting(
+        "PLAYHEAD_STREAM_SECONDS", 900.0, s.SECONDS, "time after which a live stream ends, and its client comes back"
+    )
+    # 64 MiB: some 30,000 events. A client that is further behind is cut off, and comes back to what it missed.
+    stream_memory_bytes: int = setting(
+        "PLAYHEAD_STREAM_MEMORY_BYTES", 64 * MIB, s.BYTES, "memory for recent events of runs that are followed live"
+    )
+    # A day: a laptop that was closed overnight goes on. A row of 100 bytes for each time that a run was projected.
+    stream_resume_seconds: float = setting(
+        "PLAYHEAD_STREAM_RESUME_SECONDS",
+        86_400.0,
+        s.SECONDS,
+        "how long a client of a live stream may be away and still get exactly what it missed",
+    )
     # 64 MiB: a content is held in memory whole to check its digest, and one that is larger could not be sent anyway.
     max_content_bytes: int = setting(
         "PLAYHEAD_MAX_CONTENT_BYTES", 64 * MIB, s.BYTES, "largest content kept; of a larger one, a marker is kept"

@@ -24,6 +24,7 @@ FAMILIES = {
     "ingest.foreign:measure": ("I2",),
     "ingest.readable:measure_sustained": ("I1P",),
     "ingest.readable:measure_live": ("L1",),
+    "followed:measure": ("L2",),
     "asked:measure": ("Q1", "Q2"),
     "questioned:measure": ("Q5",),
     "sdk.killed:measure": ("R1",),

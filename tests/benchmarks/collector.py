@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Generator, Iterable
+from collections.abc import Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import asyncpg
@@ -107,9 +108,9 @@ class BenchCollector:
 
 
 @contextmanager
-def collector() -> Generator[BenchCollector]:
-    """On an embedded Postgres of its own; gone afterwards."""
-    with CollectorProcess(env=_ENV) as process, Client(process.url) as client:
+def collector(env: Mapping[str, str] = MappingProxyType({})) -> Generator[BenchCollector]:
+    """On an embedded Postgres of its own; gone afterwards. `env`: further settings."""
+    with CollectorProcess(env={**_ENV, **env}) as process, Client(process.url) as client:
         yield BenchCollector(process.url, process.grpc_url or "", process.pid, process.database, client)
 
 

@@ -43,7 +43,9 @@ def url(module_database_url: str) -> Iterator[str]:
         await store.ingest(PROJECT, conversation(RUN, 3).batch())
         await store.close()
 
-    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_API_KEY": KEY["x-api-key"]}) as collector:
+    # Live streams of generated questions end soon.
+    env = {"PLAYHEAD_API_KEY": KEY["x-api-key"], "PLAYHEAD_STREAM_SECONDS": "0.05"}
+    with CollectorProcess(database_url=module_database_url, env=env) as collector:
         asyncio.run(ingest())
         yield collector.url
 
@@ -79,7 +81,13 @@ def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any
 
 def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     questions = ("", "/events", "/state", "/context", "/messages", "/llm-calls", "/tool-calls", "/spans")
-    expected = {"get /runs", "get /runs/{run}/reasoning/{seq}", "get /content/{ref}", "post /content/batch"}
+    expected = {
+        "get /runs",
+        "get /runs/stream",
+        "get /runs/{run}/reasoning/{seq}",
+        "get /content/{ref}",
+        "post /content/batch",
+    }
     expected |= {f"get /runs/{{run}}{question}" for question in questions}
     expected |= {f"get /runs/{{run}}/{why}" for why in ("decisions", "decisions/{seq}", "causes/{seq}")}
     expected |= {f"get /runs/{{run}}/{why}" for why in ("attributions", "attributions/{seq}")}

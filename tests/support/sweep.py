@@ -393,6 +393,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/tool-calls": _page("/tool-calls", ("tool_called",), hydrate=True),
     "get /runs/{run}/spans": _counted("/spans"),
     "get /runs/{run}/logs": _counted("/logs"),
+    "get /runs/stream": lambda swept: [Question(f"{PREFIX}/runs/stream", {"since": "2000-01-01", "limit": 1})],
     "post /runs/{run}/lease": _take,
     "put /runs/{run}/lease": _renew,
     "delete /runs/{run}/lease": _release,

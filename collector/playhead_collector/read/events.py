@@ -1,6 +1,6 @@
 """The events of a run, in order."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from playhead.model.event import EVENT_KINDS, NORMAL, RunEvent, UnknownEvent, event_to_json, priority_of
@@ -49,16 +49,36 @@ async def list_events(
         if len(found) == limit or read_upto - after >= _MAX_READ:
             break
     more = read_upto < record.last
-    items = [recorded_event(event) for event in found]
-    if preview:
-        known = await previews_of(record.store, record.project, found, preview)
-        for item in items:
-            item["previews"] = event_previews(item["refs"], known)
+    items = await _answered(record, found, preview)
     page: Page[RecordedEvent] = {"items": items, "next_cursor": str(read_upto) if more else None}
     unknown = sorted(set(where.kinds).difference(EVENT_KINDS, (item["kind"] for item in items)))
     if unknown:
         page["hint"] = f"no event here has the kind {unknown[0][:40]!r}: kinds are {', '.join(EVENT_KINDS)}"
     return page
+
+
+async def list_last_events(record: RunRecord, where: EventFilter, last: int, preview: int = 0) -> Page[RecordedEvent]:
+    """The last events that fit, at most `last` of them, in order. Fewer, with `hint`, if they are far from the end."""
+    found: list[RunEvent] = []
+    read = 0
+    async for block in record.backwards(record.last):
+        found = [event for event in block if where.fits(event)] + found
+        read += len(block)
+        if len(found) >= last or read >= _MAX_READ:
+            break
+    page: Page[RecordedEvent] = {"items": await _answered(record, found[-last:], preview), "next_cursor": None}
+    if len(found) < last and read < record.last:
+        page["hint"] = f"only the last {read:,} events of this run were searched: use `after` to search all of them"
+    return page
+
+
+async def _answered(record: RunRecord, found: Sequence[RunEvent], preview: int) -> list[RecordedEvent]:
+    items = [recorded_event(event) for event in found]
+    if preview:
+        known = await previews_of(record.store, record.project, found, preview)
+        for item in items:
+            item["previews"] = event_previews(item["refs"], known)
+    return items
 
 
 def recorded_event(event: RunEvent) -> RecordedEvent:

@@ -1,7 +1,9 @@
 """The state of a run at a moment."""
 
+import re
 from typing import Any, cast
 
+from playhead.model.event import LlmCalled
 from playhead.model.state import RunState, fold, state_to_json
 from playhead.model.times import rfc3339
 from playhead.wire.answers import StateAt
@@ -12,24 +14,60 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch_thread
 
 _SPAN_ID = 16  # hex digits
+_MOMENTS = "give a seq or an id of its events, turn:N, first-error or last"
+_TURN = re.compile(r"turn:(\d{1,9})", re.ASCII)
+# A part of a run that is read event by event: what snapshots are apart.
+_WALKED = 1_024
 
 
 async def seq_at(record: RunRecord, at: str | None) -> int:
-    """The seq that `at` means: a seq, the id of an event or of a span (its first event), or None for the last.
-
-    Raises Refused."""
+    """The seq that `at` means: a seq, the id of an event or of a span (its first event), `turn:N` (the beginning of the
+    N-th model call), `first-error`, or `last` as well as None for the last.  Raises Refused."""
     if record.last == 0:
         raise Refused(404, "no_events", f"run {record.run} has no events yet: ask again when it has begun")
-    if at is None:
+    if at is None or at == "last":
         return record.last
+    if turn := _TURN.fullmatch(at):
+        return await _turn(record, int(turn[1]))
+    if at == "first-error":
+        return await _first_error(record)
     if is_seq(at) and len(at) != _SPAN_ID:  # a span id may have digits only
         if record.row.parent_missing:
             await record.event(_within(record, int(at)))
         return _within(record, int(at))
     seq = await record.store.seq_of(record.project, record.run, at)
     if seq is None:
-        raise Refused(404, "no_such_event", f"run {record.run} has no event {at!r}: give a seq or an id of its events")
+        raise Refused(404, "no_such_event", f"run {record.run} has no event {at!r}: {_MOMENTS}")
     return seq
+
+
+async def _turn(record: RunRecord, number: int) -> int:
+    """The seq at which model call `number` (from 1) began."""
+    if not 1 <= number <= record.row.llm_calls:
+        message = f"run {record.run} has no turn {number}: it has {record.row.llm_calls} model calls"
+        raise Refused(404, "no_such_turn", message)
+    counted, low, high = 0, 0, record.last
+    while high - low > _WALKED:
+        state = await record.store.snapshot(record.project, record.run, (low + high) // 2)
+        if state is None or state.seq <= low:
+            break
+        if state.llm_calls < number:
+            counted, low = state.llm_calls, state.seq
+        else:
+            high = state.seq
+    async for block in record.onwards(low):
+        for event in block:
+            counted += isinstance(event, LlmCalled)
+            if counted == number:
+                return event.seq
+    raise record.not_here(record.row.shared or 1)
+
+
+async def _first_error(record: RunRecord) -> int:
+    state = await state_at(record, record.last)
+    if not state.errors:
+        raise Refused(404, "no_error", f"run {record.run} has no error: leave out `at`, or give a seq")
+    return state.errors[0].seq
 
 
 def _within(record: RunRecord, seq: int) -> int:

@@ -19,6 +19,7 @@ _NS = 1_000_000_000
 # A deletion is days ago when its content goes: an hour more is no matter.
 _LOOK_SECONDS = 3600.0
 _REST = 4
+_BETWEEN_SECONDS = 0.05
 _AGAIN_SECONDS = 60.0
 # By hand, a request takes as many steps as fit in this.
 _BY_HAND_SECONDS = 2.0
@@ -33,14 +34,16 @@ class Sweeper:
         *,
         grace_s: float,
         tombstone_s: float,
+        changes_s: float = 86_400.0,
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` gives seconds.  `changes_s`: how long clients of live streams may ask for what they missed."""
         self.counts: Counter[str] = Counter()  # sweeps, contents, nodes
         self.grace_s = grace_s
         self._store = store
         self._tombstone_ns = int(tombstone_s * _NS)
+        self._changes_ns = int(changes_s * _NS)
         self._clock = clock
         self._sleep = sleep
         self._loop: asyncio.Task[None] | None = None
@@ -68,6 +71,8 @@ class Sweeper:
     async def run_once(self) -> None:
         """Sweeps what is due.  Raises StoreUnavailable."""
         await self._store.forget_tombstones(self._tombstone_ns)
+        while await self._store.forget_changes(self._changes_ns):  # some thousand at a time
+            await self._sleep(_BETWEEN_SECONDS)
         for project in await self._store.sweeps_due(int(self.grace_s * _NS)):
             while True:
                 began = self._clock()

@@ -1,6 +1,6 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    look     runs (runs, show), tree, read (events, state, context, messages, content), tokens
+    look     runs (runs, show), tree, read (events, state, context, messages, content, watch), tokens
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
@@ -135,7 +135,7 @@ def _common(
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
     "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, tokens.tokens,
-             read.content),
+             read.content, read.watch),
     "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
             compare.compare, reasoning.explain),
     "Rewind": (rewinding.resume, rewinding.fork),

@@ -7,7 +7,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run, first
+from playhead.cli.options import MOMENT, Json, Limit, Run, first
 from playhead.model.message import Message
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
 
@@ -15,7 +15,7 @@ from playhead.wire.answers.analysis.compression import Compression, CompressionA
 def compressions(
     ctx: typer.Context,
     run: Run,
-    seq: Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)] = None,
+    seq: Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)] = None,
     limit: Limit = 1_000,
     json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Run
+from playhead.cli.options import MOMENT, Json, Run
 from playhead.model.message import Message
 from playhead.wire.answers.diff import Diff
 
@@ -16,8 +16,8 @@ _SIGNS = {"added": "+", "dropped": "-", "replaced": "~"}
 def diff(
     ctx: typer.Context,
     run: Run,
-    before: Annotated[str | None, typer.Option("--from", help="A seq or an event id; default: the first.")] = None,
-    after: Annotated[str | None, typer.Option("--to", help="A seq or an event id; default: the last.")] = None,
+    before: Annotated[str | None, typer.Option("--from", help=f"{MOMENT}; default: the first.")] = None,
+    after: Annotated[str | None, typer.Option("--to", help=f"{MOMENT}; default: the last.")] = None,
     json: Json = False,
 ) -> None:
     """Show what is different between two events: the state, and what the model saw."""

@@ -12,9 +12,8 @@ from playhead.cli.connection import complete_run
 
 _RUN_HELP = "A run's id, any part of it that no other run has, or `last`."
 Run = Annotated[str, typer.Argument(help=_RUN_HELP, show_default=False, autocompletion=complete_run)]
-At = Annotated[
-    str | None, typer.Option(help="A seq, or an event's or span's id; default: the last.", show_default=False)
-]
+MOMENT = "A seq, the id of an event or span, turn:N (the N-th model call), first-error or last"
+At = Annotated[str | None, typer.Option(help=f"{MOMENT}; default: the last.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Limit = Annotated[int, typer.Option(min=1, help="Show at most so many.")]
 

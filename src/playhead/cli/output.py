@@ -29,10 +29,13 @@ _LONG = 100  # characters of a value in a table
 
 def as_json(value: Any) -> None:
     """One JSON document; indented on a terminal."""
-    text = json.dumps(value, indent=2 if is_terminal() else None, ensure_ascii=False)
+    typer.echo(_escaped(json.dumps(value, indent=2 if is_terminal() else None, ensure_ascii=False)))
+
+
+def _escaped(text: str) -> bytes:
     # JSON escapes the other control characters by itself.
     escaped = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    typer.echo(escaped.encode("utf-8", "backslashreplace"))
+    return escaped.encode("utf-8", "backslashreplace")
 
 
 def short_ids(ids: Sequence[str]) -> list[str]:
@@ -68,6 +71,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for row in cells:
         shown.add_row(*(row[at] for at in kept))
     Console().print(shown)
+
+
+def line(cells: Sequence[object]) -> None:
+    """A row of a table that is not known as a whole: for a pipe with tabs between the cells.  Written at once."""
+    if is_terminal():
+        Console(highlight=False).print(Text("  ").join(map(_styled, cells)))
+    else:
+        typer.echo("\t".join(map(_cell, cells)))
+
+
+def as_json_line(value: Any) -> None:
+    """One JSON document on a line.  Written at once."""
+    typer.echo(_escaped(json.dumps(value, ensure_ascii=False)))
 
 
 def facts(pairs: Mapping[str, object]) -> None:

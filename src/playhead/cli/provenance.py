@@ -6,12 +6,12 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import Json, Limit, Run, first
+from playhead.cli.options import MOMENT, Json, Limit, Run, first
 from playhead.errors import NotFound
 from playhead.wire.answers.analysis.causes import CausalGraph
 from playhead.wire.answers.analysis.provenance import Attribution
 
-SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help="A seq or an event id.", show_default=False)]
+SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)]
 
 
 def why(

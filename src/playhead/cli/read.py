@@ -1,4 +1,4 @@
-"""The commands that read what happened in a run: events, state, context, messages, content."""
+"""The commands that read what happened in a run: events (also live), state, context, messages, content."""
 
 import base64
 from typing import Annotated, Any, Literal, cast
@@ -6,13 +6,15 @@ from typing import Annotated, Any, Literal, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import CollectorAddress, complete_run, run_id
 from playhead.cli.options import At, Json, Limit, Run, first
 from playhead.model.message import Message
-from playhead.wire.answers import HistoryEntry, RecordedEvent, StateAt
+from playhead.wire.answers import EventsMoved, HistoryEntry, RecordedEvent, StateAt
 
 # What fits beside an event without drowning the others, and what `--values` shows: the most that can be asked for.
 _SHORT, _LONG = 120, 10_000
+_COLUMNS = ("seq", "time", "kind", "actor", "data")
+_ID_END = 8  # digits of a run's id, which is random at its end
 # Messages have events of their own; what a provider was sent besides them, and answered, is `--json`'s and `context`'s.
 _NOT_SHOWN = frozenset({"request", "response", "tools", "system"})
 
@@ -26,6 +28,9 @@ def events(
     values: Annotated[
         bool, typer.Option("--values", help=f"Values up to {_LONG:,} characters each, instead of {_SHORT}.")
     ] = False,
+    last: Annotated[
+        int | None, typer.Option(min=1, max=1_000, help="Only the last so many.", show_default=False)
+    ] = None,
     limit: Limit = 1_000,
     json: Json = False,
 ) -> None:
@@ -36,13 +41,50 @@ def events(
     preview = _LONG if values else 0 if json else _SHORT
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = client.events(
-            run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, limit=limit + 1
-        )
+            run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, last=last,
+            limit=limit + 1,
+        )  # fmt: skip
         rows = first(ctx, "events", found, limit)
     if json:
         output.as_json(rows)
         return
-    output.table(("seq", "time", "kind", "actor", "data"), map(_event, rows))
+    output.table(_COLUMNS, map(_event, rows))
+
+
+def watch(
+    ctx: typer.Context,
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            help="A run's id, any part of it that no other run has, or `last`; without it, all runs from now on.",
+            show_default=False,
+            autocompletion=complete_run,
+        ),
+    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeatable.", show_default=False)] = None,
+    priority: Annotated[Literal["critical", "normal"] | None, typer.Option(show_default=False)] = None,
+    after: Annotated[int, typer.Option(min=0, help="Only events behind this seq.")] = 0,
+    values: Annotated[
+        bool, typer.Option("--values", help=f"Values up to {_LONG:,} characters each, instead of {_SHORT}.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print each event as JSON on a line.")] = False,
+) -> None:
+    """Follow a run as it happens, until it has ended. Ctrl-C stops watching, not the run.
+
+    Events that are there already come first. A connection that is lost is made again, and nothing is missed.
+    """
+    preview = _LONG if values else 0 if json else _SHORT
+    try:
+        with ctx.ensure_object(CollectorAddress).ask() as client:
+            found = client.watch(
+                run, after=after, kinds=kind or (), priority=priority, preview=preview, on_moved=_note_move
+            )
+            if not json:
+                output.line(_COLUMNS if run is not None else ("run", *_COLUMNS))
+            for event in found:
+                _show(event, with_run=run is None, as_json=json)
+    except KeyboardInterrupt:
+        raise typer.Exit from None
 
 
 def state(
@@ -121,6 +163,18 @@ def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:
         output.as_json({name: value for name, value in answer.items() if value is not None})
         return
     output.content(found)
+
+
+def _show(event: RecordedEvent, *, with_run: bool, as_json: bool) -> None:
+    if as_json:
+        output.as_json_line(event)
+    else:
+        output.line((event["run"][-_ID_END:], *_event(event)) if with_run else _event(event))
+
+
+def _note_move(moved: EventsMoved) -> None:
+    text = f"late events came: from {moved['from']} on, events of run {moved['run'][-_ID_END:]} have other seqs now"
+    typer.echo(text, err=True)
 
 
 def _event(row: RecordedEvent) -> tuple[object, ...]:

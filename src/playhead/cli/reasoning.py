@@ -6,7 +6,7 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
-from playhead.cli.options import At, Json, Run
+from playhead.cli.options import MOMENT, At, Json, Run
 from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
 
 # A model may think for minutes before it says the first word.
@@ -16,7 +16,7 @@ _EXPLAIN_SECONDS = 600.0
 def reasoning(
     ctx: typer.Context,
     run: Run,
-    seq: Annotated[str, typer.Argument(help="A seq or an event id.")],
+    seq: Annotated[str, typer.Argument(help=f"{MOMENT}.")],
     json: Json = False,
 ) -> None:
     """Show what the model was thinking at a call: captured, written down, and inferred."""

@@ -1,14 +1,20 @@
 """The synchronous and the asynchronous client of the query API."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, closing
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
 
 from playhead.client.exchange import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
-from playhead.client.operation import ApiRequest, PagedRequest
+from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest
 from playhead.client.operations import Operations
+from playhead.client.watching import Watch, named_run
+from playhead.errors import CollectorUnreachable
+from playhead.wire.answers import RecordedEvent
 
 T = TypeVar("T")
 
@@ -55,6 +61,25 @@ class Client(Operations):
             yield from page["items"]
             rest = rest.after_page(page)
 
+    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+        """Events as they happen; a connection that is lost is made again.  Raises ClientError."""
+        watch = Watch(request, None if request.run is None else self.ask(named_run(request.run))["run"], monotonic)
+        while not watch.is_done:
+            lost: CollectorUnreachable | None = None
+            try:
+                response = self._http.send(watch.request(self._http), stream=True)
+                with closing(response):
+                    if watch.opened(response):
+                        for data in response.iter_bytes():
+                            yield from watch.feed(data)
+                    elif not watch.is_done:
+                        response.read()
+                        watch.check(self.base_url, response)
+            except httpx.TransportError as error:
+                lost = unreachable(self.base_url, error)
+            if not watch.is_done:
+                sleep(watch.lost(lost))
+
 
 class AsyncClient(Operations):
     """The same operations as in `Client`; answers are awaited, and lists are read with `async for`."""
@@ -100,3 +125,24 @@ class AsyncClient(Operations):
             for item in page["items"]:
                 yield item
             rest = rest.after_page(page)
+
+    async def watching(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
+        """Events as they happen; a connection that is lost is made again.  Raises ClientError."""
+        run = None if request.run is None else (await self.ask(named_run(request.run)))["run"]
+        watch = Watch(request, run, monotonic)
+        while not watch.is_done:
+            lost: CollectorUnreachable | None = None
+            try:
+                response = await self._http.send(watch.request(self._http), stream=True)
+                async with aclosing(response):
+                    if watch.opened(response):
+                        async for data in response.aiter_bytes():
+                            for event in watch.feed(data):
+                                yield event
+                    elif not watch.is_done:
+                        await response.aread()
+                        watch.check(self.base_url, response)
+            except httpx.TransportError as error:
+                lost = unreachable(self.base_url, error)
+            if not watch.is_done:
+                await asyncio.sleep(watch.lost(lost))

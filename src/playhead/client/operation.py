@@ -14,7 +14,7 @@ import httpx
 
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
-from playhead.wire.answers import Page
+from playhead.wire.answers import EventsMoved, Page, RecordedEvent
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,6 +76,21 @@ class PagedRequest(Generic[T]):
         return replace(self, params={**self.params, "cursor": page["next_cursor"]}, remaining=left)
 
 
+@dataclass(frozen=True, slots=True)
+class WatchRequest:
+    """Which events to receive. `run` None: those of all runs. `limit`: ends after so many events (None: no limit).
+
+    `reconnect_seconds`: for how long a lost connection is tried again.
+    """
+
+    run: str | None
+    params: dict[str, Any]
+    limit: int | None
+    on_changed: Callable[[RecordedEvent], None] | None
+    on_moved: Callable[[EventsMoved], None] | None
+    reconnect_seconds: float
+
+
 class SyncRequests(Protocol):
     """Interface of `Client`: sends requests and waits for their answers."""
 
@@ -85,6 +100,10 @@ class SyncRequests(Protocol):
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
         """The items of all pages.  Raises ClientError."""
+        ...
+
+    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+        """Events as they happen.  Raises ClientError."""
         ...
 
 
@@ -97,6 +116,10 @@ class AsyncRequests(Protocol):
 
     def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
         """The items of all pages.  Raises ClientError."""
+        ...
+
+    def watching(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
+        """Events as they happen.  Raises ClientError."""
         ...
 
 
@@ -160,6 +183,36 @@ class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
         return iterate
 
 
+class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
+    """Decorator for a method that returns a `WatchRequest`: on a client, the method returns events as they happen.
+
+    `Client` returns an iterator, `AsyncClient` an asynchronous iterator.
+    """
+
+    def __init__(self, describe: Callable[Concatenate[Any, P], WatchRequest]) -> None:
+        self._describe = describe
+        self.__doc__ = describe.__doc__
+
+    @overload
+    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, Iterator[RecordedEvent]]: ...
+    @overload
+    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, AsyncIterator[RecordedEvent]]: ...
+    @overload
+    def __get__(self, client: None, owner: Any = None) -> Self: ...
+    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
+        """The method of this client."""
+        if client is None:
+            return self
+
+        describe: Callable[P, WatchRequest] = MethodType(self._describe, client)
+
+        @wraps(describe)
+        def watch(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.watching(describe(*args, **kwargs))
+
+        return watch
+
+
 def run_path(run: str, *rest: str) -> str:
     """The path of a run, or with `rest` of something in it.  Raises NotFound for a part that cannot be in a path."""
     if not _can_be_asked(run):
@@ -168,7 +221,9 @@ def run_path(run: str, *rest: str) -> str:
         )
     for part in rest:
         if not _can_be_asked(part):
-            raise NotFound(f"run {run} has no event {part!r}: give a seq or an id of its events")
+            raise NotFound(
+                f"run {run} has no event {part!r}: give a seq or an id of its events, turn:N, first-error or last"
+            )
     return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
 
 

@@ -16,7 +16,7 @@ from playhead.model.times import parse_time, rfc3339
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.content import content_value, parse_ref, read_batch, read_thread
-from playhead_collector.read.events import EventFilter, list_events
+from playhead_collector.read.events import EventFilter, list_events, list_last_events
 from playhead_collector.read.paging import read_row_cursor, read_seq, row_cursor
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.runs import list_runs, run_detail
@@ -245,3 +245,17 @@ async def test_a_thread_can_be_read_as_its_messages(store: FakeStore, read_json)
     assert [m["role"] for m in answer["messages"]] == ["user", "assistant"]
     with pytest.raises(ContentMissing):
         await read_thread(store, 1, store.keep("no thread"))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("last", [1, 7, 700])
+async def test_the_last_events_are_those_at_the_end(store: FakeStore, last: int):
+    story = Story(store)
+    for n in range(600):
+        story.add(ev.StateChanged if n % 3 else ev.RunStarted, "root", **({"key": "k"} if n % 3 else {"name": "x"}))
+    record = story.done()
+    page = await list_last_events(record, EventFilter(), last)
+    assert [item["seq"] for item in page["items"]] == list(range(max(1, 601 - last), 601))
+    assert page["next_cursor"] is None
+    started = [event.seq for event in store.events_of[RUN] if event.kind == "run_started"]
+    page = await list_last_events(record, EventFilter(frozenset({"run_started"})), last)
+    assert [item["seq"] for item in page["items"]] == started[-last:]

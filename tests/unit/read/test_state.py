@@ -1,6 +1,7 @@
 """State at a moment: which moment is meant, and that it is the fold of everything up to there."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,30 @@ def record(store: FakeStore) -> RunRecord:
 
 async def test_without_a_moment_the_last_event_is_meant(record: RunRecord):
     assert await seq_at(record, None) == record.last
+
+
+async def test_a_moment_is_a_turn_the_first_error_or_the_last_event(store: FakeStore):
+    story = Story(store)
+    story.add(ev.RunStarted, "root", name="support")
+    for n in range(700):
+        story.model_call(f"c{n}", [], [text_message("user", f"{n}")], text_message("assistant", "hi"))
+    story.add(ev.ToolFailed, "t", name="search", error_type="E", message="no")
+    story.add(ev.ToolFailed, "u", name="search", error_type="E", message="no")
+    record = story.done()
+    record = replace(record, row=replace(record.row, llm_calls=700))
+    calls = [event.seq for event in store.events_of[RUN] if event.kind == "llm_called"]
+    for number in (1, 2, 349, 350, 699, 700):
+        assert await seq_at(record, f"turn:{number}") == calls[number - 1]
+    assert await seq_at(record, "first-error") == record.last - 1
+    assert await seq_at(record, "last") == record.last
+    for nowhere in ("turn:0", "turn:701", "turn:x", "turn:"):
+        with pytest.raises(Refused, match="has no"):
+            await seq_at(record, nowhere)
+
+
+async def test_the_first_error_of_a_run_without_errors_is_nowhere(record: RunRecord):
+    with pytest.raises(Refused, match="has no error"):
+        await seq_at(record, "first-error")
 
 
 async def test_a_moment_is_a_seq_or_an_event_id(record: RunRecord, store: FakeStore):

@@ -20,6 +20,7 @@ class Store:
         self.due = [1, 2]
         self.steps: list[int] = []
         self.broken = 0
+        self.changes = 0
         self.waits: list[float] = []
         self.waited = asyncio.Event()
 
@@ -44,6 +45,11 @@ class Store:
             raise StoreUnavailable("down")
         return 0
 
+    async def forget_changes(self, older_ns: int) -> int:
+        assert older_ns == 600 * 10**9
+        left, self.changes = self.changes, max(self.changes - 10, 0)
+        return left - self.changes
+
     async def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         if len(self.waits) >= 3:
@@ -51,7 +57,7 @@ class Store:
             await asyncio.Event().wait()
 
     def sweeper(self) -> Sweeper:
-        return Sweeper(self, grace_s=7_200, tombstone_s=60, clock=lambda: self.now, sleep=self.sleep)
+        return Sweeper(self, grace_s=7_200, tombstone_s=60, changes_s=600, clock=lambda: self.now, sleep=self.sleep)
 
 
 async def test_what_is_due_is_swept_in_steps_with_rests():
@@ -62,6 +68,14 @@ async def test_what_is_due_is_swept_in_steps_with_rests():
     assert store.steps == [1, 1, 1, 2, 2, 2]
     assert store.waits == [2.0, 2.0, 2.0, 2.0]
     assert sweeper.counts == {"sweeps": 2, "contents": 10, "nodes": 4}
+
+
+async def test_changes_that_no_client_may_ask_for_any_more_go_in_portions():
+    store = Store()
+    store.sleep, store.due, store.changes = _no_rest(store), [], 25
+    await store.sweeper().run_once()
+    assert store.changes == 0
+    assert len(store.waits) == 3
 
 
 def _no_rest(store: Store):

@@ -9,12 +9,24 @@ from fastapi import APIRouter, Depends
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.forward.forwarder import Forwarder
+from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routes import content, deletion, diff, exporting, forward, keys, leases, runs, scopes
+from playhead_collector.serve.routes import (
+    content,
+    deletion,
+    diff,
+    exporting,
+    forward,
+    keys,
+    leases,
+    runs,
+    scopes,
+    streams,
+)
 from playhead_collector.serve.routes.analysis import (
     causes,
     compare,
@@ -26,6 +38,7 @@ from playhead_collector.serve.routes.analysis import (
 )
 from playhead_collector.serve.routes.params import ONLY_KNOWN
 from playhead_collector.serve.routes.registering import refusals
+from playhead_collector.serve.routes.streams import LiveStreams
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
@@ -54,11 +67,12 @@ def router(
     analysis: Analysis | None = None,
     not_understood: Mapping[str, int] | None = None,
     reads: ReadLimiter | None = None,
+    hub: LiveHub | None = None,
 ) -> APIRouter:
     """The routes of the query API. `runner` projects newly arrived spans of a run before it is read.
 
     `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent
-    reads of the database.
+    reads of the database. `hub` has the live streams.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     api = _router()
@@ -66,7 +80,9 @@ def router(
         analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project, configured)), reads)
     asking = AnalysisHandlers(store, runner, project, analysis, reads)
     limited = _router(reads)
-    runs.add_routes(limited, store, runner, project, configured.prices)
+    live = LiveStreams(hub or LiveHub(store, project, StreamLimits()), store, project, reads.turn)
+    streams.add_routes(limited, live)
+    runs.add_routes(limited, store, runner, project, configured.prices, live)
     leases.add_routes(api, store, project)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):
         part.add_routes(api, asking)

@@ -12,11 +12,11 @@ from playhead_collector.serve.routes.registering import get
 _MOMENT = r"^[^\x00]*$"
 From = Annotated[
     str | None,
-    Query(alias="from", max_length=300, pattern=_MOMENT, description="A seq or an event id; default: the first."),
+    Query(alias="from", max_length=300, pattern=_MOMENT, description=f"{p.MOMENT}; default: the first."),
 ]
 To = Annotated[
     str | None,
-    Query(alias="to", max_length=300, pattern=_MOMENT, description="A seq or an event id; default: the last."),
+    Query(alias="to", max_length=300, pattern=_MOMENT, description=f"{p.MOMENT}; default: the last."),
 ]
 
 

@@ -3,23 +3,21 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Header, Path, Query, Request
 
 from playhead.model.times import parse_time
 from playhead_collector.errors import Refused
 
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
 _NO_NUL = r"^[^\x00]*$"
+MOMENT = "A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`"
 _WORD = Query(max_length=300, pattern=_NO_NUL)
 
 Ref = Annotated[
     str, Path(description="`sha256:` and 64 lower-case hex digits; a suffix `:text` or `:bytes` says how to read it.")
 ]
 RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
-At = Annotated[
-    str | None,
-    Query(max_length=300, pattern=_NO_NUL, description="A seq, or the id of an event or span; default: the last."),
-]
+At = Annotated[str | None, Query(max_length=300, pattern=_NO_NUL, description=f"{MOMENT}; default: the last.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]
@@ -27,6 +25,7 @@ Word = Annotated[str | None, _WORD]
 Status = Literal["running", "completed", "failed", "cancelled"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
+LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
 
 
@@ -64,4 +63,4 @@ def read_kinds(kinds: list[str] | None) -> frozenset[str]:
     return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
 
 
-AtEvent = Annotated[str, Path(max_length=300, description="A seq, or the id of an event or span.")]
+AtEvent = Annotated[str, Path(max_length=300, description=f"{MOMENT}.")]

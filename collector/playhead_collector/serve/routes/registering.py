@@ -13,6 +13,7 @@ _REFUSALS = {
     400: "A part of the request cannot be read.",
     404: "There is no such run, event, call or content.",
     409: "No model for explanations is configured.",
+    410: "What was missed since `Last-Event-ID` is not known any more.",
     413: "The requested contents are too large together.",
     422: "A parameter is not valid.",
     502: "The model for explanations did not answer, or its answer cannot be used.",
@@ -21,9 +22,12 @@ _REFUSALS = {
 }
 
 
-def get(api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any) -> None:
-    """Registers a GET route. `answer`: type of the response, from `playhead.wire.answers`."""
-    api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer))(handler)
+def get(
+    api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any, also: Responses | None = None
+) -> None:
+    """Registers a GET route. `answer`: type of the response, from `playhead.wire.answers`. `also`: what else OpenAPI
+    says of responses."""
+    api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer), responses=also)(handler)
 
 
 def refusals(*statuses: int) -> Responses:

@@ -2,14 +2,16 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Header, Query, Response
 
 from playhead.wire import answers as a
 from playhead.wire.answers.leases import RunLog
+from playhead_collector.errors import Refused
+from playhead_collector.live.messages import View
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context.context import answer_context
 from playhead_collector.read.context.messages import list_history
-from playhead_collector.read.events import EventFilter, list_events
+from playhead_collector.read.events import EventFilter, list_events, list_last_events
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
@@ -19,14 +21,16 @@ from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
+from playhead_collector.serve.routes.streams import EVENT_STREAM, LiveStreams
 from playhead_collector.store.ports import RunFilter, Store
 
 
 class RunRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project: int, prices: Prices) -> None:
+    def __init__(self, store: Store, runner: RunProjector, project: int, prices: Prices, live: LiveStreams) -> None:
         self._store, self._runner, self._project, self._prices = store, runner, project, prices
+        self._live = live
 
     async def _open(self, run: str) -> RunRecord:
         return await open_record(self._store, self._runner, self._project, run)
@@ -78,15 +82,36 @@ class RunRoutes:
         preview: Annotated[
             int, Query(ge=0, le=10_000, description="Length of the preview of each value, in characters; 0: none.")
         ] = 0,
-        limit: p.Limit = 100,
+        limit: Annotated[
+            int | None, Query(ge=1, le=1_000, description="Maximum number; default: 100; live: any.")
+        ] = None,
+        last: Annotated[
+            int | None, Query(ge=1, le=1_000, description="Only the last so many; live: from there on.")
+        ] = None,
         cursor: p.Cursor = None,
+        accept: Annotated[str, Header(include_in_schema=False)] = "",
+        last_event_id: p.LastEventId = None,
     ) -> Response:
         """Events of a run, in order of `seq`.
 
         A page may have fewer than `limit` events although more follow: continue while there is a `next_cursor`.
+
+        With `Accept: text/event-stream`, the answer is a live stream of server-sent events: first the events that are
+        there, then each one as it becomes known, until the run has ended. It goes on behind `Last-Event-ID`.
         """
         where = EventFilter(p.read_kinds(kinds), priority, p.read_time(since))
+        if last is not None and (cursor is not None or after):
+            raise Refused(400, "bad_parameter", "`last` counts from the end: leave out `after` and `cursor`")
+        if "text/event-stream" in accept.lower():
+            if cursor is not None:
+                raise Refused(400, "bad_parameter", "a stream has no pages: leave out `cursor`, or Accept")
+            found = await self._open(run)
+            after = after if last is None else max(0, found.last - last)
+            return await self._live.stream(found.run, View(where, preview), last_event_id, limit, after=after)
+        if last is not None:
+            return json_answer(await list_last_events(await self._open(run), where, min(last, limit or last), preview))
         start = read_seq(cursor) if cursor else after
+        limit = 100 if limit is None else limit
         return json_answer(await list_events(await self._open(run), where, limit, start, preview))
 
     async def state(self, run: p.RunId, at: p.At = None, hydrate: p.Hydrate = False) -> Response:
@@ -140,12 +165,14 @@ class RunRoutes:
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, prices: Prices) -> None:
+def add_routes(
+    api: APIRouter, store: Store, runner: RunProjector, project: int, prices: Prices, live: LiveStreams
+) -> None:
     """Registers the operations of this file."""
-    routes = RunRoutes(store, runner, project, prices)
+    routes = RunRoutes(store, runner, project, prices, live)
     get(api, "runs", "/runs", routes.runs, a.Page[a.RunSummary])
     get(api, "runs", "/runs/{run}", routes.run, a.RunDetail)
-    get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent])
+    get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent], also=EVENT_STREAM)
     get(api, "moments", "/runs/{run}/state", routes.state, a.StateAt)
     get(api, "moments", "/runs/{run}/context", routes.context, a.ContextAt)
     get(api, "calls", "/runs/{run}/messages", routes.messages, a.Page[a.HistoryEntry])

@@ -19,6 +19,7 @@ from playhead.project.inputs import Projection, RunInput
 from playhead.project.progress import Progress
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
+from playhead_collector.store.ports.changes import ChangeStore
 from playhead_collector.store.ports.explanations import ExplanationStore
 from playhead_collector.store.ports.forwarding import OutboxStore
 from playhead_collector.store.ports.keys import KeyStore
@@ -299,7 +300,16 @@ class EventStore(Protocol):
 
 
 class Store(
-    ContentStore, SpanStore, EventStore, ExplanationStore, LeaseStore, KeyStore, OutboxStore, RetentionStore, Protocol
+    ContentStore,
+    SpanStore,
+    EventStore,
+    ChangeStore,
+    ExplanationStore,
+    LeaseStore,
+    KeyStore,
+    OutboxStore,
+    RetentionStore,
+    Protocol,
 ):
     """The whole store, on one pool of connections."""
 

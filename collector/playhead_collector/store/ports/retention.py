@@ -44,3 +44,8 @@ class RetentionStore(Protocol):
     async def forget_tombstones(self, older_ns: int) -> int:
         """Deletes tombstones of runs that were deleted, and received data last, longer than `older_ns` ago."""
         ...
+
+    async def forget_changes(self, older_ns: int) -> int:
+        """Deletes some of the changes (see `changes.py`) that were stored longer than `older_ns` ago; returns how many,
+        0 when none are left."""
+        ...

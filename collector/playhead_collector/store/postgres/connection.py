@@ -47,8 +47,9 @@ _COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedEr
 class Database:
     """A pool of connections to one database."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", dsn: str) -> None:
         self._pool = pool
+        self._dsn = dsn
 
     @classmethod
     async def open(cls, dsn: str, pool_size: int) -> Self:
@@ -62,7 +63,14 @@ class Database:
                 command_timeout=STATEMENT_SECONDS,
                 server_settings=_SETTINGS,
             )
-        return cls(pool)
+        return cls(pool, dsn)
+
+    async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
+        """A connection that is not one of the pool's, to be closed by the caller. Raises StoreUnavailable."""
+        with _translated():
+            return await asyncpg.connect(
+                self._dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS, server_settings=_SETTINGS
+            )
 
     async def close(self) -> None:
         """Closes the pool after the statements in progress."""

@@ -4,6 +4,7 @@ A page of 256 events is one compressed row: 30 to 60 bytes per event, and one ro
 Projecting a run again writes only the pages that changed.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +22,8 @@ from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
 PAGE_EVENTS = 256
+# Unpacking more bytes than this would block the event loop: a thread does it.
+_BUSY_BYTES = 16 * 1024
 _LAST = 2**31 - 1
 _SECOND = 1_000_000_000
 
@@ -105,26 +108,65 @@ def pack_snapshots(states: Sequence[RunState], known: int = 0) -> list[Snapshot]
     return snapshots
 
 
-async def write(conn: Conn, project: int, packed: Sequence[Packed]) -> dict[UUID, int]:
-    """Makes these the pages of their runs.
+class StoredEventPage(NamedTuple):
+    """A stored page of events without its body."""
 
-    Returns, for runs with changed events, the first seq from which events may have changed."""
-    stored: dict[UUID, dict[int, Any]] = {each.run: {} for each in packed}
-    # A body does not contain its seqs: a fork's first seq is known only when its parent is.
+    beside: int | None
+    first: int
+    last: int
+    digest: bytes
+
+
+StoredPages = dict[UUID, dict[int, StoredEventPage]]
+
+
+async def stored_pages(conn: Conn, project: int, packed: Sequence[Packed]) -> StoredPages:
+    """The pages that are stored of these runs, by their numbers."""
+    stored: StoredPages = {each.run: {} for each in packed}
     for row in await sql.rows(conn, "event_digests", project=project, runs=_known(packed)):
-        stored[row["run_id"]][row["page"]] = (row["beside"], row["first_seq"], row["digest"])
-    written: list[tuple[Packed, EventPage]] = []
-    changed: dict[UUID, int] = {}
+        stored[row["run_id"]][row["page"]] = StoredEventPage(
+            row["beside"], row["first_seq"], row["last_seq"], row["digest"]
+        )
+    return stored
+
+
+async def replaced(
+    conn: Conn, project: int, packed: Sequence[Packed], stored: StoredPages
+) -> dict[UUID, list[RunEvent]]:
+    """The stored events of all pages that will be replaced by these, or deleted, in order."""
+    gone: list[tuple[UUID, int]] = []
     for each in packed:
-        there = stored[each.run]
-        fresh = [page for page in each.pages if _is_other(there.pop(page.page, None), each.beside, page)]
-        left = [each.pages[-1].last + 1] if there and each.pages else []
-        if fresh or left:
-            changed[each.run] = min([page.first for page in fresh] + left)
-        written += [(each, page) for page in fresh]
-    await write_pages(conn, project, [(each.run, each.beside, page) for each, page in written])
-    await delete_pages(conn, project, [(run, page) for run, pages in stored.items() for page in pages])
-    return changed
+        # A body does not contain its seqs: a fork's first seq is known only when its parent is.
+        same = {page.page for page in each.pages if _is_same(stored[each.run].get(page.page), page)}
+        gone += [(each.run, page) for page in stored[each.run] if page not in same]
+    if not gone:
+        return {}
+    columns = {"runs": [run for run, _ in gone], "pages": [page for _, page in gone]}
+    rows = await sql.rows(conn, "read_pages_of_events", project=project, **columns)
+    if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
+        return await asyncio.to_thread(_unpacked, rows)
+    return _unpacked(rows)
+
+
+def _unpacked(rows: Sequence[Record]) -> dict[UUID, list[RunEvent]]:
+    found: dict[UUID, list[RunEvent]] = {}
+    for row in sorted(rows, key=lambda row: row["first_seq"]):
+        found.setdefault(row["run_id"], []).extend(unpack(row["run_id"].hex, row["first_seq"], _json(row)))
+    return found
+
+
+async def write(conn: Conn, project: int, packed: Sequence[Packed], stored: StoredPages) -> None:
+    """Makes these the pages of their runs, of which `stored` are there."""
+    gone = {run: set(pages) for run, pages in stored.items()}
+    written: list[tuple[UUID, int | None, EventPage]] = []
+    for each in packed:
+        for page in each.pages:
+            gone[each.run].discard(page.page)
+            there = stored[each.run].get(page.page)
+            if there is None or there.beside != each.beside or not _is_same(there, page):
+                written.append((each.run, each.beside, page))
+    await write_pages(conn, project, written)
+    await delete_pages(conn, project, [(run, page) for run, pages in gone.items() for page in pages])
 
 
 async def write_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int | None, EventPage]]) -> None:
@@ -150,8 +192,8 @@ async def delete_pages(conn: Conn, project: int, pages: Sequence[tuple[UUID, int
         await sql.run(conn, "delete_event_pages", project=project, **columns)
 
 
-def _is_other(stored: tuple[int | None, int, bytes] | None, reference: int | None, page: EventPage) -> bool:
-    return stored is None or stored != (reference, page.first, sha256(page.body).digest())
+def _is_same(stored: StoredEventPage | None, page: EventPage) -> bool:
+    return stored is not None and (stored.first, stored.digest) == (page.first, sha256(page.body).digest())
 
 
 def _known(packed: Sequence[Packed]) -> list[UUID]:

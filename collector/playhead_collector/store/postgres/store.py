@@ -41,6 +41,7 @@ from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes.store import PostgresChangeStore
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
@@ -71,12 +72,11 @@ async def connect(
     return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
-class PostgresStore:
+class PostgresStore(PostgresChangeStore):
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
-        self._db = db
-        self._clock = clock
+        super().__init__(db, clock)
         self._recipients = recipients
         self._memory = StoreMemory()
         self._learning = Learning(db, self._memory.packs.dictionaries)
@@ -178,7 +178,7 @@ class PostgresStore:
         ids = [id_of(run) for run in runs]
         async with (
             self._db.attempt() as conn,
-            runs_under_lock.working(conn, memory.packs, project, ids, kept, wait=wait) as found,
+            runs_under_lock.working(conn, memory.packs, project, ids, kept, wait=wait, now_ns=self._clock()) as found,
         ):
             yield found
 

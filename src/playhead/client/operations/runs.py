@@ -1,10 +1,18 @@
 """[client]: runs, and what was recorded in them: events, state, context, messages, calls, spans."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
+from playhead.client.operation import (
+    ApiRequest,
+    PagedRequest,
+    WatchRequest,
+    client_method,
+    paged_client_method,
+    run_path,
+    watch_client_method,
+)
 from playhead.wire import answers as a
 from playhead.wire.answers.exporting import OtlpRequest
 
@@ -57,24 +65,58 @@ class RunsOperations:
         priority: Literal["critical", "normal"] | None = None,
         since: str | datetime | None = None,
         preview: int = 0,
+        last: int | None = None,
         limit: int | None = None,
     ) -> PagedRequest[a.RecordedEvent]:
-        """Events with a seq greater than `after`, in order.
+        """Events with a seq greater than `after`, in order; with `last`, only the last so many (up to 1,000).
 
         `preview`: number of characters (up to 10,000) of each value to return in `previews`.
         """
         params = {
             "preview": preview or None,
-            "after": after,
+            "last": last,
+            "after": after or None,
             "kinds": ",".join(kinds) or None,
             "priority": priority,
             "since": _time(since),
         }
         return PagedRequest(run_path(run, "events"), params, limit)
 
+    @watch_client_method
+    def watch(
+        self,
+        run: str | None = None,
+        *,
+        after: int = 0,
+        kinds: Sequence[str] = (),
+        priority: Literal["critical", "normal"] | None = None,
+        since: str | datetime | None = None,
+        preview: int = 0,
+        limit: int | None = None,
+        on_changed: Callable[[a.RecordedEvent], None] | None = None,
+        on_moved: Callable[[a.EventsMoved], None] | None = None,
+        reconnect_seconds: float = 300.0,
+    ) -> WatchRequest:
+        """Events of a run as they happen: first those that are there (with a seq greater than `after`), then each new
+        one, until the run has ended.  Without `run`, events of all runs from now on (or `since`), without an end.
+
+        Every event comes once.  A connection that is lost is made again, for up to `reconnect_seconds`, and nothing is
+        missed.  `on_changed` is called with an event that came before and has other data now, `on_moved` when a late
+        event changed the seqs of others.
+        """
+        params = {
+            "preview": preview or None,
+            "after": None if run is None else after or None,
+            "kinds": ",".join(kinds) or None,
+            "priority": priority,
+            "since": _time(since),
+        }
+        return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
+
     @client_method
     def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[a.StateAt]:
-        """State of the run directly after the event `at` (a seq or an event id; default: the last)."""
+        """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th
+        model call, `first-error`; default: the last)."""
         return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
 
     @client_method

@@ -36,7 +36,7 @@ from playhead.wire.answers.calls import Call, CallError, ContextAt, HistoryEntry
 from playhead.wire.answers.content import ContentValue, ThreadMessages
 from playhead.wire.answers.diff import Diff
 from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
-from playhead.wire.answers.runs import Completeness, Fork, RecordedEvent, RunDetail, RunSummary
+from playhead.wire.answers.runs import Completeness, EventsMoved, Fork, RecordedEvent, RunDetail, RunSummary
 from playhead.wire.answers.state import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "ErrorAnswer",
     "ErrorDetail",
     "ErrorNote",
+    "EventsMoved",
     "Explanation",
     "FactNeeded",
     "Fork",

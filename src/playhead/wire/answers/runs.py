@@ -100,3 +100,10 @@ class RecordedEvent(TypedDict):
     data: dict[str, Any]
     refs: dict[str, str]
     previews: NotRequired[dict[str, str]]
+
+
+# Functional, because one of the names is a keyword.
+EventsMoved = TypedDict("EventsMoved", {"run": str, "from": int})
+EventsMoved.__doc__ = (
+    """Live: a late event moved others. From seq `from` on, the events of the run have other seqs now."""
+)

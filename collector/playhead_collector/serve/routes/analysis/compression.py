@@ -1,8 +1,6 @@
 """[serve]: routes for compressions of contexts and the facts lost in them."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from playhead.wire import answers as a
 from playhead.wire.answers.analysis.compression import Compression, CompressionAudit
@@ -28,7 +26,7 @@ class CompressionRoutes:
         self,
         request: Request,
         run: p.RunId,
-        seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
+        seq: p.AtEvent,
     ) -> Response:
         """Audit of a compression: what happened to each message, which facts were lost and needed later."""
         return await self._asking.answer(request, "compression", run, at=seq)

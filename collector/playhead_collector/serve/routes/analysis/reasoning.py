@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Request, Response
+from fastapi import APIRouter, Body, Request, Response
 from fastapi.responses import StreamingResponse
 
 from playhead.wire import answers as a
@@ -37,7 +37,7 @@ _EXPLAINED: Responses = {
 }
 Seq = Annotated[
     int | str | None,
-    Body(description="A seq or an event id: explain the decision it belongs to; default: the whole run."),
+    Body(description="A seq, an event id or `turn:N`: explain the decision it belongs to; default: the whole run."),
 ]
 Stream = Annotated[bool, Body(description="Stream the answer, as with `Accept: text/event-stream`.")]
 Again = Annotated[bool, Body(description="Ask the model again, although an explanation is stored.")]
@@ -53,7 +53,7 @@ class ReasoningRoutes:
         self,
         request: Request,
         run: p.RunId,
-        seq: Annotated[str, Path(max_length=300, description="A seq or an event id.")],
+        seq: p.AtEvent,
     ) -> Response:
         """Reasoning of the model at the call that the event belongs to.
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from playhead_collector.store.ports.retention import Deleted
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes import journal
 from playhead_collector.store.postgres.gc.gate import begin_exclusive_write
 from playhead_collector.store.postgres.runs import label
 from playhead_collector.store.postgres.statements import Conn
@@ -27,6 +28,7 @@ async def delete(conn: Conn, project: int, run: UUID, now_ns: int, *, forks: boo
     if run not in found:
         return Deleted((), ())
     await sql.run(conn, "delete_runs", project=project, runs=found, now=now_ns)
+    await journal.tell(conn, project, found)
     return Deleted((run.hex, *(each.hex for each in found if each != run)), ())
 
 

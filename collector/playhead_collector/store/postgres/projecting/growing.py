@@ -19,6 +19,8 @@ from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing
 from playhead_collector.store.postgres import events
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes import difference
+from playhead_collector.store.postgres.changes.difference import EventsDifference
 from playhead_collector.store.postgres.events import PAGE_EVENTS, EventPage
 from playhead_collector.store.postgres.statements import Conn
 
@@ -76,14 +78,10 @@ class Growth:
         kept = {page: bounds for page, bounds in there.items() if page not in self.gone} | written
         self.footing.event_pages = [kept[page] for page in sorted(kept)]
 
-    @property
-    def changed(self) -> int | None:
-        """The first seq whose event changed."""
-        return min((event.seq for event in (*self.result.altered, *self.result.events)), default=None)
 
-
-async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID, int]:
-    """Stores events and snapshots. Returns, by run, the first seq from which events may have changed."""
+async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID, EventsDifference]:
+    """Stores events and snapshots. Returns what changed, by run."""
+    known = [max((last for _, _, last in each.footing.event_pages), default=0) for each in grown]
     wanted = [(each.run, page) for each in grown for page in each.wanted]
     stored: dict[UUID, dict[int, Sequence[RunEvent]]] = {each.run: {} for each in grown}
     if wanted:
@@ -98,7 +96,10 @@ async def write(conn: Conn, project: int, grown: Sequence[Growth]) -> dict[UUID,
     await events.delete_pages(conn, project, [(each.run, page) for each in grown for page in each.gone])
     await events.write_pages(conn, project, [(each.run, None, page) for each in grown for page in each.pages])
     await events.add_snapshots(conn, project, [(each.run, state) for each in grown for state in _snapshots(each)])
-    return {each.run: changed for each in grown if (changed := each.changed) is not None}
+    return {
+        each.run: difference.grown(before, len(each.result.events), each.result.altered)
+        for each, before in zip(grown, known, strict=True)
+    }
 
 
 def _grow(grown: Iterable[Growth], stored: Mapping[UUID, Mapping[int, Sequence[RunEvent]]]) -> None:

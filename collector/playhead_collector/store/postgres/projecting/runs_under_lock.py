@@ -13,6 +13,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
+from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.project.inputs import Projection
@@ -22,6 +23,8 @@ from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork, StoredPage
 from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes import journal
+from playhead_collector.store.postgres.changes.difference import EventsDifference, difference
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.projecting import growing, search_rows
 from playhead_collector.store.postgres.runs import Summary
@@ -72,7 +75,7 @@ async def adopt_orphans(
 
 @asynccontextmanager
 async def working(
-    conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool
+    conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool, now_ns: int
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """The stored ones of these runs, locked until the transaction of `conn` ends. Without `wait`, runs that others have
     locked are left out. Of runs in `kept`, only new data is read.
@@ -92,7 +95,7 @@ async def working(
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
     if done:
-        await _store(conn, packs, project, done)
+        await _store(conn, packs, project, done, now_ns)
 
 
 async def read_spans(conn: Conn, project: int, run: UUID) -> MergedSpans:
@@ -207,19 +210,21 @@ async def _read_messages(
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> None:
+async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked], now_ns: int) -> None:
     whole = [each for each in done if each.work.kept is None]
     growths = [_growth(each) for each in done if each.work.kept is not None]
-    changed = await _store_whole(conn, project, whole) if whole else {}
+    found = await _store_whole(conn, project, whole) if whole else {}
     if growths:
-        changed |= await growing.write(conn, project, growths)
+        found |= await growing.write(conn, project, growths)
         await growing.tidy(conn, project, growths)
         added = {each.run: each.result.events for each in growths}
         await llm_calls.write(conn, project, added, [])
         await search_rows.write(conn, project, added, [])
-    await _write_rows(conn, packs, project, done)
     ids = [each.run for each in done]
-    if changed:
+    numbers = await _write_rows(conn, packs, project, done)
+    numbered = {run: (number, found[run]) for run, number in numbers.items() if run in found}
+    await journal.write(conn, project, now_ns, numbered)
+    if changed := {run: each.first_changed for run, each in found.items() if each.changes_events}:
         newest = max(each.row["arrived_ns"] for each in done)
         await shared_history.wake_forks(conn, project, ids, changed, newest)
     news = [each.row["news"] for each in done]
@@ -237,13 +242,15 @@ def _growth(locked: _Locked) -> growing.Growth:
     return growing.Growth(locked.run, footing, work.result)
 
 
-async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dict[UUID, int]:
+async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
     histories = {each.run: await _shared_history(conn, project, each.work.result) for each in done}
     busy = sum(len(each.work.result.events) for each in done if each.work.result) > _BUSY_EVENTS
     to_store = await asyncio.to_thread(_packed, done, histories) if busy else _packed(done, histories)
-    await _tidy(conn, project, to_store)
     packed = [each.packed for each in to_store]
-    changed = await events.write(conn, project, packed)
+    stored = await events.stored_pages(conn, project, packed)
+    before = await events.replaced(conn, project, packed, stored)  # may be packed beside pages that `_tidy` deletes
+    await _tidy(conn, project, to_store)
+    await events.write(conn, project, packed, stored)
     await events.write_snapshots(conn, project, packed)
     written = {each.packed.run: each.result.events for each in to_store}
     known = [each.run for each in packed if each.known]
@@ -252,7 +259,26 @@ async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dic
     for each in to_store:
         if each.result.progress is not None:
             each.locked.work.kept = Kept(each.result.progress, _footing(each))
-    return changed
+    if busy:
+        return await asyncio.to_thread(_differences, to_store, stored, before)
+    return _differences(to_store, stored, before)
+
+
+def _differences(
+    to_store: Iterable[_ToStore], stored: events.StoredPages, before: Mapping[UUID, Sequence[RunEvent]]
+) -> dict[UUID, EventsDifference]:
+    found: dict[UUID, EventsDifference] = {}
+    for each in to_store:
+        run, shared = each.packed.run, each.result.row.shared or 0
+        if not stored[run]:
+            last = shared + len(each.result.events)
+            found[run] = EventsDifference(1, last, 0)
+            continue
+        known = max(page.last for page in stored[run].values())
+        shared_before = min(page.first for page in stored[run].values()) - 1
+        old = {event.seq: event for event in before.get(run, ())}
+        found[run] = difference(old, known, each.result.events, shared, shared_before)
+    return found
 
 
 def _footing(stored: _ToStore) -> Footing:
@@ -311,9 +337,11 @@ async def _settle_pending(conn: Conn, packs: Packs, project: int, ids: Sequence[
     return {row["run_id"]: row["pending"] for row in rows}
 
 
-async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> None:
+async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]) -> dict[UUID, int]:
+    """Stores the runs' rows; returns the number of each projection. From here on, transactions wait for each other."""
     ids = [each.run for each in done]
     waiting = await _settle_pending(conn, packs, project, ids)
+    await sql.value(conn, "take_turns", project=project)
     numbers = await sql.column(conn, "new_projections", how_many=len(ids))
     summaries: list[Summary] = []
     for each, number in zip(done, numbers, strict=True):
@@ -327,3 +355,4 @@ async def _write_rows(conn: Conn, packs: Packs, project: int, done: Sequence[_Lo
     await runs.write(conn, project, summaries)
     if sealed := [runs.id_of(each.row.run) for each in summaries if each.row.sealed]:
         await sql.run(conn, "due_for_packing", project=project, runs=sealed)
+    return dict(zip(ids, numbers, strict=True))

@@ -1,5 +1,5 @@
 -- name: event_digests(project, runs)
-select run_id, page, beside, first_seq, sha256(body) as digest from event_page
+select run_id, page, beside, first_seq, last_seq, sha256(body) as digest from event_page
 where project_id = :project and run_id = any(:runs);
 
 -- name: write_event_pages(project, runs, besides, pages, firsts, lasts, bodies)!
@@ -44,9 +44,11 @@ where coalesce(page.before, 0) < :how_many
 order by page.first_seq;
 
 -- name: read_pages_of_events(project, runs, pages)
-select event_page.run_id, event_page.page, first_seq, body
+select event_page.run_id, event_page.page, event_page.first_seq, event_page.body, span_page.body as beside
 from event_page join unnest(:runs::uuid[], :pages::int[]) as given (run_id, page) using (run_id, page)
-where project_id = :project;
+left join span_page on span_page.project_id = :project and span_page.run_id = event_page.run_id
+    and span_page.page = event_page.beside
+where event_page.project_id = :project;
 
 -- name: snapshot_digests(project, runs)
 select run_id, seq, sha256(history || body) as digest from run_snapshot

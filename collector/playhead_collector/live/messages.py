@@ -1,0 +1,113 @@
+"""Server-sent events: the messages of a stream, and batches of them that all clients share.
+
+An event of a run is a message without a type.  Other types: `changed`, `moved` and `end`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playhead.model.canonical import canonical_json
+from playhead.model.event import RunEvent
+from playhead.model.ref import ContentRef
+from playhead_collector.live.positions import StreamPosition
+from playhead_collector.read.events import EventFilter, recorded_event
+from playhead_collector.read.previews import cut, event_previews
+
+HEARTBEAT: Final = b": still here\n\n"
+# Approximate memory of an event in a batch besides its message.
+_PER_EVENT = 2_000
+# Chunks that a batch keeps for combinations of filter and preview; further ones are made for each client.
+_KEPT_CHUNKS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A message of a stream, and the client's position after it."""
+
+    after: StreamPosition
+    event: RunEvent | None = None
+    changed: bool = False
+    moved: tuple[str, int] | None = None
+    """A run, and the seq from which on its events have other seqs than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a client asked to receive. `preview`: characters of each value; 0: none."""
+
+    where: EventFilter = EventFilter()
+    preview: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Messages of a batch as bytes. `ends`: for each event, the length of the bytes up to its message's end."""
+
+    data: bytes
+    ends: Sequence[int]
+
+
+@dataclass(slots=True)
+class MessageBatch:
+    """Consecutive messages of a stream. `after`: the position of a client that has received them."""
+
+    items: Sequence[Item]
+    after: StreamPosition
+    previews: Mapping[ContentRef, str] = field(default_factory=dict[ContentRef, str])
+    preview_length: int = 0
+    _chunks: dict[View, Chunk] = field(default_factory=dict[View, Chunk], repr=False)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Approximate memory."""
+        texts = sum(map(len, self.previews.values()))
+        return _PER_EVENT * len(self.items) + texts + sum(len(chunk.data) for chunk in self._chunks.values())
+
+    @property
+    def events(self) -> list[RunEvent]:
+        """The events in it."""
+        return [item.event for item in self.items if item.event is not None]
+
+    def chunk(self, view: View) -> Chunk:
+        """The messages for this view, and at their end the position after the batch."""
+        found = self._chunks.get(view)
+        if found is None:
+            found = self._encoded(view)
+            if len(self._chunks) < _KEPT_CHUNKS:
+                self._chunks[view] = found
+        return found
+
+    def _encoded(self, view: View) -> Chunk:
+        data, ends = bytearray(), list[int]()
+        last: StreamPosition | None = None
+        for item in self.items:
+            if item.event is not None and not view.where.fits(item.event):
+                continue
+            data += self._message(item, view.preview)
+            last = item.after
+            if item.event is not None and not item.changed:
+                ends.append(len(data))
+        if last != self.after:
+            data += b"id: %b\n\n" % str(self.after).encode()
+        return Chunk(bytes(data), ends)
+
+    def _message(self, item: Item, preview: int) -> bytes:
+        if item.moved is not None:
+            run, first = item.moved
+            return message({"run": run, "from": first}, item.after, "moved")
+        if item.event is None:
+            return b""
+        value = recorded_event(item.event)
+        if preview:
+            texts = event_previews(value["refs"], self.previews)
+            value["previews"] = {name: cut(text, preview) for name, text in texts.items()}
+        return message(value, item.after, "changed" if item.changed else None)
+
+
+def message(value: Any, after: StreamPosition | None, kind: str | None = None) -> bytes:
+    """A message with this value as JSON, which has no line ends."""
+    lines = [b"id: %b" % str(after).encode()] if after is not None else []
+    if kind is not None:
+        lines.append(b"event: %b" % kind.encode())
+    return b"\n".join([*lines, b"data: %b" % canonical_json(value), b"", b""])

@@ -1,0 +1,122 @@
+"""project → [store] → live: stores what projections did to events, and reads it."""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from asyncpg import Record
+
+from playhead.model.event import RunEvent
+from playhead_collector.store.ports.changes import RunChange, RunHead
+from playhead_collector.store.postgres import events
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes.difference import EventsDifference
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import id_of
+from playhead_collector.store.postgres.statements import Conn
+
+# A notification may have 8,000 bytes: this many ids of 33 characters, and a project.
+_RUNS_TOGETHER = 200
+
+
+async def write(conn: Conn, project: int, now_ns: int, found: Mapping[UUID, tuple[int, EventsDifference]]) -> None:
+    """Stores the differences of runs, by the numbers of their projections, and tells those who listen."""
+    rows = sorted((number, run, each) for run, (number, each) in found.items() if each.changes_events)
+    if not rows:
+        return
+    await sql.run(
+        conn,
+        "write_changes",
+        project=project,
+        now=now_ns,
+        projections=[number for number, _, _ in rows],
+        runs=[run for _, run, _ in rows],
+        firsts=[each.first for _, _, each in rows],
+        lasts=[each.last for _, _, each in rows],
+        knowns=[each.known for _, _, each in rows],
+        altered=[_array(each.altered) if each.altered else None for _, _, each in rows],
+        was=[None if each.was is None else _array(each.was) for _, _, each in rows],
+    )
+    await tell(conn, project, [run for _, run, _ in rows])
+
+
+async def tell(conn: Conn, project: int, runs: Sequence[UUID]) -> None:
+    """When the transaction commits, those who listen read these runs."""
+    for at in range(0, len(runs), _RUNS_TOGETHER):
+        payload = [str(project), *(run.hex for run in runs[at : at + _RUNS_TOGETHER])]
+        await sql.value(conn, "tell_changes", payload=" ".join(payload))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresChangeReader:
+    """Implements `ports.changes.ChangeReader` in one transaction."""
+
+    conn: Conn
+    project: int
+
+    async def removed(self) -> int:
+        conn = self.conn
+        return await sql.value(conn, "changes_removed", project=self.project)
+
+    async def newest(self) -> int:
+        conn = self.conn
+        return await sql.value(conn, "newest_change", project=self.project)
+
+    async def before(self, time_ns: int) -> int:
+        conn = self.conn
+        return await sql.value(conn, "change_before", project=self.project, time=time_ns)
+
+    async def head(self, run: str) -> RunHead | None:
+        conn = self.conn
+        row = await sql.row(conn, "run_head", project=self.project, run=id_of(run))
+        return None if row is None else RunHead(*row.values())
+
+    async def changes(self, run: str | None, after: int, limit: int) -> Sequence[RunChange]:
+        conn = self.conn
+        asked = {"project": self.project, "after": after, "how_many": limit}
+        if run is None:
+            return _changes(await sql.rows(conn, "all_changes", **asked))
+        return _changes(await sql.rows(conn, "run_changes", run=id_of(run), **asked))
+
+    async def moves(self, runs: Iterable[str], after: int) -> Sequence[RunChange]:
+        conn = self.conn
+        ids = [id_of(run) for run in runs]
+        return _changes(await sql.rows(conn, "moves", project=self.project, runs=ids, after=after))
+
+    async def events(self, run: str, after: int, upto: int) -> Sequence[RunEvent]:
+        return await events.read(self.conn, self.project, run, after=after, upto=upto)
+
+
+@asynccontextmanager
+async def reading(db: Database, project: int) -> AsyncGenerator[PostgresChangeReader]:
+    """A reader that sees the database as of one moment."""
+    async with db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
+        yield PostgresChangeReader(conn, project)
+
+
+async def positions(conn: Conn, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+    """The newest projections of these runs, and the project's newest change under None."""
+    rows = await sql.rows(conn, "projections_of", project=project, runs=[id_of(run) for run in runs])
+    found: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
+    found[None] = await sql.value(conn, "newest_change", project=project)
+    return found
+
+
+def _array(numbers: Iterable[int]) -> str:
+    return "{" + ",".join(map(str, numbers)) + "}"
+
+
+def _changes(rows: Sequence[Record]) -> list[RunChange]:
+    return [
+        RunChange(
+            row["projection"],
+            row["run_id"].hex,
+            row["first_seq"],
+            row["last_seq"],
+            row["known"],
+            tuple(row["altered"] or ()),
+            None if row["was"] is None else tuple(row["was"]),
+        )
+        for row in rows
+    ]

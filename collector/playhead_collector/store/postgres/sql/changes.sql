@@ -1,0 +1,56 @@
+-- name: take_turns(project)!
+-- Transactions that number changes commit one after the other, in the order of their numbers.
+select pg_advisory_xact_lock(hashtext('playhead.changes'), :project::int);
+
+-- name: write_changes(project, now, projections, runs, firsts, lasts, knowns, altered, was)!
+-- `altered` and `was`: an array as text for each row, or null.
+insert into run_change (projection, at_ns, project_id, first_seq, last_seq, known, run_id, altered, was)
+select projection, :now, :project, first_seq, last_seq, known, run_id, altered::int[], was::int[]
+from unnest(
+    :projections::bigint[], :runs::uuid[], :firsts::int[], :lasts::int[], :knowns::int[], :altered::text[], :was::text[]
+) as given (projection, run_id, first_seq, last_seq, known, altered, was);
+
+-- name: tell_changes(payload)$
+-- Processes that follow runs read them when this transaction commits.
+select pg_notify('playhead_changes', :payload);
+
+-- name: changes_removed(project)$
+select coalesce((select changes_removed from project where project_id = :project), 0);
+
+-- name: newest_change(project)$
+select coalesce(max(projection), 0) from run_change where project_id = :project;
+
+-- name: change_before(project, time)$
+select coalesce(max(projection), 0) from (
+    select projection from run_change where project_id = :project and at_ns < :time order by projection desc limit 1
+) as last_before;
+
+-- name: run_head(project, run)^
+select projection, events, status,
+    ended_ns is not null and status <> 'running' and (sealed or (spans_missing = 0 and content_pending = 0)) as is_over
+from run where project_id = :project and run_id = :run;
+
+-- name: run_changes(project, run, after, how_many)
+select * from run_change
+where project_id = :project and run_id = :run and projection > :after order by projection limit :how_many;
+
+-- name: all_changes(project, after, how_many)
+select * from run_change where project_id = :project and projection > :after order by projection limit :how_many;
+
+-- name: moves(project, runs, after)
+select * from run_change
+where project_id = :project and run_id = any(:runs) and projection > :after and was is not null order by projection;
+
+-- name: projections_of(project, runs)
+select run_id, projection from run where project_id = :project and run_id = any(:runs);
+
+-- name: forget_changes(before)!
+with gone as (
+    delete from run_change where (project_id, projection) in (
+        select project_id, projection from run_change where at_ns < :before order by project_id, projection limit 10000
+    )
+    returning project_id, projection
+),
+newest as (select project_id, max(projection) as projection from gone group by project_id)
+update project set changes_removed = greatest(changes_removed, newest.projection)
+from newest where project.project_id = newest.project_id;

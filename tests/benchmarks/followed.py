@@ -1,0 +1,150 @@
+"""L2: many live clients of one run: how soon they have its events, and what they cost.
+
+`PLAYHEAD_BENCH_SECONDS` and `PLAYHEAD_BENCH_CLIENTS` make shorter variants for development.
+"""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+
+from playhead.outbound.otlp import traces_request
+from playhead.wire.pack import PACK, encode_pack
+from tests.benchmarks.bar import Row, at_most, percentile, told
+from tests.benchmarks.collector import BenchCollector, collector
+from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send
+
+_SECONDS = min(float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "20")), 20.0)
+_CLIENTS = int(os.environ.get("PLAYHEAD_BENCH_CLIENTS", "500"))
+_EVENTS_PER_S, _EVENTS_PER_STEP = 100, 6
+_PATIENCE = 120.0
+_ENV = {"PLAYHEAD_MAX_CONNECTIONS_PER_CLIENT": "1000", "PLAYHEAD_MAX_STREAMS": "1000"}
+_TRANSACTIONS = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()"
+
+
+@dataclass
+class _Growing:
+    """A run that grows by 100 events per second. `acknowledged`: when each step was, by the id of its last span."""
+
+    url: str
+    run: MadeUpRun
+    acknowledged: dict[str, float] = field(default_factory=dict[str, float])
+
+    def grow(self, seconds: float) -> None:
+        tick = _EVENTS_PER_STEP / _EVENTS_PER_S
+        due = time.perf_counter()
+        until = due + seconds
+        with httpx.Client(base_url=self.url, timeout=_PATIENCE, trust_env=False) as http:
+            while due < until:
+                spans, content = self.run.step()
+                post_packed(http, "/v1/content", packed(encode_pack(content)), PACK)
+                post_packed(http, "/v1/traces", packed(traces_request(spans)), PROTOBUF)
+                self.acknowledged[spans[-1].span_id] = time.perf_counter()
+                due += tick
+                time.sleep(max(0.0, due - time.perf_counter()))
+
+
+@dataclass
+class _Follower:
+    """A live client: when it got the last event of each step."""
+
+    received: dict[str, float] = field(default_factory=dict[str, float])
+    events: int = 0
+
+    async def follow(self, url: str, run: str) -> None:
+        address = urlsplit(url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=1 << 20)
+        head = f"GET /api/v1/runs/{run}/events HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n"
+        writer.write(head.encode())
+        try:
+            while data := await reader.read(1 << 20):
+                now = time.perf_counter()
+                self.events += data.count(b'"late":')
+                for part in data.split(b'"kind":"tool_completed"')[1:]:
+                    _, _, rest = part.partition(b'"span":"')
+                    if rest:
+                        self.received.setdefault(rest[:16].decode(), now)
+        finally:
+            writer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """What followers of a run got, and what the collector used meanwhile."""
+
+    delays_ms: Sequence[float]
+    transactions_per_s: float
+    memory_bytes: int
+    missed: int
+
+
+def measure() -> Iterator[Row]:
+    """A run that grows by 100 events per second, with one client and with many."""
+    with collector(_ENV) as at:
+        one = asyncio.run(_followed(at, 1))
+        many = asyncio.run(_followed(at, _CLIENTS))
+    against = (
+        f"{_CLIENTS} clients, 100 events/s for {_SECONDS:.0f} s; one client: {percentile(one.delays_ms, 0.95):.0f} ms"
+    )
+    yield at_most(
+        "L2", "acknowledged to live client, p95", percentile(many.delays_ms, 0.95), 500, unit="ms", against=against
+    )
+    yield at_most("L2", "events that a client missed", one.missed + many.missed, 0, unit="", against=against)
+    ratio = many.transactions_per_s / one.transactions_per_s
+    yield at_most(
+        "L2",
+        "transactions per second ÷ with one client",
+        ratio,
+        1.2,
+        unit="x",
+        against=f"{one.transactions_per_s:.0f}/s",
+    )
+    each = (many.memory_bytes - one.memory_bytes) / (_CLIENTS - 1) / 1024
+    yield told(
+        "L2", "memory of the collector per client", each, unit="kB", against="its connection; messages are shared"
+    )
+
+
+async def _followed(at: BenchCollector, clients: int) -> _Followed:
+    run = MadeUpRun(3, live=True)
+    await asyncio.to_thread(send, at.url, [run])
+    at.client.run(run.run)
+    followers = [_Follower() for _ in range(clients)]
+    tasks: list[asyncio.Task[None]] = []
+    for start in range(0, clients, 25):
+        group = followers[start : start + 25]
+        tasks += [asyncio.create_task(each.follow(at.url, run.run)) for each in group]
+        while not all(each.events for each in group):
+            await asyncio.sleep(0.05)
+    growing = _Growing(at.url, run)
+    before = await asyncio.to_thread(at.number, _TRANSACTIONS)
+    began = time.perf_counter()
+    thread = threading.Thread(target=growing.grow, args=(_SECONDS,))
+    thread.start()
+    while thread.is_alive():
+        await asyncio.sleep(0.1)
+    last = list(growing.acknowledged)[-1]
+    deadline = time.perf_counter() + _PATIENCE
+    while not all(last in each.received for each in followers) and time.perf_counter() < deadline:
+        await asyncio.sleep(0.05)
+    seconds = time.perf_counter() - began
+    await asyncio.sleep(1.2)  # Postgres' own figures are a second behind
+    transactions = await asyncio.to_thread(at.number, _TRANSACTIONS) - before
+    memory = psutil.Process(at.pid).memory_info().rss
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    delays = [
+        max(0.0, each.received[span] - acknowledged) * 1e3
+        for each in followers
+        for span, acknowledged in growing.acknowledged.items()
+        if span in each.received
+    ]
+    missed = len(followers) * len(growing.acknowledged) - len(delays)
+    return _Followed(delays, transactions / seconds, memory, missed)
