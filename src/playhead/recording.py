@@ -287,7 +287,7 @@ def _targets(settings: Settings) -> list[ShipTarget]:
     if named or not ProcessState.exports:
         return [ShipTarget(), *ProcessState.exports]
     first, *others = ProcessState.exports
-    return [replace(first, acks=""), *others]
+    return [replace(first, instead=True), *others]
 
 
 def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShipper:
@@ -299,7 +299,7 @@ def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShip
             lane,
             on_epoch_change=intake.forget if target.delivery is None else _nothing,
             on_acknowledged=on_acknowledged,
-            before_read=journal.flush if target.acks else journal.before_read,
+            before_read=journal.before_read if target.frees else journal.flush,
             begin_segment=journal.begin_segment,
             target=target,
         )

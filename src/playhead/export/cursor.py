@@ -1,6 +1,6 @@
 """lane → [cursor] → shipment.  Reads a lane from where the collector has acknowledged, in chunks of bounded size."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from playhead.export.counters import ShipCounters
@@ -104,9 +104,9 @@ def end_of(lane: LaneReader) -> Position:
     return Position(last, lane.segment_bytes(last))
 
 
-def is_delivered(path: Path, destination: str = "") -> bool:
-    """Whether the destination (empty: the collector) has acknowledged all of the lane."""
-    lane = LaneReader(path, destination)
+def is_delivered(path: Path, reader: Callable[[Path], LaneReader] = LaneReader) -> bool:
+    """Whether the destination of the reader (the collector) has acknowledged all of the lane."""
+    lane = reader(path)
     return lane.acked() >= end_of(lane)
 
 

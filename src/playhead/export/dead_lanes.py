@@ -23,14 +23,16 @@ class DeadLanes:
         counters: ShipCounters,
         own: Path | None = None,
         only: Sequence[Path] | None = None,
-        destination: str = "",
+        reader: Callable[[Path], LaneReader] = LaneReader,
     ):
         """Lists the lanes once. Leaves out `own` and, if `only` is given, all lanes not in it. Raises OSError.
 
-        `destination`: whose acknowledgements count; empty: the collector's."""
+        `reader` opens a lane for a destination; lanes that are not for it are left out."""
         found = lanes(journal_dir) if only is None else only
-        self._destination = destination
-        self._waiting = deque(path for path in found if path != own and not is_delivered(path, destination))
+        self._reader = reader
+        self._waiting = deque(
+            path for path in found if path != own and reader(path).is_begun() and not is_delivered(path, reader)
+        )
         self._cursor: LaneCursor | None = None
         self._adopted: AdoptedLane | None = None
         self._counters = counters
@@ -70,8 +72,8 @@ class DeadLanes:
                 continue
             self._adopted = adopted
             # Another process may have delivered it before this one got the lock.
-            if not is_delivered(path, self._destination):
-                self._cursor = LaneCursor(LaneReader(path, self._destination), complete=True)
+            if not is_delivered(path, self._reader):
+                self._cursor = LaneCursor(self._reader(path), complete=True)
                 return self._cursor
             self.release()
         return None

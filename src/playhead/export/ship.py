@@ -20,7 +20,7 @@ from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
-from playhead.journal.lane import LaneReader, Position
+from playhead.journal.lane import Position
 from playhead.settings.sdk import Settings
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
@@ -74,13 +74,13 @@ class Shipper:
         self._before_read = before_read
         self._begin_segment = begin_segment
         self._target = target or ShipTarget()
-        self._acks = self._target.acks
+        self._reader = self._target.reader
         self._begin(lane_path)
 
     def _begin(self, lane_path: Path) -> None:
         self.counters = ShipCounters()
         self._process = os.getpid()
-        self._lane = LaneReader(lane_path, self._acks)
+        self._lane = self._reader(lane_path)
         self._next_lane: Path | None = None
         self._ended: list[Path] = []  # this process's former lanes that are not delivered yet
         self._too: list[Path] = []  # lanes of dead processes that flushes wait for
@@ -147,7 +147,7 @@ class Shipper:
         deadline = time.monotonic() + timeout_s
         with self._turn:
             if self._thread is None or not self._thread.is_alive():
-                return is_delivered(self._next_lane or self._lane.path, self._acks) and not self._letters.waiting()
+                return is_delivered(self._next_lane or self._lane.path, self._reader) and not self._letters.waiting()
             self._asked += 1
             mine = self._asked
             self._bell.set()
@@ -203,7 +203,7 @@ class Shipper:
         self._expire(_LANES_AT_THE_END)
 
     def _expire(self, most_lanes: int) -> None:
-        if self._acks:
+        if not self._target.frees:
             return  # one shipper of a process does it
         try:
             self._expiry.run_once(self._lane.path, most_lanes)
@@ -211,7 +211,7 @@ class Shipper:
             self._warn_of_expiry(error)
 
     def _expire_own(self) -> None:
-        if self._acks:
+        if not self._target.frees:
             return
         lane, keep = self._lane.path, self._settings.journal_keep_seconds
         if self._own_expiry is None or self._own_expiry.lane != lane:
@@ -252,8 +252,6 @@ class Shipper:
 
     def _own(self) -> LaneCursor:
         if self._cursor is None:
-            if self._acks:  # from now on, the lane's space is not freed before this destination has it
-                self._lane.ack(self._lane.acked())
             self._cursor = LaneCursor(self._lane, complete=False)
         return self._cursor
 
@@ -265,9 +263,10 @@ class Shipper:
         asked = self._asked
         self._expire_beliefs()
         written = self._before_read()
+        self._lane.begin()
         if self._next_lane is not None:
             self._ended.append(self._lane.path)
-            self._lane, self._next_lane, self._cursor = LaneReader(self._next_lane, self._acks), None, None
+            self._lane, self._next_lane, self._cursor = self._reader(self._next_lane), None, None
         begin = self._own().at
         if not (self._ship_lane() and self._ship_ended()):
             return
@@ -307,7 +306,7 @@ class Shipper:
             too = list(self._too)
         if not (self._ended or too):
             return True
-        dead = DeadLanes(self._lane.path.parent, self.counters, None, [*self._ended, *too], self._acks)
+        dead = DeadLanes(self._lane.path.parent, self.counters, None, [*self._ended, *too], self._reader)
 
         def deliver(shipment: Shipment) -> None:
             if not self._deliver_in_the_end(shipment):
@@ -322,7 +321,7 @@ class Shipper:
             dead.release()
         with self._turn:  # the rest of these is delivered by the process that owns or has adopted the lane
             self._too = [path for path in self._too if path not in too]
-        self._ended = [path for path in self._ended if not is_delivered(path, self._acks)]
+        self._ended = [path for path in self._ended if not is_delivered(path, self._reader)]
         return not self._ended
 
     def _deliver_in_the_end(self, shipment: Shipment) -> bool:
@@ -385,7 +384,7 @@ class Shipper:
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire(_LANES_AT_A_LOOK)
             self._expire_own()
-            self._dead = DeadLanes(self._lane.path.parent, self.counters, self._lane.path, destination=self._acks)
+            self._dead = DeadLanes(self._lane.path.parent, self.counters, self._lane.path, reader=self._reader)
         try:
             if not self._dead.step(lambda shipment: self._delivery_in_use().deliver(shipment)):
                 self._dead = None

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
 from playhead.export.shipment import Shipment
+from playhead.journal.lane import LaneReader
 from playhead.settings.sdk import Settings
 
 
@@ -33,11 +35,21 @@ MakeDelivery = Callable[[Settings, ShipCounters, ProblemReporter, DeadLetters, C
 
 @dataclass(frozen=True, slots=True)
 class ShipTarget:
-    """A destination.  `acks`: whose acknowledgements these are in a lane, empty for those that free its space.
-    `delivery`: called in the shipping thread; None: the collector's."""
+    """A destination.  `acks`: whose acknowledgements these are in a lane; empty: the collector's.  `delivery`: called
+    in the shipping thread; None: the collector's.  `instead`: there is no collector, and this one counts for it."""
 
     acks: str = ""
     delivery: MakeDelivery | None = None
+    instead: bool = False
+
+    @property
+    def frees(self) -> bool:
+        """Whether its shipper looks after the space that lanes take: one of a process does."""
+        return self.instead or not self.acks
+
+    def reader(self, lane: Path) -> LaneReader:
+        """The lane, with what this destination has acknowledged of it."""
+        return LaneReader(lane, self.acks, instead=self.instead)
 
 
 def to_collector() -> MakeDelivery:

@@ -22,13 +22,13 @@ import secrets
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, make_private_folder, open_private
 from playhead.journal.locking import lock_file, share_lock
+from playhead.journal.position import Position, position_in
 from playhead.journal.segment import Segment, SegmentGone
 
 # Space is freed by whole segments: small enough to stay close to the limit, large enough to be few.
@@ -40,14 +40,6 @@ _SUFFIX = ".segment"
 _OLD_SUFFIX = ".log"
 _ACKED = "acked"
 _DAY_SECONDS = 86_400.0
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
-    """A position in a lane: segment number, and offset in bytes."""
-
-    segment: int
-    offset: int
 
 
 class LaneWriter:
@@ -229,45 +221,51 @@ class LaneWriter:
         return segment
 
 
-def _position_in(path: Path) -> Position:
-    try:
-        segment, offset = path.read_text(errors="replace").split()
-        return Position(int(segment), int(offset))
-    except (FileNotFoundError, ValueError):
-        return Position(1, 0)
-
-
 class LaneReader:
     """Reads a lane (its own process's or a dead one's) and stores how far it was acknowledged.
 
     A deleted file reads as empty. Any other problem with the disk raises OSError.
     """
 
-    def __init__(self, path: Path, destination: str = ""):
-        """Does not touch the disk.  `destination`: whose acknowledgements are meant; empty: the collector's."""
+    def __init__(self, path: Path, destination: str = "", *, instead: bool = False):
+        """Does not touch the disk.  `destination`: whose acknowledgements are meant; empty: the collector's.
+        `instead`: they count as the collector's, too, because there is none."""
         self.path = path
         self._acked = path / (f"{_ACKED}-{destination}" if destination else _ACKED)
+        self._also = [path / _ACKED] if destination and instead else []
+
+    def begin(self) -> None:
+        """Notes that the lane is for this destination; nothing of it is freed before the destination has it.
+
+        Raises OSError."""
+        if not self.is_begun() and self.path.exists():
+            self.ack(self.acked())
+
+    def is_begun(self) -> bool:
+        """Whether the lane is for this destination: a process that served it wrote the lane."""
+        return self._acked.name == _ACKED or self._acked.exists()
 
     def acked(self) -> Position:
         """The position up to which the destination has acknowledged. Raises OSError."""
-        return _position_in(self._acked)
+        return position_in(self._acked)
 
     def released(self) -> Position:
         """The position up to which every destination has acknowledged; one that was not served for a day does not
         count any more. Raises OSError."""
         others = [path for path in self.path.glob(f"{_ACKED}-*") if time.time() - path.stat().st_mtime < _DAY_SECONDS]
-        return min(map(_position_in, (self.path / _ACKED, *others)))
+        return min(map(position_in, (self.path / _ACKED, *others)))
 
     def ack(self, position: Position) -> None:
         """Stores durably, in one small atomic write, that everything before `position` was acknowledged.
 
         Raises OSError.
         """
-        fd = open_private(self._acked, os.O_WRONLY)
-        try:
-            os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
-        finally:
-            os.close(fd)
+        for path in (self._acked, *self._also):
+            fd = open_private(path, os.O_WRONLY)
+            try:
+                os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
+            finally:
+                os.close(fd)
 
     def read(self, at: Position, max_bytes: int) -> tuple[bytes, Position]:
         """Up to `max_bytes` from `at`, and their position: the start of the next segment if this one is at its end.

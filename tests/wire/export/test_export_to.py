@@ -123,6 +123,19 @@ def test_a_collector_gets_it_too(run: Runs, phoenix: Phoenix):
         assert len(collector.spans) == len(phoenix.spans()) == 3
 
 
+def test_what_another_program_left_for_its_collector_is_not_sent_and_stays(run: Runs, phoenix: Phoenix):
+    assert run("exports", TO="", PLAYHEAD_ENDPOINT=NOBODY, FLUSH="0.5") == ["delayed", "False"]
+    for _ in range(2):
+        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url) == ["delayed", "True"]
+    assert len(phoenix.spans()) == 6
+    with FakeCollector() as collector:
+        assert run("exports", TO="", PLAYHEAD_ENDPOINT=collector.url, PLAYHEAD_EXIT_TIMEOUT_SECONDS="20")[1] == "True"
+        ship = [sys.executable, "-m", "playhead", "ship"]
+        environ = os.environ | {"PLAYHEAD_JOURNAL_DIR": str(run.journal), "PLAYHEAD_ENDPOINT": collector.url}
+        subprocess.run(ship, cwd=ROOT, env=environ, check=True, capture_output=True, timeout=60)
+        assert len(collector.spans) == 6  # its own, and those of the first program
+
+
 def test_a_destination_that_is_added_late_gets_what_came_before(run: Runs, phoenix: Phoenix):
     with FakeCollector() as collector:
         assert run("late", URL_PHOENIX=phoenix.url, PLAYHEAD_ENDPOINT=collector.url) == ["True"]
