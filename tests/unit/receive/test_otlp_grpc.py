@@ -293,6 +293,7 @@ async def test_a_slow_message_gives_way_when_others_wait():
 
 async def test_messages_wait_for_their_turn_and_one_too_many_is_refused():
     turns = MessageTurns(body_seconds=60, max_waiting=1, readers=1, wait_seconds=60)
+    turns.reading.slow_after_seconds = 600
     arrived = asyncio.Event()
 
     async def late() -> AsyncIterator[bytes]:
@@ -350,7 +351,9 @@ async def test_a_connection_that_never_makes_a_call_is_closed(data: bytes):
             except ConnectionError:
                 pass
         writer.close()
-        assert (await export(services, a_trace(1))).code is Code.OK
+        async with asyncio.timeout(60):  # connections live so shortly here that a call may be cut off
+            while (await export(services, a_trace(1))).code is not Code.OK:
+                pass
 
 
 async def test_a_port_is_not_shared():
