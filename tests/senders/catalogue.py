@@ -69,6 +69,10 @@ SENDERS: Mapping[str, Sender] = {
     ),
     "openllmetry_openai": Sender("clients/openllmetry_openai.py", (_OTEL + "openai", "openai")),
     "openllmetry_langgraph": Sender("agents/openllmetry_langgraph.py", (_OTEL + "langchain", "langgraph")),
+    "nested_langgraph": Sender(
+        "agents/nested_langgraph.py",
+        (_OPENINFERENCE + "langchain", _OPENINFERENCE + "openai", _OTEL + "openai", "langgraph"),
+    ),
     "pydantic_ai_1": Sender(
         "agents/pydantic_ai.py", ("pydantic-ai-slim",), "pydantic_ai_1", environ={"PYDANTIC_AI_VERSION": "1"}
     ),

@@ -5,7 +5,7 @@
 | a model call without content and model, with others inside (`@observe(kind="llm")` around a client) | a step |
 | a model call with the same content as those inside it (a framework's span around the client's) | a step |
 | one request recorded by several instrumentations of clients | one of them is the call, the others give no events |
-| the same beside them (a framework's own telemetry, whose spans ours are not inside of) | it gives no events |
+| the same beside them (a framework's span that is not current while its client is called) | it gives no events |
 | the same inside, without the messages that the outer span has (a client's own telemetry) | it gives no events |
 
 Of several instrumentations, ours takes precedence, then the one that the program prefers, then the order of
@@ -124,15 +124,16 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
 
 
 def _merge_frameworks(calls: Sequence[SpanNode]) -> None:
-    """Drops frameworks' spans that describe a call of ours which began and ended meanwhile."""
-    ours = sorted((node for node in calls if node.kind == "llm" and is_ours(node)), key=_start)
+    """Drops one of two spans of a request, a framework's and a client's, that are not inside each other."""
+    clients = sorted((node for node in calls if node.kind == "llm" and (is_ours(node) or _is_client(node))), key=_start)
     for node in calls:
         if node.kind != "llm" or _is_client(node) or is_ours(node):
             continue
-        first = bisect_left(ours, node.span.start_ns, key=_start)
-        for other in ours[first : first + _AT_A_TIME]:
-            if _is_within(node, other) and _is_same(node, other):
-                node.kind = None
+        first = bisect_left(clients, node.span.start_ns, key=_start)
+        for other in clients[first : first + _AT_A_TIME]:
+            if other.kind == "llm" and _is_within(node, other) and _is_same(node, other):
+                is_fuller = _has_messages(node) > _has_messages(other) and not is_ours(other)
+                (other if is_fuller else node).kind = None
                 break
 
 
