@@ -33,7 +33,7 @@ MADE: dict[str, re.Pattern[Any]] = {
     "playhead.model.objects.masking": cast(re.Pattern[str], vars(Mask())["_in_text"]),
 }
 # Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
-OF_USERS = {"playhead.testing.rules"}
+OF_USERS = {"playhead.testing.rules", "playhead_collector.destination_settings"}
 ALL = os.environ.get("PLAYHEAD_LONG_TEXTS") == "all"
 SHORT, LONG = 2_500, 5_000
 MOST = 2.5

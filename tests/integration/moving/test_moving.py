@@ -64,6 +64,8 @@ def moved(
     assert written.exit_code == 0, written.output
     read = CliRunner().invoke(app, ["--url", other.url, "import", str(out), "--json"], env=env)
     assert read.exit_code == 0, read.output
+    for run in runs:  # a question about a run projects it: what other runs' answers say of it is then the same
+        assert ask(other, f"runs/{run}")[0] == 200
     return {"written": json.loads(written.stdout), "read": json.loads(read.stdout), "folder": out}
 
 

@@ -53,7 +53,7 @@ ASKED = {
     "/tool-calls": ["?hydrate=true"],
     "/events": ["?preview=10000"],
 }
-READS_NO_TEXT = {"", "/spans", "/logs", "/lease", "/explain"}
+READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain"}
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)

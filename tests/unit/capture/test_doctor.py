@@ -15,17 +15,20 @@ from opentelemetry.instrumentation.openai import OpenAIInstrumentor as OpenLLMet
 import playhead
 from playhead.api import runtime
 from playhead.capture.others.active import InstrumentedLibrary
+from tests.support.instrumentation_switches import Switches
 
 
 @pytest.fixture(autouse=True)
 def alone() -> Iterator[None]:
     playhead.uninstrument()
+    switches = Switches("openai", {})
     yield
     for instrumentor in (OpenLLMetry, Official, OpenInference):
         with_one: Any = instrumentor()
         if with_one.is_instrumented_by_opentelemetry:
             with_one.uninstrument()
     playhead.uninstrument()
+    switches.off()  # takes off what OpenLLMetry leaves on
 
 
 def described(library: str) -> InstrumentedLibrary:

@@ -1,6 +1,5 @@
 """`playhead.doctor()`: what is instrumented in this process, by whom, and which calls several instrumentations see."""
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -88,6 +87,6 @@ def _known_as(module: str) -> str:
 
 def _version(module: Any) -> str | None:
     try:
-        return version(re.split(r"[^\w.-]", str(module.SUPPORTS))[0])
+        return version(str(module.SUPPORTS).split()[0])
     except (PackageNotFoundError, AttributeError):
         return None

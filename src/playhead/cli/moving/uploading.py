@@ -1,6 +1,5 @@
 """[import]: sends records, contents and threads to a collector in the way in which every sender does."""
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,6 @@ MAX_BYTES, MAX_RECORDS = 4 * 2**20, 1_000
 _MAX_REFS = 1_000
 # A collector that restarts is back by then.
 _PATIENCE_SECONDS = 60.0
-_COUNT = re.compile(r"(\w+)=(\d+)")
 _SENTENCES = {
     "unreachable": "the collector at {at} cannot be reached: start one with `playhead serve`, or name it with --url",
     "timeout": "the collector at {at} does not answer in time",
@@ -98,7 +96,7 @@ class Uploader:
         return rejected_spans(answer.content) if signal == "traces" else rejected_logs(answer.content)
 
     def _count(self, answer: httpx.Response) -> None:
-        counts = {name: int(count) for name, count in _COUNT.findall(answer.headers.get(STORED_HEADER, ""))}
+        counts = _counts(answer.headers.get(STORED_HEADER, ""))
         for name in ("duplicates", "contents", "content_bytes", "new_contents", "new_bytes"):
             setattr(self.done, name, getattr(self.done, name) + counts.get(name, 0))
 
@@ -203,3 +201,9 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     partial = cast(dict[str, Any], orjson.loads(body or b"{}").get("partialSuccess", {}))
     count = int(partial.get("rejectedSpans", 0)) + int(partial.get("rejectedLogRecords", 0))
     return count, str(partial.get("errorMessage", ""))
+
+
+def _counts(stored: str) -> dict[str, int]:
+    """What the header `STORED_HEADER` says: `name=count`, with commas between them."""
+    pairs = (pair.strip().partition("=") for pair in stored.split(","))
+    return {name: int(count) for name, _, count in pairs if count.isdecimal()}
