@@ -107,6 +107,8 @@ def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later
         assert collector.span_names() == ["step 1"]
 
 
+# Python leaves the socket of a TLS handshake that failed to its garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_collector_without_tls_that_is_asked_for_tls_is_told_of(
     shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, told: list[str]
 ):

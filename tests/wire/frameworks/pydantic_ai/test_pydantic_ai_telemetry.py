@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from openai import AsyncOpenAI
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from pydantic_ai import Agent
@@ -40,12 +41,13 @@ def look_up(order: str) -> dict[str, str]:
     return {"order": order, "status": "delayed"}
 
 
-def test_each_call_and_each_agent_is_one(recording: Recording, server: MockModelServer):
+async def test_each_call_and_each_agent_is_one(recording: Recording, server: MockModelServer):
     server.when(~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
     server.otherwise(text("it is delayed"))
-    model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(base_url=server.base_url, api_key="none"))
-    with playhead.run("r"):
-        Agent(model, name="clerk", tools=[look_up], capabilities=[Instrumentation()]).run_sync("where is A1?")
+    async with AsyncOpenAI(base_url=server.base_url, api_key="none") as client:
+        model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(openai_client=client))
+        with playhead.run("r"):
+            await Agent(model, name="clerk", tools=[look_up], capabilities=[Instrumentation()]).run("where is A1?")
     assert "pydantic-ai" in {span.scope for span in recording.read().spans}
     run = only_run(recording)
     counts = Counter(type(event).__name__ for event in run.events)
