@@ -160,6 +160,15 @@ def test_all_spans_are_recorded_where_that_is_asked_for(provider: TracerProvider
     assert "SELECT 1" in {span.name for span in recording.read().spans}
 
 
+def test_nothing_is_recorded_after_the_provider_was_shut_down(provider: TracerProvider, recording: Recording):
+    """Libraries keep tracers, and tracers go on handing spans to processors."""
+    provider.add_span_processor(RefSpanProcessor())
+    tracer = provider.get_tracer(THEIRS)
+    provider.shutdown()
+    tracer.start_span("chat gpt", attributes={names.OPERATION: "chat"}).end()
+    assert recording.read().spans == []
+
+
 def test_spans_that_are_not_sampled_are_neither_recorded_nor_exported(recording: Recording):
     provider, exporter = TracerProvider(sampler=ALWAYS_OFF, shutdown_on_exit=False), InMemorySpanExporter()
     provider.add_span_processor(RefSpanProcessor())

@@ -65,6 +65,9 @@ class RefSpanProcessor(SpanProcessor):
             self._inner.on_end(lifted.changed or span)
 
     def shutdown(self) -> None:
+        """Records nothing from now on: tracers that a library keeps go on handing us spans of a provider that was shut
+        down."""
+        self._record = False
         if self._inner is not None:
             self._inner.shutdown()
 
