@@ -65,12 +65,8 @@ def task(of: Agent | None, description: str = "Where is A1?", **more: Any) -> Ta
     return Task(description=description, expected_output="A text", agent=of, **more)
 
 
-def of_kind(seen: Journaled, wanted: str) -> list[Span]:
-    return [span for span in seen.spans if kind(span) == wanted]
-
-
 def by_agent(seen: Journaled) -> dict[Any, Span]:
-    return {span.attributes[names.AGENT_NAME]: span for span in of_kind(seen, "agent")}
+    return {span.attributes[names.AGENT_NAME]: span for span in seen.of_kind("agent")}
 
 
 def essence(message: Any) -> Any:
@@ -80,7 +76,7 @@ def essence(message: Any) -> Any:
 
 
 def assert_context_is_what_the_server_got(seen: Journaled, server: MockModelServer) -> None:
-    calls = sorted(of_kind(seen, "llm"), key=lambda span: span.attributes[names.CALL_ORDER])
+    calls = sorted(seen.of_kind("llm"), key=lambda span: span.attributes[names.CALL_ORDER])
     for call, request in zip(calls, server.requests, strict=True):
         sent = [dialect.from_message(message) for message in seen.messages(call.attributes[names.INPUT_MESSAGES_REF])]
         assert [essence(message) for message in sent] == [essence(message) for message in request.messages]
@@ -96,14 +92,14 @@ def test_crew_task_agent_tools_and_model_calls_are_recorded(recording: Recording
     assert crew.kickoff(inputs={"order": "A1"}).raw == "it is delayed"
     seen = recording.read()
     agents = by_agent(seen)
-    [step] = of_kind(seen, "step")
+    [step] = seen.of_kind("step")
     assert agents["desk"].parent_id is None
     assert (step.name, step.parent_id) == ("find", agents["desk"].span_id)
     assert agents["clerk"].parent_id == step.span_id
     assert seen.value(agents["desk"], names.INPUT_REF) == {"input": {"order": "A1"}}
     assert seen.value(agents["clerk"], names.INPUT_REF) == {"input": "Where is A1?"}
     assert {seen.value(span, names.OUTPUT_REF) for span in (step, *agents.values())} == {"it is delayed"}
-    calls, tools = of_kind(seen, "llm"), of_kind(seen, "tool")
+    calls, tools = seen.of_kind("llm"), seen.of_kind("tool")
     assert {span.parent_id for span in (*calls, *tools)} == {agents["clerk"].span_id}
     found = [seen.value(span, names.TOOL_RESULT_REF) for span in tools]
     assert sorted(found, key=str) == [{"order": order, "status": "delayed"} for order in ("A1", "B2")]
@@ -120,11 +116,11 @@ def test_an_agent_alone_is_the_run_also_asynchronous_and_streamed(recording: Rec
     done = asyncio.run(agent(server, tools=[look_up], stream=True).kickoff_async("Where is A1?"))
     assert done.raw == "it is delayed"
     seen = recording.read()
-    [root] = of_kind(seen, "agent")
+    [root] = seen.of_kind("agent")
     assert root.parent_id is None
     assert seen.value(root, names.INPUT_REF) == {"input": "Where is A1?"}
     assert seen.value(root, names.OUTPUT_REF) == "it is delayed"
-    assert {span.parent_id for span in (*of_kind(seen, "llm"), *of_kind(seen, "tool"))} == {root.span_id}
+    assert {span.parent_id for span in (*seen.of_kind("llm"), *seen.of_kind("tool"))} == {root.span_id}
     assert_context_is_what_the_server_got(seen, server)
 
 
@@ -137,7 +133,7 @@ def test_an_agent_that_another_one_asks_is_inside_the_call_of_that_tool(recordin
     crew = Crew(agents=[clerk], tasks=[task(None)], manager_agent=manager, process=Process.hierarchical)
     assert crew.kickoff().raw == "done"
     seen = recording.read()
-    [asked] = of_kind(seen, "tool")
+    [asked] = seen.of_kind("tool")
     assert asked.attributes[names.IDEMPOTENT] is True
     agents = by_agent(seen)
     assert (agents["clerk"].parent_id, asked.parent_id) == (asked.span_id, agents["manager"].span_id)
@@ -151,7 +147,7 @@ def test_an_agent_that_names_its_tools_in_texts_calls_them_once(recording: Recor
     clerk = agent(server, tools=[look_up])
     clerk.llm.supports_function_calling = lambda: False
     assert Crew(agents=[clerk], tasks=[task(clerk)]).kickoff().raw == "it is delayed"
-    [called] = of_kind(recording.read(), "tool")
+    [called] = recording.read().of_kind("tool")
     assert called.attributes[names.TOOL_NAME] == "look_up"
     assert recording.read().value(called, names.TOOL_ARGUMENTS_REF) == {"order": "A1"}
 
@@ -167,7 +163,7 @@ def test_a_tool_that_fails_is_an_error_and_answers_again_as_it_did(
     server.otherwise(text("sorry"))
     with playhead.run("r") as run:
         live = agent(server, tools=[broken]).kickoff("Where is A1?")
-    [failed] = of_kind(recording.read(), "tool")
+    [failed] = recording.read().of_kind("tool")
     assert (failed.status, failed.attributes[names.ERROR_TYPE]) == (2, error)
     assert names.UNRESTORABLE not in failed.attributes
     requests = len(server.requests)
@@ -191,7 +187,7 @@ def test_an_observed_function_is_one_call(recording: Recording, server: MockMode
     server.when(~tool_result_received("observed"), tool_call("observed", {"order": "A1"}))
     server.otherwise(text("done"))
     agent(server, tools=[observed]).kickoff("Where is A1?")
-    assert len(of_kind(recording.read(), "tool")) == 1
+    assert len(recording.read().of_kind("tool")) == 1
 
 
 @pytest.mark.covers("crewai", "fork")
@@ -222,7 +218,7 @@ def test_a_flow_is_a_run_and_its_methods_are_steps(recording: Recording, server:
     assert Support().kickoff() == "IT IS DELAYED"
     seen = recording.read()
     agents = by_agent(seen)
-    steps = {span.name: span for span in of_kind(seen, "step")}
+    steps = {span.name: span for span in seen.of_kind("step")}
     assert agents.keys() == {"Support", "crew", "clerk"}
     assert agents["Support"].parent_id is None
     assert {steps["ask"].parent_id, steps["close"].parent_id} == {agents["Support"].span_id}

@@ -8,8 +8,7 @@ import pytest
 from playhead.testing import MockModelServer, pytest_plugin
 from tests.support.framework_runs import (
     Agent,
-    assert_is_in_doubt_and_goes_on_when_told_to,
-    assert_is_killed_and_resumed,
+    killed,
 )
 
 server = pytest_plugin.mock_model_server
@@ -18,15 +17,7 @@ PROGRAM = Path(__file__).parent / "programs/crewai_agent.py"
 
 @pytest.mark.slow
 @pytest.mark.covers("crewai", "resume", "oldest")
-@pytest.mark.parametrize(
-    ("variant", "check"),
-    [
-        ("plain", assert_is_killed_and_resumed),
-        ("streamed", assert_is_killed_and_resumed),
-        ("anthropic", assert_is_killed_and_resumed),
-        ("alone", assert_is_in_doubt_and_goes_on_when_told_to),
-    ],
-)
+@killed("plain", "streamed", "anthropic", in_doubt="alone")
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):

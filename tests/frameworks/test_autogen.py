@@ -2,41 +2,21 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from playhead.model import names
-from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_offered, tool_result_received
 from tests.support.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     Agent,
-    assert_is_in_doubt_and_goes_on_when_told_to,
-    assert_is_killed_and_resumed,
+    assert_contexts_are_the_requests,
+    killed,
 )
-from tests.support.journal_reader import Journaled, kind
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/autogen_agent.py"
-
-
-def of_kind(seen: Journaled, wanted: str) -> list[Span]:
-    return [span for span in seen.spans if kind(span) == wanted]
-
-
-def sent(message: Any) -> tuple[str, str, list[str]]:
-    """Role, text, and ids of tool calls of a message of a request."""
-    calls = [call["id"] for call in message.get("tool_calls") or ()]
-    return message["role"], message.get("content") or "", calls or [message.get("tool_call_id") or ""]
-
-
-def recorded(message: Any) -> tuple[str, str, list[str]]:
-    """The same of a recorded message."""
-    parts = message["parts"]
-    texts = [part.get("content", part.get("response")) for part in parts if part["type"] != "tool_call"]
-    return message["role"], "".join(texts), [part["id"] for part in parts if "id" in part] or [""]
 
 
 @pytest.mark.slow
@@ -50,20 +30,17 @@ def test_agent_tools_and_messages_are_recorded(server: MockModelServer, tmp_path
     assert agent.effects() == ALL_EFFECTS
     agent.assert_is_recorded_well()
     seen = agent.recorded()
-    [of_agent] = of_kind(seen, "agent")
+    [of_agent] = seen.of_kind("agent")
     assert of_agent.attributes[names.AGENT_NAME] == "support"
     assert seen.value(of_agent, names.INPUT_REF) == {"input": "Refund A1, please."}
     assert seen.value(of_agent, names.OUTPUT_REF) == ANSWER
-    tools = of_kind(seen, "tool")
-    assert {span.parent_id for span in (*tools, *of_kind(seen, "llm"))} == {of_agent.span_id}
+    tools = seen.of_kind("tool")
+    assert {span.parent_id for span in (*tools, *seen.of_kind("llm"))} == {of_agent.span_id}
     looked_up = {span.span_id for span in tools if span.attributes[names.TOOL_NAME] == "look_up"}
     assert {span.parent_id for span in seen.calls("database")} == looked_up  # though it ran in another thread
     [refunded] = seen.calls("refund")
     assert seen.value(refunded, names.TOOL_RESULT_REF) == "refunded 5.0"
-    for call, request in zip(of_kind(seen, "llm"), server.requests, strict=True):
-        thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
-        assert list(map(recorded, thread)) == list(map(sent, request.messages))
-        assert variant == "streamed" or call.attributes[names.INPUT_TOKENS] > 0
+    assert_contexts_are_the_requests(agent, has_tokens=variant != "streamed")
 
 
 @pytest.mark.slow
@@ -76,8 +53,8 @@ def test_agents_of_a_team_are_agents_of_the_run(server: MockModelServer, tmp_pat
     code, answer, errors = agent.run()
     assert (code, answer) == (0, ANSWER), errors
     seen = agent.recorded()
-    team = next(span for span in of_kind(seen, "agent") if names.RUN_ROOT in span.attributes)
-    inside = {span.attributes[names.AGENT_NAME]: span for span in of_kind(seen, "agent") if span is not team}
+    team = next(span for span in seen.of_kind("agent") if names.RUN_ROOT in span.attributes)
+    inside = {span.attributes[names.AGENT_NAME]: span for span in seen.of_kind("agent") if span is not team}
     assert inside.keys() == {"desk", "clerk"}
     assert seen.value(inside["clerk"], names.OUTPUT_REF) == seen.value(team, names.OUTPUT_REF) == ANSWER
     assert {span.parent_id for span in inside.values()} == {team.span_id}
@@ -101,8 +78,8 @@ def test_an_agent_that_is_a_tool_is_inside_the_tools_call(server: MockModelServe
     code, answer, errors = agent.run()
     assert (code, answer) == (0, ANSWER), errors
     seen = agent.recorded()
-    by_name = {span.attributes[names.AGENT_NAME]: span for span in of_kind(seen, "agent")}
-    [asked] = [span for span in of_kind(seen, "tool") if span.attributes[names.TOOL_NAME] == "clerk"]
+    by_name = {span.attributes[names.AGENT_NAME]: span for span in seen.of_kind("agent")}
+    [asked] = [span for span in seen.of_kind("tool") if span.attributes[names.TOOL_NAME] == "clerk"]
     assert (by_name["clerk"].parent_id, asked.parent_id) == (asked.span_id, by_name["desk"].span_id)
     requests = len(server.requests)
     code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
@@ -112,14 +89,7 @@ def test_an_agent_that_is_a_tool_is_inside_the_tools_call(server: MockModelServe
 
 @pytest.mark.slow
 @pytest.mark.covers("autogen", "resume")
-@pytest.mark.parametrize(
-    ("variant", "check"),
-    [
-        ("plain", assert_is_killed_and_resumed),
-        ("streamed", assert_is_killed_and_resumed),
-        ("plain", assert_is_in_doubt_and_goes_on_when_told_to),
-    ],
-)
+@killed("plain", "streamed")
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):

@@ -6,31 +6,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
 
 import playhead
-from playhead import RefSpanProcessor
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
-from tests.support.instrumentation_switches import only_run
-from tests.support.journal_reader import Recording, start_recording
+from tests.support.instrumentation_switches import only_run, recorded_with_theirs
+from tests.support.journal_reader import Recording
 
 server = pytest_plugin.mock_model_server
 
 
 @pytest.fixture(autouse=True)
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
-    """All spans of the program are recorded by us."""
-    provider = TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(RefSpanProcessor())
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    for recording in start_recording(tmp_path / "journal", monkeypatch):
-        playhead.instrument()
-        yield recording
-        playhead.uninstrument()
-    provider.shutdown()
+    yield from recorded_with_theirs(tmp_path / "journal", monkeypatch)
 
 
 def look_up(order: str) -> dict[str, str]:

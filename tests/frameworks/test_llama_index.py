@@ -2,41 +2,21 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from playhead.model import names
-from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_offered, tool_result_received
 from tests.support.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     Agent,
-    assert_is_in_doubt_and_goes_on_when_told_to,
-    assert_is_killed_and_resumed,
+    assert_contexts_are_the_requests,
+    killed,
 )
-from tests.support.journal_reader import Journaled, kind
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/llama_index_agent.py"
-
-
-def of_kind(seen: Journaled, wanted: str) -> list[Span]:
-    return [span for span in seen.spans if kind(span) == wanted]
-
-
-def sent(message: Any) -> tuple[str, str, list[str]]:
-    """Role, text, and ids of tool calls of a message of a request."""
-    calls = [call["id"] for call in message.get("tool_calls") or ()]
-    return message["role"], message.get("content") or "", calls or [message.get("tool_call_id") or ""]
-
-
-def recorded(message: Any) -> tuple[str, str, list[str]]:
-    """The same of a recorded message."""
-    parts = message["parts"]
-    texts = [part.get("content", part.get("response")) for part in parts if part["type"] != "tool_call"]
-    return message["role"], "".join(texts), [part["id"] for part in parts if "id" in part] or [""]
 
 
 @pytest.mark.slow
@@ -50,17 +30,14 @@ def test_agent_tools_and_messages_are_recorded(server: MockModelServer, tmp_path
     assert agent.effects() == ALL_EFFECTS
     agent.assert_is_recorded_well()
     seen = agent.recorded()
-    [of_agent] = of_kind(seen, "agent")
+    [of_agent] = seen.of_kind("agent")
     assert of_agent.attributes[names.AGENT_NAME] == "support"
     assert seen.value(of_agent, names.INPUT_REF) == {"input": "Refund A1, please."}
     assert seen.value(of_agent, names.OUTPUT_REF) == ANSWER
-    assert {span.parent_id for span in (*of_kind(seen, "tool"), *of_kind(seen, "llm"))} == {of_agent.span_id}
+    assert {span.parent_id for span in (*seen.of_kind("tool"), *seen.of_kind("llm"))} == {of_agent.span_id}
     [refunded] = seen.calls("refund")
     assert seen.value(refunded, names.TOOL_RESULT_REF)["raw_output"] == "refunded 5"
-    for call, request in zip(of_kind(seen, "llm"), server.requests, strict=True):
-        thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
-        assert list(map(recorded, thread)) == list(map(sent, request.messages))
-        assert variant == "streamed" or call.attributes[names.INPUT_TOKENS] > 0
+    assert_contexts_are_the_requests(agent, has_tokens=variant != "streamed")
 
 
 @pytest.mark.slow
@@ -75,7 +52,7 @@ def test_a_handoff_is_an_event_and_happens_again_on_resume(server: MockModelServ
     seen = agent.recorded()
     [event] = [log for log in seen.logs if log.name == names.HANDOFF]
     assert event.attributes[names.HANDOFF_TO] == "clerk"
-    assert [span.attributes[names.TOOL_NAME] for span in of_kind(seen, "tool")] == ["look_up"]
+    assert [span.attributes[names.TOOL_NAME] for span in seen.of_kind("tool")] == ["look_up"]
     code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
     assert (code, answer, len(server.requests)) == (0, ANSWER, 3), errors
     assert agent.effects() == ["look_up A1"]
@@ -88,7 +65,7 @@ def test_a_retriever_is_recorded_with_query_and_documents(server: MockModelServe
     code, first, errors = agent.run()
     assert (code, first) == (0, "delayed 0.5 delayed 0.5"), errors
     seen = agent.recorded()
-    one, two = of_kind(seen, "retriever")
+    one, two = seen.of_kind("retriever")
     assert [seen.value(each, names.INPUT_REF) for each in (one, two)] == [{"query": "A1"}, {"query": "B2"}]
     [found] = seen.value(one, names.OUTPUT_REF)
     assert (found["node"]["text"], found["score"]) == ("delayed", 0.5)
@@ -99,14 +76,7 @@ def test_a_retriever_is_recorded_with_query_and_documents(server: MockModelServe
 
 @pytest.mark.slow
 @pytest.mark.covers("llama-index", "resume")
-@pytest.mark.parametrize(
-    ("variant", "check"),
-    [
-        ("plain", assert_is_killed_and_resumed),
-        ("streamed", assert_is_killed_and_resumed),
-        ("plain", assert_is_in_doubt_and_goes_on_when_told_to),
-    ],
-)
+@killed("plain", "streamed")
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from playhead.model import names
-from playhead.model.span import Span
 from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call
 from tests.support.framework_runs import (
     ALL_EFFECTS,
@@ -15,10 +14,9 @@ from tests.support.framework_runs import (
     LOOKED_UP,
     REFUND,
     Agent,
-    assert_is_in_doubt_and_goes_on_when_told_to,
-    assert_is_killed_and_resumed,
+    killed,
 )
-from tests.support.journal_reader import Journaled, kind
+from tests.support.journal_reader import Journaled
 
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/smolagents_agent.py"
@@ -49,7 +47,7 @@ class SmolAgent(Agent):
 def assert_every_tool_has_the_id_of_the_models_request(seen: Journaled) -> None:
     asked = {
         (part["id"], part["name"], str(part["arguments"]))
-        for span in of_kind(seen, "llm")
+        for span in seen.of_kind("llm")
         if names.OUTPUT_MESSAGES_REF in span.attributes
         for message in seen.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
         for part in message["parts"]
@@ -61,14 +59,10 @@ def assert_every_tool_has_the_id_of_the_models_request(seen: Journaled) -> None:
             span.attributes[names.TOOL_NAME],
             str(seen.value(span, names.TOOL_ARGUMENTS_REF)),
         )
-        for span in of_kind(seen, "tool")
+        for span in seen.of_kind("tool")
     }
     assert len(asked) == 4
     assert ran == asked
-
-
-def of_kind(seen: Journaled, wanted: str) -> list[Span]:
-    return [span for span in seen.spans if kind(span) == wanted]
 
 
 def said(message: Any) -> tuple[str, str]:
@@ -92,14 +86,14 @@ def test_agent_tools_and_messages_are_recorded(server: MockModelServer, tmp_path
     assert (code, answer) == (0, ANSWER), errors
     assert agent.effects() == ALL_EFFECTS
     seen = agent.recorded()
-    [of_agent] = of_kind(seen, "agent")
+    [of_agent] = seen.of_kind("agent")
     assert of_agent.attributes[names.AGENT_NAME] == "support"
     assert seen.value(of_agent, names.INPUT_REF) == {"input": "Refund A1, please."}
     assert seen.value(of_agent, names.OUTPUT_REF) == ANSWER
     assert_every_tool_has_the_id_of_the_models_request(seen)
     [refunded] = seen.calls("refund")
     assert seen.value(refunded, names.TOOL_RESULT_REF) == "refunded 5"
-    calls = of_kind(seen, "llm")
+    calls = seen.of_kind("llm")
     assert len(calls) == len(server.requests) == 3
     for call, request in zip(calls, server.requests, strict=True):
         assert call.parent_id == of_agent.span_id
@@ -120,7 +114,7 @@ def test_tools_that_an_agents_code_calls_are_recorded(server: MockModelServer, t
     assert (code, answer) == (0, ANSWER), errors
     seen = agent.recorded()
     ran = [
-        (span.attributes[names.TOOL_NAME], seen.value(span, names.TOOL_ARGUMENTS_REF)) for span in of_kind(seen, "tool")
+        (span.attributes[names.TOOL_NAME], seen.value(span, names.TOOL_ARGUMENTS_REF)) for span in seen.of_kind("tool")
     ]
     assert ran == [
         ("look_up", {"order": "A1"}),
@@ -128,8 +122,8 @@ def test_tools_that_an_agents_code_calls_are_recorded(server: MockModelServer, t
         ("refund", {"order": "A1", "amount": 5}),
         ("final_answer", {"answer": ANSWER}),
     ]
-    [of_agent] = of_kind(seen, "agent")
-    assert {span.parent_id for span in of_kind(seen, "tool")} == {of_agent.span_id}
+    [of_agent] = seen.of_kind("agent")
+    assert {span.parent_id for span in seen.of_kind("tool")} == {of_agent.span_id}
     code, answer, errors = agent.run(PLAYHEAD_RESUME=agent.run_id())
     assert (code, answer, len(server.requests)) == (0, ANSWER, 1), errors
     assert agent.effects() == ALL_EFFECTS
@@ -137,14 +131,7 @@ def test_tools_that_an_agents_code_calls_are_recorded(server: MockModelServer, t
 
 @pytest.mark.slow
 @pytest.mark.covers("smolagents", "resume", "streaming")
-@pytest.mark.parametrize(
-    ("variant", "check"),
-    [
-        ("plain", assert_is_killed_and_resumed),
-        ("streamed", assert_is_killed_and_resumed),
-        ("plain", assert_is_in_doubt_and_goes_on_when_told_to),
-    ],
-)
+@killed("plain", "streamed")
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):

@@ -161,21 +161,15 @@ def capture(name: str, sender: Sender) -> None:
     (GOLDEN / f"{name}.json").write_text(shown + "\n", encoding="utf-8")
 
 
-def _run(sender: Sender, server: MockModelServer, receiver: Receiver, home: str) -> "subprocess.CompletedProcess[str]":
-    secret = (
-        "OPENAI_",
-        "ANTHROPIC_",
-        "CLAUDE",
-        "CODEX",
-        "GEMINI_",
-        "OTEL_",
-        "PYTHON",
-        "LANG",
-        "GOOGLE_",
-        "VIRTUAL_ENV",
-    )
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(secret)}
-    environ |= {
+# Variables of whoever captures that would change what a sender sends.
+_NOT_PASSED_ON = (
+    "OPENAI_", "ANTHROPIC_", "CLAUDE", "CODEX", "GEMINI_", "OTEL_", "PYTHON", "LANG", "GOOGLE_", "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+def _environ(sender: Sender, server: MockModelServer, receiver: Receiver, home: str) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_PASSED_ON)}
+    return kept | {
         "HOME": home,
         "PATH": f"{ENVIRONMENTS / sender.group / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(HERE / "programs"),
@@ -196,6 +190,10 @@ def _run(sender: Sender, server: MockModelServer, receiver: Receiver, home: str)
         "LANGFUSE_SECRET_KEY": "none",
         **sender.environ,
     }
+
+
+def _run(sender: Sender, server: MockModelServer, receiver: Receiver, home: str) -> "subprocess.CompletedProcess[str]":
+    environ = _environ(sender, server, receiver, home)
     if sender.program.endswith(".mjs"):
         # Modules of JavaScript are looked for beside the program.
         program = ENVIRONMENTS / sender.group / "program.mjs"

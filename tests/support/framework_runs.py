@@ -13,6 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from playhead.model import names
 from playhead.rewind import ASKED
@@ -200,3 +203,33 @@ def assert_is_recorded_well(seen: Journaled) -> None:
     context = seen.messages(last.attributes[names.INPUT_MESSAGES_REF])
     results = [part["id"] for message in context for part in message["parts"] if part["type"] == "tool_call_response"]
     assert sorted(results) == sorted(call_id for call_id, _ in asked)
+
+
+def killed(*variants: str, in_doubt: str = "plain") -> pytest.MarkDecorator:
+    """Parameters `variant` and `check`: each variant is killed between its steps, and `in_doubt` inside of a tool."""
+    cases = [(variant, assert_is_killed_and_resumed) for variant in variants]
+    return pytest.mark.parametrize(
+        ("variant", "check"), [*cases, (in_doubt, assert_is_in_doubt_and_goes_on_when_told_to)]
+    )
+
+
+def assert_contexts_are_the_requests(agent: Agent, *, has_tokens: bool) -> None:
+    """The messages of each model call are those that the model server was sent. `has_tokens`: its tokens are known."""
+    seen = agent.recorded()
+    for call, request in zip(seen.of_kind("llm"), agent.server.requests, strict=True):
+        thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
+        assert list(map(_recorded, thread)) == list(map(_sent, request.messages))
+        assert not has_tokens or call.attributes[names.INPUT_TOKENS] > 0
+
+
+def _sent(message: Any) -> tuple[str, str, list[str]]:
+    """Role, text, and ids of tool calls of a message of a request."""
+    calls = [call["id"] for call in message.get("tool_calls") or ()]
+    return message["role"], message.get("content") or "", calls or [message.get("tool_call_id") or ""]
+
+
+def _recorded(message: Any) -> tuple[str, str, list[str]]:
+    """The same of a recorded message."""
+    parts = message["parts"]
+    texts = [part.get("content", part.get("response")) for part in parts if part["type"] != "tool_call"]
+    return message["role"], "".join(texts), [part["id"] for part in parts if "id" in part] or [""]

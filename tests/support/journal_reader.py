@@ -51,6 +51,10 @@ class Journaled:
         """The ended calls of this function, in the order in which they ended."""
         return [span for span in self.spans if span.name.rpartition(" ")[2] == name]
 
+    def of_kind(self, wanted: str) -> list[Span]:
+        """The ended spans of a kind, in the order in which they ended."""
+        return [span for span in self.spans if kind(span) == wanted]
+
     def value(self, span: Span | LogEvent, attribute: str) -> Any:
         """The payload that this attribute refers to."""
         ref = ContentRef(span.attributes[attribute])

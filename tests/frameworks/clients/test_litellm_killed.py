@@ -8,8 +8,7 @@ import pytest
 from playhead.testing import MockModelServer, pytest_plugin
 from tests.support.framework_runs import (
     Agent,
-    assert_is_in_doubt_and_goes_on_when_told_to,
-    assert_is_killed_and_resumed,
+    killed,
 )
 
 server = pytest_plugin.mock_model_server
@@ -18,14 +17,7 @@ PROGRAM = Path(__file__).parents[1] / "programs/litellm_agent.py"
 
 @pytest.mark.slow
 @pytest.mark.covers("litellm", "resume")
-@pytest.mark.parametrize(
-    ("variant", "check"),
-    [
-        ("plain", assert_is_killed_and_resumed),
-        ("streamed", assert_is_killed_and_resumed),
-        ("router", assert_is_in_doubt_and_goes_on_when_told_to),
-    ],
-)
+@killed("plain", "streamed", in_doubt="router")
 def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):

@@ -13,6 +13,7 @@ from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import shipped
 from playhead_collector.store.ports.forwarding import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
+from tests.integration.emptied import emptied_afterwards
 from tests.integration.forward.backend import Backend
 from tests.integration.store.making import Clock
 
@@ -27,12 +28,8 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def sql(module_database_url: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await asyncpg.connect(module_database_url)
-    yield connection
-    tables = await connection.fetch("select relname from pg_stat_user_tables where relname !~ 'project|alembic'")
-    for (table,) in tables:
-        await connection.execute(f"delete from {table}")
-    await connection.close()
+    async with emptied_afterwards(module_database_url) as connection:
+        yield connection
 
 
 @pytest.fixture

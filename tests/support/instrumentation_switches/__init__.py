@@ -2,14 +2,20 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+
 import playhead
+from playhead import RefSpanProcessor
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.instrumentations import FAMILIES, family_of
 from playhead.project.inputs import Projection
-from tests.support.journal_reader import Recording
+from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected
 
 
@@ -47,6 +53,18 @@ class Switches:
         for owner, name, method in self._originals:  # theirs do not find their wrappers beneath those of others
             if vars(owner).get(name) is not method:
                 setattr(owner, name, method)
+
+
+def recorded_with_theirs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
+    """A recording with all our instrumentations on, to which the spans of the user's own provider come, too."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(RefSpanProcessor())
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    for recording in start_recording(folder, monkeypatch):
+        playhead.instrument()
+        yield recording
+        playhead.uninstrument()
+    provider.shutdown()
 
 
 def only_run(recording: Recording) -> Projection:
