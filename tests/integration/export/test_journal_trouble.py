@@ -171,6 +171,8 @@ def test_a_daemon_that_closes_all_descriptors_goes_on_recording_and_its_own_file
     collector: FakeCollector, tmp_path: Path
 ):
     body = f"""
+# Otherwise the shipper's thread may be importing it now, and close a file of its import under a number that is theirs.
+import playhead.export.delivery
 files = [open(Path({str(tmp_path)!r}) / f"theirs {{n}}", "w") for n in range(3)]  # of the program, before
 tool(1)
 os.closerange(3, 500)
