@@ -8,6 +8,7 @@
     valid          what no destination takes: found before it is sent
     encoding       `wanted` and `encode`: the way through all of these
     otlp           encoded spans as OTLP protobuf
+    langfuse_uploads   the requests with which Langfuse is given images and files
 
 The caller reads the store or the journal, and sends:
 

@@ -10,10 +10,11 @@
 """
 
 import gzip
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import orjson
@@ -23,6 +24,7 @@ from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
 from playhead.outbound import OutboundMedia
+from playhead.outbound import langfuse_uploads as uploads
 from playhead.settings.table import without_password
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
@@ -68,30 +70,16 @@ class DestinationEndpoint:
         url = self._target.media_url
         if url is None:
             return
-        asked = {
-            "contentType": medium.content_type,
-            "contentLength": len(medium.data),
-            "sha256Hash": medium.sha256,
-            "traceId": medium.trace_id,
-            "observationId": medium.observation_id,
-            "field": medium.field,
-        }
         headers = {**self._target.headers, "content-type": "application/json"}
-        said = self._checked(self._exchange("POST", url, headers, orjson.dumps(asked)))
-        answer = _json(said)
-        to = answer.get("uploadUrl")
-        if not isinstance(to, str):
+        asked = self._checked(self._exchange("POST", url, headers, orjson.dumps(uploads.question(medium))))
+        number, address = uploads.address_in(_json(asked))
+        if address is None:
             return
-        # The address is signed: it takes these two headers, and no key of ours.
-        put = self._exchange(
-            "PUT", to, {"content-type": medium.content_type, "x-amz-checksum-sha256": medium.sha256}, medium.data
-        )
+        began = time.monotonic()
+        put = self._exchange("PUT", address, uploads.put_headers(address, medium), medium.data)
         self._checked(put)
-        report = {
-            "uploadHttpStatus": put.status_code,
-            "uploadedAt": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        }
-        self._checked(self._exchange("PATCH", f"{url}/{answer.get('mediaId')}", headers, orjson.dumps(report)))
+        report = uploads.report(put.status_code, time.monotonic() - began, datetime.now(UTC))
+        self._checked(self._exchange("PATCH", f"{url}/{quote(number, safe='')}", headers, orjson.dumps(report)))
 
     def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
         try:

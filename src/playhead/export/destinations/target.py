@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from playhead.errors import SettingInvalid
 from playhead.outbound import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
+from playhead.outbound.langfuse_uploads import MEDIA_PATH
 
 _LANGFUSE_PATH: Final = "/api/public/otel/v1/traces"
 _LANGFUSE: Final = "https://cloud.langfuse.com"
@@ -66,7 +67,7 @@ def export_target(
         given,
         OutboundOptions(kind, content, preview_characters, redact, media=media, project=project),
         public_url and public_url.rstrip("/"),
-        f"{base}/api/public/media" if is_langfuse else None,
+        base + MEDIA_PATH if is_langfuse else None,
     )
 
 
