@@ -79,30 +79,43 @@ def json_records(request: Any, where: FilePlace, size: int) -> Iterator[OtlpReco
         listed = list(_walk(value, resources, scopes, records))
         found = found or _get(value, *resources) is not None
         each_size = max(1, size // max(1, len(listed)))
-        for resource, scope, record in listed:
-            if isinstance(record, dict):
-                yield OtlpRecord(signal, JSON, where, each_size, resource, scope, record)
+        for each in listed:
+            if isinstance(each, str):
+                yield UnreadableRecord(where, each)
             else:
-                yield UnreadableRecord(where, f"among its {signal} is {str(record)[:50]!r}, which is no object")
+                yield OtlpRecord(signal, JSON, where, each_size, *each)
     if not found and _get(value, METRICS) is None:
         yield UnreadableRecord(where, "it is no OTLP request: it has neither resourceSpans nor resourceLogs")
 
 
-def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, Any, Any]]:
+def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, Any, dict[str, Any]] | str]:
+    """Resource, scope and record of each; a sentence for what cannot be read."""
     of_resources, of_scopes, of_records = path
-    for outer in _objects(_get(request, *of_resources)):
+    for outer in _objects(request, of_resources):
+        if isinstance(outer, str):
+            yield outer
+            continue
         resource = _get(outer, "resource")
-        for inner in _objects(_get(outer, *of_scopes)):
+        for inner in _objects(outer, of_scopes):
+            if isinstance(inner, str):
+                yield inner
+                continue
             scope = _get(inner, *_SCOPES)
-            records = _get(inner, *of_records)
-            for record in cast(list[Any], records) if isinstance(records, list) else ():
-                yield resource, scope, record
+            for record in _objects(inner, of_records):
+                yield record if isinstance(record, str) else (resource, scope, record)
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    for each in cast(list[Any], value) if isinstance(value, list) else ():
+def _objects(owner: dict[str, Any], spelt: Sequence[str]) -> Iterator[dict[str, Any] | str]:
+    """The objects of a list, and a sentence for what is none."""
+    value = _get(owner, *spelt)
+    if value is not None and not isinstance(value, list):
+        yield f"{spelt[0]} is {str(value)[:50]!r}, and no list"
+        return
+    for each in cast(list[Any], value or ()):
         if isinstance(each, dict):
             yield cast(dict[str, Any], each)
+        else:
+            yield f"among its {spelt[0]} is {str(each)[:50]!r}, which is no object"
 
 
 def _get(owner: dict[str, Any], *spelt: str) -> Any:
@@ -201,9 +214,8 @@ def _protobuf_request(signal: Signal, records: Sequence[OtlpRecord]) -> bytes:
 
 
 def _json_run(record: dict[str, Any]) -> str:
-    attributes = record.get("attributes")
-    for pair in _objects(attributes):
-        if pair.get("key") == RUN_ID:
+    for pair in _objects(record, ("attributes",)):
+        if isinstance(pair, dict) and pair.get("key") == RUN_ID:
             value = pair.get("value")
             named = _get(cast(dict[str, Any], value), "stringValue") if isinstance(value, dict) else None
             return str(named or "")

@@ -127,6 +127,21 @@ def test_a_bad_line_costs_that_line():
     assert "--max-record-bytes" in [each.why for each in found if isinstance(each, UnreadableRecord)][-1]
 
 
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        ({"resourceSpans": 5}, "resourceSpans is '5', and no list"),
+        ({"resourceSpans": [5]}, "among its resourceSpans is '5', which is no object"),
+        ({"resourceSpans": [{"scopeSpans": {}}]}, "scopeSpans is '{}', and no list"),
+        ({"resourceLogs": [{"scopeLogs": [{"logRecords": ["x"]}]}]}, "among its logRecords is 'x', which is no object"),
+    ],
+)
+def test_what_is_no_list_or_object_at_any_depth_is_told(request_: Any, why: str):
+    [told] = read(orjson.dumps(request_))
+    assert isinstance(told, UnreadableRecord)
+    assert told.why == why
+
+
 def test_a_file_that_begins_with_a_bad_line_is_read_from_the_next():
     good = orjson.dumps(REQUESTS[2])
     found = read(b"{broken\n" + good + b"\n" + good)

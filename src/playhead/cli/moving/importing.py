@@ -131,7 +131,7 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
             "read": ", ".join(sorted(set(sources.formats.values()))) or "nothing",
             "continued after": f"{position.continued_after:,} records" if position.continued_after else None,
             "runs": f"{len(done.runs):,}",
-            "spans": f"{done.spans:,} ({done.duplicates:,} of them stored before)",
+            "spans": f"{done.spans:,}{_known(done.duplicates)}",
             "log records": f"{done.logs:,}" if done.logs else None,
             "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
             "new contents": f"{done.new_contents:,}, {done.new_bytes:,} bytes",
@@ -142,3 +142,8 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
         typer.echo(output.visible(f"{each.where}: {each.why}"), err=True)
     if refused.count > _SHOWN:
         typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)
+
+
+def _known(duplicates: int) -> str:
+    """A collector does not recognise all of them: what it has sealed is stored in another form."""
+    return f" (at least {duplicates:,} of them stored before)" if duplicates else ""
