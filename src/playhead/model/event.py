@@ -9,6 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
+from playhead.model import names
 from playhead.model.ref import ContentRef
 
 CRITICAL, NORMAL = "critical", "normal"
@@ -217,21 +218,27 @@ class ToolFailed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class StepStarted(Event):
-    """Any other observed function began; `step_kind` is its span's kind."""
+    """A call of another kind began: `step_kind` is `retriever`, `embedding`, `guardrail`, `agent` or `step`; `model` is
+    that of an embedding or a reranker."""
 
     kind: ClassVar[str] = "step_started"
     name: str
     step_kind: str = "step"
+    model: str | None = None
     input: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepCompleted(Event):
-    """Any other observed function ended; `error_type` says whether by raising."""
+    """A call of another kind ended; `error_type` says whether by raising.  `outcome` of a guardrail that stops what it
+    checked is `tripped`, which is critical.  `usage`: what an embedding or a reranker reported, once for a call that
+    several spans describe; else None."""
 
     kind: ClassVar[str] = "step_completed"
     name: str
     step_kind: str = "step"
+    model: str | None = None
+    usage: TokenUsage | None = None
     elapsed_ms: float = 0.0
     error_type: str | None = None
     message: str | None = None
@@ -418,11 +425,14 @@ _ERROR_SEVERITY = 17
 
 
 def priority_of(event: RunEvent) -> str:
-    """`critical` or `normal`: of a log record by its severity, of an unknown event as it says, else of its kind."""
+    """`critical` or `normal`: of a log record by its severity, of a guardrail by its outcome, of an unknown event as it
+    says, else of its kind."""
     if isinstance(event, UnknownEvent):
         return event.original.get("priority", NORMAL)
     if isinstance(event, EventLogged):
         return CRITICAL if (event.severity or 0) >= _ERROR_SEVERITY else NORMAL
+    if isinstance(event, StepCompleted) and event.outcome == names.TRIPPED:
+        return CRITICAL
     return event.priority
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never, cast
 
 from playhead.model import event as ev
+from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.usage import ModelUsage, add_usage, model_usage_to_json
 
@@ -52,7 +53,9 @@ class RunState:
 
     `thread` is what the model saw last, `history` every message that was ever added, in order.  `usage` sums what
     providers reported, by model (None: not known, in a state that was stored before this was kept); `model` is the one
-    that was asked last; `context_tokens` is the input of the last call that reported it.
+    that was asked last; `context_tokens` is the input of the last model call that reported it.  `step_calls` counts the
+    calls that are neither of models nor of tools, by kind (None: not known, as with `usage`); `tripped` has the seqs of
+    guardrails that stopped what they checked.
     """
 
     seq: int = 0
@@ -69,6 +72,8 @@ class RunState:
     usage: tuple[ModelUsage, ...] | None = ()
     llm_calls: int = 0
     tool_calls: int = 0
+    step_calls: dict[str, int] | None = field(default_factory=dict[str, int])
+    tripped: tuple[int, ...] = ()
     user_state: dict[str, ContentRef | None] = field(default_factory=dict[str, ContentRef | None])
     open_calls: dict[str, PendingCall] = field(default_factory=dict[str, PendingCall])
     pending_approvals: tuple[str, ...] = ()
@@ -104,6 +109,8 @@ class _Folding:
         self.open_calls = dict(start.open_calls)
         self.approvals = list(start.pending_approvals)
         self.compressions = list(start.compressions)
+        self.step_calls = None if start.step_calls is None else dict(start.step_calls)
+        self.tripped = list(start.tripped)
         self.errors = list(start.errors)
         self.usage = None if start.usage is None else {(used.model, used.asked): used for used in start.usage}
 
@@ -116,6 +123,8 @@ class _Folding:
             open_calls=self.open_calls,
             pending_approvals=tuple(self.approvals),
             compressions=tuple(self.compressions),
+            step_calls=self.step_calls,
+            tripped=tuple(self.tripped),
             errors=tuple(self.errors),
             usage=None if self.usage is None else tuple(self.usage.values()),
         )
@@ -198,10 +207,7 @@ class _Folding:
             case ev.LlmCompleted():
                 usage, asked = event.usage, self.open_calls.get(event.span or "")
                 self._close(event)
-                if self.usage is not None:
-                    add_usage(self.usage, event.model, (asked.name or None) if asked else None, usage)
-                self._count("input_tokens", usage.input_tokens or 0)
-                self._count("output_tokens", usage.output_tokens or 0)
+                self._use(event.model, (asked.name or None) if asked else None, usage)
                 if usage.input_tokens is not None:
                     self.changes["context_tokens"] = usage.input_tokens
             case ev.LlmFailed():
@@ -222,10 +228,22 @@ class _Folding:
     def _step(self, event: ev.StepStarted | ev.StepCompleted) -> None:
         if isinstance(event, ev.StepStarted):
             self._open(event, event.step_kind, event.name)
+            if self.step_calls is not None:
+                self.step_calls[event.step_kind] = self.step_calls.get(event.step_kind, 0) + 1
             return
         self._close(event)
+        if event.usage is not None:
+            self._use(event.model, event.model, event.usage)
+        if event.outcome == names.TRIPPED:
+            self.tripped.append(event.seq)
         if event.error_type:
             self._error(event, event.error_type, event.message or "")
+
+    def _use(self, model: str | None, asked: str | None, usage: ev.TokenUsage) -> None:
+        if self.usage is not None:
+            add_usage(self.usage, model, asked, usage)
+        self._count("input_tokens", usage.input_tokens or 0)
+        self._count("output_tokens", usage.output_tokens or 0)
 
     def _open(self, event: ev.RunEvent, kind: str, name: str, call_id: str | None = None) -> None:
         if event.span is not None:
@@ -267,7 +285,8 @@ def state_from_json(value: dict[str, Any]) -> RunState:
     calls = cast(list[dict[str, Any]], fields.get("open_calls", []))
     fields["open_calls"] = {c["span"]: PendingCall(c["kind"], c["name"], c["seq"], c["call_id"]) for c in calls}
     fields["errors"] = tuple(RecordedError(**note) for note in fields.get("errors", ()))
-    for name in ("pending_approvals", "compressions"):
+    fields.setdefault("step_calls", None)
+    for name in ("pending_approvals", "compressions", "tripped"):
         fields[name] = tuple(fields.get(name, ()))
     usage = cast(list[dict[str, Any]] | None, fields.get("usage"))
     fields["usage"] = None if usage is None else tuple(ModelUsage(**used) for used in usage)

@@ -47,6 +47,7 @@ from playhead.project.forking import SharedHistory, restore_conversations
 from playhead.project.logs.log_events import attempts_in, log_event, log_kind
 from playhead.project.order import END, START, Moment
 from playhead.project.span_tree import SpanNode, SpanTree
+from playhead.project.step_usage import StepUsage, answering_model, asked_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class EventWriter:
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Output threads of calls inside a model call (two instrumentations of one call), by the outer call's span.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
+        self._step_usage = StepUsage()
         restore_conversations(self.conversations, self._shared.events)
         for event in self._shared.events:
             if isinstance(event, ev.LlmCalled) and event.thread is not None:
@@ -149,6 +151,7 @@ class EventWriter:
                     **self._at_start(span_node, "step_started"),
                     name=span_node.step_name,
                     step_kind=span_node.kind,
+                    model=asked_model(span_node),
                     input=ref(span_node.span.attributes, names.INPUT_REF),
                 )
             )
@@ -323,6 +326,8 @@ class EventWriter:
             **self._at_end(span_node, "step_completed"),
             name=span_node.step_name,
             step_kind=span_node.kind or "step",
+            model=answering_model(span_node),
+            usage=self._step_usage.ended(span_node),
             elapsed_ms=elapsed_ms(span),
             error_type=error_type,
             message=message,

@@ -47,6 +47,8 @@ class Tally:
                     self._open[event.span] = event.model
                 case ev.LlmCompleted():
                     self._answer(event)
+                case ev.StepCompleted(usage=usage) if usage is not None:
+                    add_usage(self._usage, event.model, event.model, usage)
                 case ev.ToolCalled():
                     self._tools[event.name] = None
                 case _ if own:

@@ -76,7 +76,7 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
         if not isinstance(described, dict) or "restore" not in described:
             raise CannotRestore("its error was not recorded in a form that can be given back")
         return decode_error(cast("dict[str, Any]", described)["restore"])
-    if names.OUTCOME in call.span.attributes:
+    if call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED):
         return ReplayDiverged(
             f"the program reads on in {call.call_path} where it had stopped reading, and what comes there is not "
             "recorded; fork the run before this call"

@@ -15,7 +15,7 @@ from playhead.project.context.message_diff import diff_messages
 from playhead.wire.answers.diff import ContextEntry, KeyedChange, ListChange, Moved, StateDiff
 
 KEYED = ("user_state", "open_calls")
-LISTS = ("history", "pending_approvals", "compressions", "errors")
+LISTS = ("history", "pending_approvals", "compressions", "tripped", "errors")
 ADDED, REPLACED = "added", "replaced"
 # Where it is, is not what it is.
 _NOT_STATE = ("seq", "time_ns")

@@ -162,6 +162,8 @@ def finish(
         if span.run.recorded and not span.silent:
             if output_name is not None:
                 set_payload(span, output_name, output)
+            if span.kind == "guardrail" and _is_tripped(output):
+                span.attributes[names.OUTCOME] = names.TRIPPED
             if names.RESPONSE_REF in span.attributes or not span.can_be_answered:
                 pass
             elif not_restorable is not None:
@@ -257,6 +259,16 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     elif why is not None:
         span.attributes[names.UNRESTORABLE] = why
         warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
+
+
+@reading()
+def _is_tripped(output: Any) -> bool:
+    """Whether a guardrail's result says that it stops what it checked: `tripwire_triggered`, as in OpenAI Agents, or
+    `tripped`, as an attribute or a key."""
+    if isinstance(output, dict):
+        fields = cast("dict[str, Any]", output)
+        return fields.get("tripwire_triggered") is True or fields.get("tripped") is True
+    return getattr(output, "tripwire_triggered", None) is True or getattr(output, "tripped", None) is True
 
 
 def set_payload(span: ObservedSpan, name: str, value: Any) -> None:

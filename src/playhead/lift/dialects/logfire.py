@@ -64,13 +64,15 @@ def take(attributes: Attributes, kind: str | None, found: LiftedContent) -> None
 
 
 def _take_agents(attributes: Attributes, kind: str | None, found: LiftedContent) -> None:
-    """Names an agent or a tool, and takes a tool's arguments and result."""
+    """Names an agent or a tool, takes a tool's arguments and result, and says whether a guardrail was tripped."""
     name = attributes.get("name")
     if kind in ("agent", "tool") and isinstance(name, str):
         attributes.setdefault(names.AGENT_NAME if kind == "agent" else names.TOOL_NAME, name)
     if kind == "tool":
         stamp_value(attributes, names.TOOL_ARGUMENTS_REF, attributes.pop("input", None), "input", found)
         stamp_value(attributes, names.TOOL_RESULT_REF, attributes.pop("output", None), "output", found)
+    if kind == "guardrail" and attributes.get("triggered") is True:
+        attributes.setdefault(names.OUTCOME, names.TRIPPED)
 
 
 def _is_agents_call(attributes: Attributes) -> bool:

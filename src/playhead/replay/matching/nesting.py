@@ -36,7 +36,8 @@ class Nesting:
             flow = above.flow.name if above.flow is not None else None
             # In another flow, an equal call that had not come to its end may have been taken for this one.
             if call is not None and call.flow == flow and call.outcome is Outcome.COMPLETED and self._had_ended(call):
-                is_left = names.OUTCOME in call.span.attributes  # a generator, which may be read further this time
+                # A generator, which may be read further this time.
+                is_left = call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED)
                 return None if is_left or self._outlived(call) else call
             above = above.enclosing
         return None

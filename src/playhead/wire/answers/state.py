@@ -42,9 +42,11 @@ class StateAt(TypedDict):
     """State of a run, computed from its events up to `seq`.
 
     `thread` is the input of the last model call, `history` all messages that were added, in order.  `context_tokens` is
-    the number of input tokens of the last call that reported it.  `input_tokens` and `output_tokens` are sums over all
-    calls.  `model` is the last one called, `context_limit` its limit in tokens.  `cost` is the sum over the calls up to
-    here, in the currency of the price table.  Both are null if the collector's price table has no entry.
+    the number of input tokens of the last model call that reported it.  `input_tokens` and `output_tokens` are sums
+    over all calls, also embeddings.  `model` is the last one called, `context_limit` its limit in tokens.  `cost` is
+    the sum over the calls up to here, in the currency of the price table.  Both are null if the collector's price table
+    has no entry.  `step_calls` counts calls that are neither of models nor of tools, by kind (null: the state was
+    stored before they were counted); `tripped` lists the seqs of guardrails that stopped what they checked.
     """
 
     run: str
@@ -64,6 +66,8 @@ class StateAt(TypedDict):
     cost: float | None
     llm_calls: int
     tool_calls: int
+    step_calls: dict[str, int] | None
+    tripped: list[int]
     user_state: dict[str, str | None]
     open_calls: list[OpenCall]
     pending_approvals: list[str]

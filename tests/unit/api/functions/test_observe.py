@@ -406,3 +406,31 @@ def test_the_fingerprint_follows_the_code_and_nothing_else(recording: Recording)
         make(body)(1)
     first, moved, other = (span.attributes[names.CODE] for span in recording.read().spans)
     assert first == moved != other
+
+
+class Verdict:
+    def __init__(self, tripwire_triggered: bool) -> None:
+        self.tripwire_triggered = tripwire_triggered
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [
+        ({"tripped": True, "why": "rude"}, "tripped"),
+        ({"tripped": False}, None),
+        (Verdict(tripwire_triggered=True), "tripped"),
+        (Verdict(tripwire_triggered=False), None),
+        (True, None),
+    ],
+)
+def test_a_guardrail_is_tripped_if_its_result_says_so(recording: Recording, verdict: Any, outcome: str | None):
+    @observe(kind="guardrail")
+    def is_polite(_text: str) -> Any:
+        return verdict
+
+    @observe(kind="agent")
+    def answer() -> Any:
+        return is_polite("hi")
+
+    assert answer() is verdict
+    assert recording.read().call("is_polite").attributes.get(names.OUTCOME) == outcome
