@@ -17,6 +17,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from playhead.api.observe import observe
+from playhead.api.own_events import event, metric
 from playhead.api.recorded_values import now
 from playhead.api.scope import (
     annotate,
@@ -31,6 +32,7 @@ from playhead.api.scope import (
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure
 from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
+from playhead.journal.listeners import on_event
 from playhead.recording import counters, flush, shutdown
 
 if TYPE_CHECKING:
@@ -66,14 +68,17 @@ __all__ = [
     "counters",
     "current_run_id",
     "doctor",
+    "event",
     "export_to",
     "flush",
     "fork",
     "handoff",
     "idempotency_key",
     "instrument",
+    "metric",
     "now",
     "observe",
+    "on_event",
     "propagate",
     "resume",
     "run",

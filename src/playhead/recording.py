@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import runtime
 from playhead.api.calls.grouping import forget_groups
+from playhead.api.context_warnings import ContextWarnings
 from playhead.api.forks import delay_forks
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
@@ -32,6 +33,7 @@ from playhead.export.shippers import MakeShipper, Shippers
 from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal
 from playhead.journal.lane import Position
+from playhead.journal.listeners import LISTENERS
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
@@ -39,6 +41,9 @@ from playhead.model.span import Attributes
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.named_classes import declare_modules
 from playhead.settings.sdk import Settings, load
+
+# At the end of the program, functions given to `on_event` have so long for what they were not called with yet.
+_LISTENERS_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -52,6 +57,7 @@ class Recording:
     shipper: Shippers | None = None
     has_shipper: bool = False
     """Whether `shipper` is of this process, and knows the lane."""
+    context_warnings: ContextWarnings = field(default_factory=lambda: ContextWarnings(0, {}))
     lost_records: int = 0
     """How many `nothing_lost` has told of."""
     lanes: list[Path] = field(default_factory=list[Path])
@@ -103,6 +109,7 @@ class ProcessState:
                 task_run_seconds=recording.settings.task_run_seconds,
                 prefer=recording.settings.prefer,
                 on_run_start=recording_in_every_run(frozenset(recording.settings.record_values)),
+                on_model_call=recording.context_warnings.model_call_ended,
                 next_run=cls.next_run,
             )
         )
@@ -128,6 +135,7 @@ def flush(timeout: float = 10.0) -> bool:
         written = recording.write()
         shipper = recording.shipper
         delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
+        LISTENERS.drain(timeout)
         return recording.nothing_lost() and written and delivered
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
@@ -163,6 +171,7 @@ def shutdown(timeout: float | None = None) -> bool:
             return True
         try:
             written = recording.write()
+            LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
             done = recording.shipper is None or recording.shipper.stop(limit)
             recording.journal.close()
@@ -184,6 +193,8 @@ def counters() -> dict[str, Any]:
         "payloads_dropped": intake.dropped,
         "payloads_too_large": intake.oversize,
         "records_lost": journal.lost_records,
+        "context_warnings": recording.context_warnings.count,
+        "events_missed": LISTENERS.dropped,
         **({name: getattr(shipped, name) for name in shipped.__slots__} if shipped is not None else {}),
     }
 
@@ -222,7 +233,8 @@ def start(settings: Settings) -> None:
         reasoning=settings.capture_reasoning,
         always=settings.record == "always",
     )
-    recording = Recording(settings, intake, journal, recorder)
+    warnings = ContextWarnings(settings.context_warn, dict(settings.context_windows))
+    recording = Recording(settings, intake, journal, recorder, context_warnings=warnings)
     journal.counters.lost_records, ProcessState.missed = ProcessState.missed, 0
     journal.on_append = _on_first_append(recording)
     background.carry_run_into_background_tasks()

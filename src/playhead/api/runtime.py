@@ -25,6 +25,8 @@ class Runtime:
     """Whose record of a model call counts when several instrumentations record it: see `model.instrumentations`."""
     on_run_start: Callable[[ObservedSpan], None] | None = None
     """Called with the first call of each run, where runs record more than their calls."""
+    on_model_call: Callable[[ObservedSpan], None] | None = None
+    """Called with each model call that has ended, before that is journaled."""
     next_run: list[ActiveRun] | None = None
     """The run that the environment says to go on with; the first run that begins takes it out."""
 

@@ -48,11 +48,11 @@ class UserState(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._values[key] = value
-        log_event(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {names.VALUE_REF: value}, self.inside)
+        log_event(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, {names.VALUE_REF: value}, self.inside)
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
-        log_event(names.STATE_CHANGED, {names.STATE_KEY: _text(key)}, {}, self.inside)
+        log_event(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, {}, self.inside)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -157,7 +157,7 @@ def idempotency_key() -> str | None:
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     """Records a state from which the run can be continued. It is in the journal when this returns."""
-    attributes = {names.CHECKPOINT_NAME: _text(name)} if name else {}
+    attributes = {names.CHECKPOINT_NAME: as_text(name)} if name else {}
     log_event(names.CHECKPOINT, attributes, {names.STATE_REF: state})
 
 
@@ -191,7 +191,7 @@ def compressed(
     replaces the removed ones, None when they were dropped. `strategy` names the method in a word, e.g.
     `sliding_window`.
     """
-    attributes = {names.COMPRESSION_STRATEGY: _text(strategy)} if strategy is not None else {}
+    attributes = {names.COMPRESSION_STRATEGY: as_text(strategy)} if strategy is not None else {}
     span = current_span()
     if span is not None:
         _journal_event(
@@ -204,7 +204,7 @@ def compressed(
 
 def handoff(to: str, *, reason: str | None = None) -> None:
     """Records that another agent acts from here on."""
-    log_event(names.HANDOFF, {names.HANDOFF_TO: _text(to)}, {names.REASON_REF: reason} if reason is not None else {})
+    log_event(names.HANDOFF, {names.HANDOFF_TO: as_text(to)}, {names.REASON_REF: reason} if reason is not None else {})
 
 
 def propagate(function: Callable[P, R]) -> Callable[P, R]:
@@ -279,5 +279,6 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
         swallowed(f"record {event}", error)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Returns a text as it is, and a description of anything else."""
     return value if type(value) is str else safe_repr(value)

@@ -11,6 +11,7 @@ from playhead.api.ports import Frames, Redact, RunThreads
 from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
+from playhead.journal.listeners import LISTENERS
 from playhead.model.canonical import content_of
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
@@ -224,15 +225,19 @@ class JournalRecorder:
         self._append(LOG, (name, *fields), frames)
 
     def _append(self, kind: bytes, fields: Sequence[Any], frames: Any) -> None:
-        own = frame(kind, _fields_json(fields))
+        payload = _fields_json(fields)
+        own = frame(kind, payload)
         if not frames:
-            self.journal.append(own)
-            return
-        frames.append(own)
-        if self.journal.append(b"".join(frames)):
-            self.intake.known.add_all(frames.new)
-        frames.clear()
-        frames.new = {}
+            kept = self.journal.append(own)
+        else:
+            frames.append(own)
+            kept = self.journal.append(b"".join(frames))
+            if kept:
+                self.intake.known.add_all(frames.new)
+            frames.clear()
+            frames.new = {}
+        if LISTENERS.active and kept:
+            LISTENERS.put(kind, payload)
 
 
 def _fields_json(fields: Sequence[Any]) -> bytes:

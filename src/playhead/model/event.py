@@ -276,34 +276,50 @@ class OrchestrationDecision(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class UserInterrupted(Event):
-    """The user stopped the agent."""
+    """A person asked the run to stop, `waited_ms` before it did at this call."""
 
     kind: ClassVar[str] = "user_interrupted"
     priority: ClassVar[str] = CRITICAL
+    by: str | None = None
+    waited_ms: float | None = None
     reason: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApprovalRequested(Event):
-    """The agent waits for a person."""
+    """The agent waits until a person approves of an action. `arguments`: of the tool, or the details of the action."""
 
     kind: ClassVar[str] = "approval_requested"
     priority: ClassVar[str] = CRITICAL
     approval: str
     tool: str | None = None
+    action: str | None = None
+    risk: str | None = None
     arguments: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApprovalReceived(Event):
-    """A person answered."""
+class ApprovalGranted(Event):
+    """A person approved, `waited_ms` after the request."""
 
-    kind: ClassVar[str] = "approval_received"
+    kind: ClassVar[str] = "approval_granted"
     priority: ClassVar[str] = CRITICAL
     approval: str
-    approved: bool
     by: str | None = None
-    comment: ContentRef | None = ref()
+    waited_ms: float | None = None
+    reason: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalDenied(Event):
+    """A person refused, `waited_ms` after the request."""
+
+    kind: ClassVar[str] = "approval_denied"
+    priority: ClassVar[str] = CRITICAL
+    approval: str
+    by: str | None = None
+    waited_ms: float | None = None
+    reason: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,7 +339,20 @@ class InputReceived(Event):
     kind: ClassVar[str] = "input_received"
     priority: ClassVar[str] = CRITICAL
     wait: str | None = None
+    by: str | None = None
+    waited_ms: float | None = None
     value: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextWarning(Event):
+    """A model call's context came near the model's limit: `tokens` of `window` tokens."""
+
+    kind: ClassVar[str] = "context_warning"
+    priority: ClassVar[str] = CRITICAL
+    tokens: int
+    window: int
+    model: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,6 +408,26 @@ class ValueRead(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CustomEvent(Event):
+    """An event of the program's own (`playhead.event`): its name and, as `value`, its data. `level` is its priority."""
+
+    kind: ClassVar[str] = "custom_event"
+    name: str
+    level: str = NORMAL
+    value: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricRecorded(Event):
+    """A number that the program measured (`playhead.metric`)."""
+
+    kind: ClassVar[str] = "metric_recorded"
+    name: str
+    value: float
+    unit: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventLogged(Event):
     """A log record of somebody else's inside the run: its name, its OTLP severity number (17 and above: an error) and
     its attributes; `value` is its body.  One of an error is critical."""
@@ -401,9 +450,9 @@ class UnknownEvent(Event):
 RunEvent = (
     RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunDiverged | MessageAdded
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
-    | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalReceived
-    | InputRequested | InputReceived
-    | ContextCompressed | StateChanged | CheckpointCreated | ValueRead | EventLogged | UnknownEvent
+    | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalGranted
+    | ApprovalDenied | InputRequested | InputReceived | ContextWarning | ContextCompressed | StateChanged
+    | CheckpointCreated | ValueRead | CustomEvent | MetricRecorded | EventLogged | UnknownEvent
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.kind: cls for cls in RunEvent.__args__ if cls is not UnknownEvent}
@@ -425,10 +474,12 @@ _ERROR_SEVERITY = 17
 
 
 def priority_of(event: RunEvent) -> str:
-    """`critical` or `normal`: of a log record by its severity, of a guardrail by its outcome, of an unknown event as it
-    says, else of its kind."""
+    """`critical` or `normal`: of a log record by its severity, of a guardrail by its outcome, of custom and unknown
+    events as they say, else of the kind."""
     if isinstance(event, UnknownEvent):
         return event.original.get("priority", NORMAL)
+    if isinstance(event, CustomEvent):
+        return CRITICAL if event.level == CRITICAL else NORMAL
     if isinstance(event, EventLogged):
         return CRITICAL if (event.severity or 0) >= _ERROR_SEVERITY else NORMAL
     if isinstance(event, StepCompleted) and event.outcome == names.TRIPPED:
@@ -461,7 +512,7 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
 def event_from_json(value: dict[str, Any]) -> RunEvent:
     """Reads what `event_to_json` wrote; a kind that is not known here becomes an UnknownEvent."""
     header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
-    cls = EVENT_TYPES.get(value["kind"])
+    cls = EVENT_TYPES.get(value["kind"]) or _former_type(value)
     if cls is None:
         return UnknownEvent(**header, original_kind=value["kind"], original=value)
     known = _DATA[cls]
@@ -476,6 +527,13 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
         )
     refs: dict[str, Any] = {name: ContentRef(item) for name, item in value["refs"].items() if name in _REFS[cls]}
     return cast(RunEvent, cls(**header, **data, **refs))
+
+
+def _former_type(value: dict[str, Any]) -> type[Event] | None:
+    """The type of events of a kind that was stored once: a decision about an approval was one kind for both."""
+    if value["kind"] != "approval_received":
+        return None
+    return ApprovalGranted if value["data"].get("approved") else ApprovalDenied
 
 
 def usage_to_json(usage: TokenUsage) -> dict[str, int]:

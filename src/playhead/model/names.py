@@ -131,6 +131,10 @@ APPROVAL_REQUESTED: Final = "playhead.approval_requested"
 APPROVAL_RECEIVED: Final = "playhead.approval_received"
 INPUT_REQUESTED: Final = "playhead.input_requested"
 INPUT_RECEIVED: Final = "playhead.input_received"
+USER_INTERRUPTED: Final = "playhead.user_interrupted"
+EVENT: Final = "playhead.event"
+METRIC: Final = "playhead.metric"
+CONTEXT_WARNING: Final = "playhead.context_warning"
 ANNOTATION: Final = "playhead.annotation"
 PLAN: Final = "playhead.plan"
 COMPRESSED: Final = "playhead.compressed"
@@ -143,12 +147,23 @@ VALUE: Final = "playhead.value"
 STATE_KEY: Final = "playhead.state.key"
 VALUE_REF: Final = "playhead.value_ref"
 HANDOFF_TO: Final = "playhead.handoff.to"  # also of a span that is a handoff; empty: the next agent of the trace
-# With the four events of what waits for a person: which it is, in the framework's own terms; what is asked (JSON, with
+EVENT_NAME: Final = "playhead.event.name"  # with EVENT: its name, and `critical` or `normal`; its data is VALUE_REF
+EVENT_PRIORITY: Final = "playhead.event.priority"
+METRIC_NAME: Final = "playhead.metric.name"  # with METRIC: its name and unit; its number is VALUE
+METRIC_UNIT: Final = "playhead.metric.unit"
+CONTEXT_TOKENS: Final = "playhead.context.tokens"  # with CONTEXT_WARNING: tokens in the context, and how many fit
+CONTEXT_WINDOW: Final = "playhead.context.window"
+# With the events of what waits for a person: the promise's id, or the framework's own; what is asked (JSON, with
 # INPUT_REQUESTED); whether it was approved. The answer to an input is VALUE_REF.
 WAIT_ID: Final = "playhead.wait.id"
 PROMPT_REF: Final = "playhead.prompt_ref"
 APPROVED: Final = "playhead.approval.approved"
 REASON_REF: Final = "playhead.reason_ref"
+PROMISE_KEY: Final = "playhead.promise.key"  # what is asked and where: the same in forks, which have other ids
+PROMISE_ACTION: Final = "playhead.promise.action"  # what is to be approved, in words
+PROMISE_RISK: Final = "playhead.promise.risk"
+ANSWERED_BY: Final = "playhead.answered.by"  # who answered a promise, or asked for an interrupt
+WAITED_MS: Final = "playhead.waited_ms"  # from the request to the answer
 ANNOTATION_REF: Final = "playhead.annotation_ref"
 PLAN_REF: Final = "playhead.plan_ref"  # JSON: a list of steps, as texts or objects
 # With COMPRESSED: two threads, a message, and (optional) which messages became what, as lists of refs.

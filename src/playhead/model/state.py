@@ -159,11 +159,12 @@ class _Folding:
                 changes["plan"] = event.plan
             case ev.ApprovalRequested():
                 self.approvals.append(event.approval)
-            case ev.ApprovalReceived():
+            case ev.ApprovalGranted() | ev.ApprovalDenied():
                 self.approvals = [approval for approval in self.approvals if approval != event.approval]
             case (
                 ev.OrchestrationDecision() | ev.UserInterrupted() | ev.InputRequested() | ev.InputReceived()
-                | ev.RunDiverged() | ev.ValueRead() | ev.EventLogged() | ev.UnknownEvent()
+                | ev.RunDiverged() | ev.ValueRead() | ev.ContextWarning() | ev.CustomEvent() | ev.MetricRecorded()
+                | ev.EventLogged() | ev.UnknownEvent()
             ):  # fmt: skip
                 pass
             case _:

@@ -27,7 +27,8 @@ DECISIONS: dict[type[ev.Event], int] = {
     ev.OrchestrationDecision: 3,
     ev.UserInterrupted: 4,
     ev.ApprovalRequested: 5,
-    ev.ApprovalReceived: 6,
+    ev.ApprovalGranted: 6,
+    ev.ApprovalDenied: 6,
 }
 """Kinds of events that are decisions, with their numbers in rows. Add to these, never change them."""
 
@@ -136,9 +137,9 @@ def _decided_about(event: ev.RunEvent) -> str | None:
 
 
 def _outcome(event: ev.RunEvent) -> int:
-    if isinstance(event, ev.ApprovalReceived):
-        return APPROVED if event.approved else REFUSED
-    return 0
+    if isinstance(event, ev.ApprovalGranted):
+        return APPROVED
+    return REFUSED if isinstance(event, ev.ApprovalDenied) else 0
 
 
 def _error_type(event: ev.RunEvent) -> str | None:

@@ -72,6 +72,23 @@ def _keys(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise ValueError
+    return share
+
+
+def _windows(text: str) -> tuple[tuple[str, int], ...]:
+    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
+    windows = tuple((name.strip(), int(tokens)) for name, _, tokens in pairs)
+    if not all(name and tokens > 0 for name, tokens in windows):
+        raise ValueError
+    return windows
+
+
+SHARE = s.ValueKind("a number from 0 to 1", _share)
+WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _windows)
 KEYS = s.ValueKind("names with commas between them, or none", _keys)
 MODULES = s.ValueKind("names of modules or packages with commas between them", _names)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -187,6 +204,20 @@ class Settings:
         60.0,
         s.SECONDS,
         "how far apart calls of one asyncio task may be that are one run without an agent or span around them; 0: none",
+    )
+    # 0.8: what agent frameworks compress at by default; above it, one long result of a tool may not fit any more.
+    context_warn: float = setting(
+        "PLAYHEAD_CONTEXT_WARN",
+        0.8,
+        SHARE,
+        "warn when a model call's context has this share of what fits into the model; 0: never",
+    )
+    # None: the windows of common models are known.
+    context_windows: tuple[tuple[str, int], ...] = setting(
+        "PLAYHEAD_CONTEXT_WINDOWS",
+        (),
+        WINDOWS,
+        "how many tokens fit into models, by the beginning of their names: my-model=32768",
     )
     # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
     linger_seconds: float = setting(

@@ -72,7 +72,7 @@ async def test_causes_always_come_before_their_effects_and_no_edge_leads_out_of_
 async def test_state_handoffs_and_the_end_rest_on_what_was_before_them(chat: Chat):
     changed = chat.add(ev.StateChanged, "root", key="found", value=chat.store.keep(1))
     chat.add(ev.ApprovalRequested, "root", approval="a")
-    received = chat.add(ev.ApprovalReceived, "root", approval="a", approved=True)
+    received = chat.add(ev.ApprovalGranted, "root", approval="a")
     record = chat.done()
     assert next(edge["why"] for edge in (await answer_causes(record, str(changed.seq), "back"))["edges"]) == "noted"
     (edge, *_) = (await answer_causes(record, received.id, "back"))["edges"]

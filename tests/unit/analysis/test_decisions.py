@@ -41,7 +41,7 @@ async def test_every_kind_of_decision_is_found_in_order(store: FakeStore):
     chat.add(ev.OrchestrationDecision, "root", annotation=store.keep({"note": "no decision"}))
     chat.add(ev.AgentHandoff, "root", to="lead", reason=store.keep("too hard"))
     chat.add(ev.ApprovalRequested, "root", approval="a1")
-    chat.add(ev.ApprovalReceived, "root", approval="a1", approved=True, by="eve")
+    chat.add(ev.ApprovalGranted, "root", approval="a1", by="eve")
     found = (await list_decisions(chat.done(), 100, 0))["items"]
     kinds = ["tool_selection", "tool_arguments", "answer", "branch", "handoff", "approval", "stop"]
     assert [decision["kind"] for decision in found] == kinds

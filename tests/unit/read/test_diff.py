@@ -31,7 +31,7 @@ KINDS = [
     (ev.CheckpointCreated, {"state": LETTERS[5]}),
     (ev.PlanCreated, {"plan": LETTERS[5]}),
     (ev.ApprovalRequested, {"approval": "x"}),
-    (ev.ApprovalReceived, {"approval": "x", "approved": True}),
+    (ev.ApprovalGranted, {"approval": "x"}),
     (ev.RunResumed, {"attempt": 1}),
     (ev.RunCompleted, {"elapsed_ms": 1.0}),
 ]  # fmt: skip

@@ -188,7 +188,7 @@ def _other_edges(transcript: Transcript) -> Iterator[Edge]:
                 started[event.span] = event.seq
             case ev.StepCompleted() if event.span in started:
                 yield Edge(started[event.span], event.seq, "returned")
-            case ev.ApprovalReceived(approval=approval):
+            case ev.ApprovalGranted(approval=approval) | ev.ApprovalDenied(approval=approval):
                 yield from _requested(transcript, event.seq, approval)
             case ev.RunFailed() if failed is not None:
                 yield Edge(failed, event.seq, "ended", rules.LAST_FAILURE)

@@ -154,9 +154,10 @@ def _declared_decision(transcript: Transcript, event: ev.RunEvent, last: Turn | 
             if "decision" not in noted:
                 return None  # a note, or a plan
             return _decision(event, BRANCH, last, noted["decision"], noted.get("reason"))
-        case ev.ApprovalReceived(approval=approval, approved=approved, by=by):
-            chosen = {"approval": approval, "approved": approved, "by": by}
-            return _decision(event, APPROVAL, None, chosen, None)
+        case ev.ApprovalGranted(approval=approval, by=by) | ev.ApprovalDenied(approval=approval, by=by):
+            chosen = {"approval": approval, "approved": isinstance(event, ev.ApprovalGranted), "by": by}
+            reason = transcript.cache.parsed(event.reason)
+            return _decision(event, APPROVAL, None, chosen, None if reason is None else str(reason))
         case ev.RunCompleted(outcome=outcome) if last is not None and not last.requests:
             return _decision(event, STOP, last, {"outcome": outcome or "completed"}, None)
         case _:

@@ -4,7 +4,7 @@ import asyncio
 import sys
 import time
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import Token
 from typing import Any, cast
@@ -14,6 +14,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, TraceFlags
 
+from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.calls.span import ObservedSpan
@@ -58,9 +59,16 @@ def enter(span: ObservedSpan) -> None:
 
 def is_announced(span: ObservedSpan) -> bool:
     """Whether the journal gets a record when the call starts; other kinds of calls are journaled only when they end."""
-    if span.kind in _ANNOUNCED:
-        return True
-    return names.RUN_ROOT in span.attributes or names.GRAPH_NODE in span.attributes
+    return span.kind in _ANNOUNCED or _begins_something(span.attributes)
+
+
+def gives_announcement(attributes: Mapping[str, Any]) -> bool:
+    """As `is_announced`, by the attributes of a span."""
+    return attributes.get(names.KIND) in _ANNOUNCED or _begins_something(attributes)
+
+
+def _begins_something(attributes: Mapping[str, Any]) -> bool:
+    return names.RUN_ROOT in attributes or names.GRAPH_NODE in attributes
 
 
 def _announce_if_new(span: ObservedSpan) -> None:
@@ -294,6 +302,8 @@ def _end(span: ObservedSpan) -> None:
                 attributes[names.CALL_ENDED_AFTER] = run.last
                 attributes[names.CALL_END_ORDER] = next(run.ends)
             span.end_ns = time.time_ns()
+            if span.kind == "llm" and (on_model_call := runtime.current.on_model_call) is not None:
+                on_model_call(span)
             span.recorder.end(span.fields(), span.frames)
         if span.mirror is not None:
             mirror_span.end_mirror(span, span.mirror)

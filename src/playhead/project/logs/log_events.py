@@ -11,7 +11,7 @@ from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span
-from playhead.project.attributes import attempt_of, order_of, ref, text, whole
+from playhead.project.attributes import attempt_of, number, order_of, ref, text, whole
 
 _KINDS = {
     names.STATE_CHANGED: "state_changed",
@@ -24,9 +24,12 @@ _KINDS = {
     names.DIVERGED: "run_diverged",
     names.VALUE_READ: "value_read",
     names.APPROVAL_REQUESTED: "approval_requested",
-    names.APPROVAL_RECEIVED: "approval_received",
     names.INPUT_REQUESTED: "input_requested",
     names.INPUT_RECEIVED: "input_received",
+    names.USER_INTERRUPTED: "user_interrupted",
+    names.EVENT: "custom_event",
+    names.METRIC: "metric_recorded",
+    names.CONTEXT_WARNING: "context_warning",
 }
 _OURS = "playhead."
 _BODIES = (names.LOG_BODY + names.REF_SUFFIX, "body" + names.REF_SUFFIX)
@@ -44,6 +47,8 @@ def log_kind(log: LogEvent) -> str:
     """The kind of a log record's event; for a record unknown to this version, its own name."""
     if names.LOG_PART in log.attributes:  # a prompt: see `session_records`
         return ev.MessageAdded.kind
+    if log.name == names.APPROVAL_RECEIVED:
+        return (ev.ApprovalGranted if log.attributes.get(names.APPROVED) is True else ev.ApprovalDenied).kind
     return _KINDS.get(log.name) or (log.name if log.name.startswith(_OURS) else ev.EventLogged.kind)
 
 
@@ -73,34 +78,64 @@ def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = N
         case names.DIVERGED:
             how, call = text(attributes, names.DIVERGENCE_HOW), text(attributes, names.DIVERGENCE_CALL)
             return ev.RunDiverged(**head, how=how, call=call, report=ref(attributes, names.DIVERGENCE_REF))
-        case names.VALUE_READ:
-            return ev.ValueRead(**head, of=text(attributes, names.VALUE_OF), value=_value(attributes.get(names.VALUE)))
         case _ if log.name in _WAITS:
             return _waits(log, head)
+        case names.EVENT | names.METRIC | names.CONTEXT_WARNING | names.VALUE_READ:
+            return _own_event(log, head)
         case name if name.startswith(_OURS):
             return _unknown(log, head)
         case _:
             return _logged(log, head)
 
 
-_WAITS = (names.APPROVAL_REQUESTED, names.APPROVAL_RECEIVED, names.INPUT_REQUESTED, names.INPUT_RECEIVED)
+_WAITS = (
+    names.APPROVAL_REQUESTED, names.APPROVAL_RECEIVED, names.INPUT_REQUESTED, names.INPUT_RECEIVED,
+    names.USER_INTERRUPTED,
+)  # fmt: skip
 
 
 def _waits(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
     """The event of a run that waits for a person, or that continues with the person's answer."""
     attributes = log.attributes
     wait = text(attributes, names.WAIT_ID)
+    by, waited_ms = text(attributes, names.ANSWERED_BY), number(attributes, names.WAITED_MS)
+    answered: dict[str, Any] = {"by": by, "waited_ms": waited_ms}
     match log.name:
         case names.APPROVAL_REQUESTED:
             tool, arguments = text(attributes, names.TOOL_NAME), ref(attributes, names.TOOL_ARGUMENTS_REF)
-            return ev.ApprovalRequested(**head, approval=wait or "", tool=tool, arguments=arguments)
+            action, risk = text(attributes, names.PROMISE_ACTION), text(attributes, names.PROMISE_RISK)
+            return ev.ApprovalRequested(
+                **head, approval=wait or "", tool=tool, action=action, risk=risk, arguments=arguments
+            )
         case names.APPROVAL_RECEIVED:
-            approved = attributes.get(names.APPROVED) is True
-            return ev.ApprovalReceived(**head, approval=wait or "", approved=approved)
+            decided = ev.ApprovalGranted if attributes.get(names.APPROVED) is True else ev.ApprovalDenied
+            return decided(**head, approval=wait or "", **answered, reason=ref(attributes, names.REASON_REF))
         case names.INPUT_REQUESTED:
             return ev.InputRequested(**head, wait=wait or "", prompt=ref(attributes, names.PROMPT_REF))
+        case names.USER_INTERRUPTED:
+            return ev.UserInterrupted(**head, **answered, reason=ref(attributes, names.REASON_REF))
         case _:
-            return ev.InputReceived(**head, wait=wait, value=ref(attributes, names.VALUE_REF))
+            return ev.InputReceived(**head, wait=wait, **answered, value=ref(attributes, names.VALUE_REF))
+
+
+def _own_event(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
+    """The event of what a program recorded itself: an event, a metric, a value that it read, a warning
+    about its context."""
+    attributes = log.attributes
+    match log.name:
+        case names.VALUE_READ:
+            return ev.ValueRead(**head, of=text(attributes, names.VALUE_OF), value=_value(attributes.get(names.VALUE)))
+        case names.EVENT:
+            level = ev.CRITICAL if attributes.get(names.EVENT_PRIORITY) == ev.CRITICAL else ev.NORMAL
+            name, value = text(attributes, names.EVENT_NAME) or "", ref(attributes, names.VALUE_REF)
+            return ev.CustomEvent(**head, name=name, level=level, value=value)
+        case names.METRIC:
+            name, unit = text(attributes, names.METRIC_NAME) or "", text(attributes, names.METRIC_UNIT)
+            return ev.MetricRecorded(**head, name=name, value=number(attributes, names.VALUE) or 0.0, unit=unit)
+        case _:
+            tokens, window = whole(attributes, names.CONTEXT_TOKENS), whole(attributes, names.CONTEXT_WINDOW)
+            model = text(attributes, names.REQUEST_MODEL)
+            return ev.ContextWarning(**head, tokens=tokens or 0, window=window or 0, model=model)
 
 
 def _value(read: Any) -> float | int | str | None:

@@ -1,0 +1,91 @@
+"""Warns while a run is under way that a model's context is nearly full: an event, a log line, a counter.
+
+How many tokens fit is known of common models by the beginning of their names, and of others by the setting
+`PLAYHEAD_CONTEXT_WINDOWS`.  An agent is warned of once, and again after its context was smaller in between.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.scope import log_event_of
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+
+log = logging.getLogger("playhead")
+
+# As the providers document them; the longest beginning counts. A model that is not here is not warned about.
+KNOWN_WINDOWS: Mapping[str, int] = {
+    "gpt-3.5-turbo": 16_385,
+    "gpt-4": 8_192,
+    "gpt-4-turbo": 128_000,
+    "gpt-4o": 128_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-5": 400_000,
+    "o1": 200_000,
+    "o3": 200_000,
+    "o4-mini": 200_000,
+    "claude-": 200_000,
+    "gemini-1.5-pro": 2_097_152,
+    "gemini-1.5-flash": 1_048_576,
+    "gemini-2": 1_048_576,
+    "gemini-3": 1_048_576,
+    "mistral-large": 128_000,
+    "command-r": 128_000,
+    "llama-3.1": 131_072,
+    "llama-3.3": 131_072,
+    "deepseek-": 128_000,
+}
+# Agents that are warned about are remembered; a program with more is warned about some of them more often.
+_MOST_AGENTS = 1_000
+
+
+class ContextWarnings:
+    """Looks at each model call that has ended. `share`: of the window, from which on to warn; 0: never."""
+
+    def __init__(self, share: float, windows: Mapping[str, int]) -> None:
+        self.count = 0
+        """Number of warnings so far."""
+        self._share = share
+        self._windows = {**KNOWN_WINDOWS, **windows}
+        self._warned: set[tuple[str, str]] = set()
+
+    def model_call_ended(self, span: ObservedSpan) -> None:
+        """Warns if the call's context is nearly full. Never raises."""
+        try:
+            self._look(span, span.attributes)
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("look at the size of a context", error)
+
+    def _look(self, span: ObservedSpan, attributes: Mapping[str, Any]) -> None:
+        model, tokens = attributes.get(names.REQUEST_MODEL), attributes.get(names.INPUT_TOKENS)
+        if not (self._share and isinstance(model, str) and isinstance(tokens, int)):
+            return
+        window = self.window_of(model)
+        if window is None:
+            return
+        agent = (span.run.id, span.path.rpartition("/")[0])
+        if tokens < self._share * window:
+            self._warned.discard(agent)
+            return
+        if agent in self._warned:
+            return
+        if len(self._warned) >= _MOST_AGENTS:
+            self._warned.clear()
+        self._warned.add(agent)
+        self.count += 1
+        said = {names.CONTEXT_TOKENS: tokens, names.CONTEXT_WINDOW: window, names.REQUEST_MODEL: model}
+        log_event_of(span, names.CONTEXT_WARNING, said, {})
+        log.warning(
+            "the context of run %s has %d of the %d tokens that fit into %s: compress it, or begin a new run",
+            span.run.id, tokens, window, model,
+        )  # fmt: skip
+
+    def window_of(self, model: str) -> int | None:
+        """How many tokens fit into the model's context; None: not known. A provider's prefix (`openai/`) is ignored."""
+        name = model.rpartition("/")[2]
+        known = [start for start in self._windows if name.startswith(start) or model.startswith(start)]
+        return self._windows[max(known, key=len)] if known else None

@@ -1,0 +1,156 @@
+"""journal → [listeners]: `playhead.on_event`: functions of the program that are called with each event it records.
+
+They are called in a thread of their own, in the order of the records, after the journal has these.  A program that
+records faster than its functions take events loses events here (counted, with one warning), never in the record.
+"""
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.api.calls.lifecycle import gives_announcement
+from playhead.api.forks import fork_safe_lock
+from playhead.api.guard import swallowed, warn_once
+from playhead.journal.frame import LOG, SPAN, read_log, read_span
+from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
+from playhead.project.logs.record_events import events_of_log, events_of_span
+
+EventListener = Callable[[dict[str, Any]], object]
+# A few seconds of a busy program; each is some hundred bytes.
+_MOST_WAITING = 10_000
+_PRIORITIES = ("critical", "normal")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Registration:
+    """A function with the events it wants. `kinds` empty: all; `priority` None: any."""
+
+    function: EventListener
+    kinds: frozenset[str]
+    priority: str | None
+
+    def wants(self, event: dict[str, Any]) -> bool:
+        """Whether the function is to be called with this event."""
+        return (not self.kinds or event["kind"] in self.kinds) and self.priority in (None, event["priority"])
+
+
+class EventListeners:
+    """The functions of this process, and the thread that calls them. Safe for threads."""
+
+    def __init__(self) -> None:
+        self.active: tuple[_Registration, ...] = ()
+        self.dropped = 0
+        """Number of records that no function was called for, since too many waited."""
+        self._mutex = fork_safe_lock()
+        self._waiting: queue.Queue[tuple[bytes, bytes] | threading.Event] = queue.Queue(_MOST_WAITING)
+        self._thread: threading.Thread | None = None
+
+    def add(self, function: EventListener, kinds: frozenset[str], priority: str | None) -> Callable[[], None]:
+        """Calls the function from now on, until what is returned is called."""
+        registration = _Registration(function, kinds, priority)
+        with self._mutex:
+            self.active = (*self.active, registration)
+
+        def remove() -> None:
+            with self._mutex:
+                self.active = tuple(each for each in self.active if each is not registration)
+
+        return remove
+
+    def put(self, kind: bytes, payload: bytes) -> None:
+        """Takes a record that the journal has: a frame's kind and payload. Returns at once."""
+        try:
+            self._start()
+            self._waiting.put_nowait((kind, payload))
+        except queue.Full:
+            self.dropped += 1
+            warn_once("on_event full", "functions given to on_event are slower than the program: they miss events")
+
+    def drain(self, seconds: float) -> bool:
+        """Waits until the functions were called with all events so far; False if that takes longer."""
+        if self._thread is None or threading.current_thread() is self._thread:
+            return True
+        done = threading.Event()
+        try:
+            self._waiting.put(done, timeout=max(0.001, seconds))
+        except queue.Full:
+            return False
+        return done.wait(max(0.0, seconds))
+
+    def after_fork(self) -> None:
+        """In a forked child: what waits is the parent's to call."""
+        self._waiting = queue.Queue(_MOST_WAITING)
+        self._thread = None
+
+    def _start(self) -> None:
+        if self._thread is not None:
+            return
+        with self._mutex:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._call_all, args=(self._waiting,), name="playhead-on-event", daemon=True
+                )
+                self._thread.start()
+
+    def _call_all(self, waiting: "queue.Queue[tuple[bytes, bytes] | threading.Event]") -> None:
+        while True:
+            item = waiting.get()
+            if isinstance(item, threading.Event):
+                item.set()
+                continue
+            try:
+                events = [_to_json(event) for event in _events_of(*item)]
+            except BaseException as error:  # noqa: BLE001 - the guard
+                swallowed("read a record for on_event", error)
+                continue
+            self._call(events)
+
+    def _call(self, events: Sequence[dict[str, Any]]) -> None:
+        for event in events:
+            for registration in self.active:
+                if registration.wants(event):
+                    try:
+                        registration.function(event)
+                    except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
+                        swallowed("call a function given to on_event", error)
+
+
+def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
+    if kind == LOG:
+        return events_of_log(read_log(payload))
+    span = read_span(payload)
+    return events_of_span(span, was_announced=kind != SPAN or gives_announcement(span.attributes))
+
+
+def _to_json(event: RunEvent) -> dict[str, Any]:
+    shown = event_to_json(event)
+    return {name: value for name, value in shown.items() if name != "seq"}
+
+
+LISTENERS = EventListeners()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=LISTENERS.after_fork)
+
+
+def on_event(
+    function: EventListener, *, kinds: Iterable[str] | str | None = None, priority: str | None = None
+) -> Callable[[], None]:
+    """Calls the function with each event that is recorded here: `playhead.on_event(print, kinds=["tool_failed"])`.
+
+    An event is a dictionary as the API gives it (`kind`, `run`, `time_ns`, `priority`, `span`, `actor`, `data`,
+    `refs`), without `seq`, which the collector gives.  The function is called after the journal has the event, in a
+    thread of Playhead's: it never keeps the program waiting, and what it raises is logged once and swallowed.
+    `kinds`: only these kinds; `priority`: only "critical" or only "normal" ones.  Returns a function that ends it.
+    Raises TypeError or ValueError for arguments that could never be called, or would never match.
+    """
+    if not callable(function):
+        raise TypeError(f"on_event({function!r}): give a function that takes an event, a dictionary")
+    wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
+    if unknown := sorted(wanted.difference(EVENT_KINDS)):
+        raise ValueError(f"on_event(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
+    if priority not in (None, *_PRIORITIES):
+        raise ValueError(f"on_event(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
+    return LISTENERS.add(function, wanted, priority)

@@ -1,0 +1,35 @@
+"""journal → [project]: the events that one record gives by itself, for callbacks in the program that recorded it.
+
+A record is a span's announcement, an ended span, or a log event.  What follows only from other records is not among the
+events: messages that entered a context, inferred compressions, and the `seq` of events, which is 0.
+"""
+
+from collections.abc import Sequence
+
+from playhead.model import names
+from playhead.model.event import RunEvent
+from playhead.model.span import LogEvent, Span
+from playhead.project.call_events import EventWriter
+from playhead.project.context.known_messages import KnownMessages
+from playhead.project.order import END, LOG, START, Moment
+from playhead.project.span_tree import SpanTree
+
+
+def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEvent]:
+    """The events of a call: of its start while `span` has not ended, else of its end, and of both for a call that
+    `was_announced` is False of."""
+    tree = SpanTree([span])
+    writer = EventWriter(str(span.attributes.get(names.RUN_ID, "")), tree, {}, KnownMessages({}, {}))
+    for node in tree.nodes:
+        if span.end_ns is None or not was_announced:
+            writer.write(Moment(START, span.start_ns, node))
+        if span.end_ns is not None:
+            writer.write(Moment(END, span.end_ns, node))
+    return writer.take()
+
+
+def events_of_log(log: LogEvent) -> Sequence[RunEvent]:
+    """The event of a log event; none for the beginning of an attempt, which its root's start gives."""
+    writer = EventWriter(str(log.attributes.get(names.RUN_ID, "")), SpanTree([]), {}, KnownMessages({}, {}), [log])
+    writer.write(Moment(LOG, log.time_ns, None, log))
+    return writer.take()
