@@ -89,7 +89,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
         "post /content/batch",
     }
     expected |= {f"get /runs/{{run}}{question}" for question in questions}
-    expected |= {f"get /runs/{{run}}/{why}" for why in ("decisions", "decisions/{seq}", "causes/{seq}")}
+    expected |= {f"get /runs/{{run}}/{why}" for why in ("tree", "decisions", "decisions/{seq}", "causes/{seq}")}
     expected |= {f"get /runs/{{run}}/{why}" for why in ("attributions", "attributions/{seq}")}
     expected |= {f"get /runs/{{run}}/{change}" for change in ("diff", "compressions", "compressions/{seq}")}
     expected |= {"get /runs/{run}/tokens", "post /runs/{run}/explain", "get /runs/{a}/compare/{b}"}

@@ -248,6 +248,18 @@ def _decision(run: Swept) -> Iterator[Question]:
         )
 
 
+def _tree(run: Swept) -> Iterator[Question]:
+    """Its path is the list of decisions."""
+    path = [decision["seq"] for decision in run.decisions]
+
+    def holds(body: Any) -> bool:
+        return [node["seq"] for node in body["items"]] == path
+
+    yield Question(run.path("/tree"), {"limit": 1000}, holds=holds)
+    for seq in run.some:
+        yield Question(run.path("/tree"), {"limit": 2, "cursor": str(seq)}, holds=lambda body: _within(body, 2))
+
+
 def _counted(question: str) -> Rule:
     """A list whose cursor counts what was shown."""
 
@@ -399,6 +411,7 @@ RULES: dict[str, Rule] = {
     "delete /runs/{run}/lease": _release,
     "get /runs/{run}/decisions": _page("/decisions"),
     "get /runs/{run}/decisions/{seq}": _decision,
+    "get /runs/{run}/tree": _tree,
     "get /runs/{run}/attributions": _page("/attributions", ("tool_called",)),
     "get /runs/{run}/attributions/{seq}": _each("attributions", _in_a_tool),
     "get /runs/{run}/causes/{seq}": _causes,

@@ -17,6 +17,7 @@ from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
+from playhead_collector.analysis.tree.tree import answer_tree
 from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
@@ -81,6 +82,7 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
     {
         "decisions": (list_decisions, _recorded),
         "decision": (answer_decision, _recorded),
+        "tree": (answer_tree, _recorded),
         "attributions": (list_attributions, _recorded),
         "attribution": (answer_attribution, _recorded),
         "causes": (answer_causes, _recorded),

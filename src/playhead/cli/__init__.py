@@ -1,6 +1,6 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    look     runs (runs, show), tree, read (events, state, context, messages, content, watch), tokens
+    look     runs (runs, show), trees (tree), read (events, state, context, messages, content, watch), tokens
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
@@ -31,11 +31,11 @@ from playhead.cli import (
     rewinding,
     runs,
     tokens,
-    tree,
 )
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
 from playhead.cli.operate import deletion, doctor, forward, keys, start
+from playhead.cli.trees import calls
 from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
 
 OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
@@ -134,7 +134,7 @@ def _common(
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
-    "Look": (runs.runs, runs.show, tree.tree, read.events, read.state, read.context, read.messages, tokens.tokens,
+    "Look": (runs.runs, runs.show, calls.tree, read.events, read.state, read.context, read.messages, tokens.tokens,
              read.content, read.watch),
     "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
             compare.compare, reasoning.explain),

@@ -280,3 +280,27 @@ async def test_snapshots_of_a_fork_s_own_events_hold_the_history_that_it_shares(
     for at in (shared - 1, shared + 1, shared + 511, shared + 512, summary["events"]):
         state = await client.state(FORK, at=at)
         assert state["history"] == [event["refs"]["message"] for event in told if event["seq"] <= at]
+
+
+async def test_forks_parents_and_siblings_stand_in_each_other_s_decision_trees(
+    store: PostgresStore, client: AsyncClient
+):
+    parent, twin = conversation(PARENT, 3), conversation(SECOND, 3)
+    child = forked(parent, 1)
+    await ingest(store, parent, child, twin)
+
+    async def branches(run: str) -> list[tuple[int, str, str]]:
+        tree = await client.tree(run)
+        assert tree["branches"] == []
+        return [(node["seq"], branch["kind"], branch["run"]) for node in tree["items"] for branch in node["branches"]]
+
+    assert {row["run"] async for row in client.runs()} == {PARENT, FORK, SECOND}  # all are projected
+    fork_at = (await client.run(FORK))["fork_at"]
+    assert fork_at is not None
+    decisions = [decision async for decision in client.decisions(PARENT)]
+    after_fork = next(each["seq"] for each in decisions if each["seq"] >= fork_at)
+    last = [each["seq"] for each in decisions if each["kind"] == "tool_selection"][-1]
+    assert await branches(PARENT) == [(after_fork, "fork", FORK), (last, "sibling", SECOND)]
+    kinds = {(kind, run) for _, kind, run in await branches(FORK)}
+    assert kinds == {("parent", PARENT), ("sibling", SECOND)}
+    assert {(kind, run) for _, kind, run in await branches(SECOND)} == {("sibling", PARENT)}

@@ -92,3 +92,18 @@ async def test_rows_that_are_touched_are_seen_today(conn: Conn):
     for table in ("thread_node", "content"):
         assert await conn.fetchval(seen.format(table), TODAY, asked) == len(asked) // 2
         assert await conn.fetchval(f"select count(*) from {table} where last_seen = $1", TODAY) == len(asked) // 2
+
+
+async def test_runs_with_the_same_context_are_looked_up_in_a_table_without_statistics(conn: Conn):
+    """200 runs of 30 calls; each call of one of them had the same context as one call of another run."""
+    await conn.execute("""
+        insert into llm_call (project_id, run_id, seq, thread)
+        select 1, lpad(to_hex(run + 1), 32, '0')::uuid, seq, case when run < 2 then seq else run * 1000 + seq end
+        from generate_series(0, 199) as run, generate_series(1, 30) as seq
+    """)
+    read = READ.replace("'thread_node', 'content'", "'llm_call'")
+    before = await conn.fetchval(read)
+    part = {"runs": [f"{1:032x}"], "afters": [0], "uptos": [30], "without": [f"{1:032x}"]}
+    found = await statements.rows(conn, "runs_with_same_context", project=P, how_many=10, **part)
+    assert [(row["run_id"].int, row["seq"], row["here"]) for row in found] == [(2, 30, 30)]
+    assert await conn.fetchval(read) - before <= 300

@@ -16,6 +16,7 @@ from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.same_context import EventRange, SameContext
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000
@@ -89,6 +90,21 @@ class FakeStore:
     async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         calls = [event for events in self.events_of.values() for event in events if isinstance(event, ev.LlmCalled)]
         return [(event.run, event.seq) for event in calls if event.thread == thread][:limit]
+
+    async def runs_with_same_context(
+        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+    ) -> Sequence[SameContext]:
+        found: dict[str, SameContext] = {}
+        mine = [
+            (part, event) for part in parts for event in self.events_of[part.run] if isinstance(event, ev.LlmCalled)
+        ]
+        for part, event in sorted(mine, key=lambda each: each[1].seq):
+            if event.thread is None or not part.after < event.seq <= part.upto:
+                continue
+            for run, seq in await self.calls_with_thread(project, event.thread, limit=limit):
+                if run not in (*without, part.run):
+                    found[run] = SameContext(event.seq, run, seq)
+        return sorted(found.values(), key=lambda each: -each.here)[:limit]
 
     async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         return next((ref for (of, by), ref in self.said.items() if of == subject and model in (None, by)), None)

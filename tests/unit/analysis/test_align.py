@@ -68,6 +68,13 @@ def test_every_call_of_both_is_in_exactly_one_pair_and_no_two_cross(ours: list[s
     assert all(one[i].sort == other[j].sort for i, j in pairs if i is not None and j is not None)
 
 
+@settings(max_examples=300, deadline=None)
+@given(words, words)
+def test_the_pairs_are_the_same_whichever_run_is_named_first(ours: list[str], theirs: list[str]):
+    one, other = [call(word) for word in ours], [call(word) for word in theirs]
+    assert {(j, i) for i, j in align(other, one)} == set(align(one, other))
+
+
 @settings(deadline=None)
 @given(words)
 def test_a_run_beside_itself_is_all_pairs(ours: list[str]):

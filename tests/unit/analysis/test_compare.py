@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.message import Message, text_message
@@ -91,6 +93,50 @@ async def test_a_run_beside_itself_has_no_difference(two: Two):
     answer = await two.compared(RUN, RUN)
     assert (answer["parts"], answer["outcome"]["differs"]) == (None, [])
     assert answer["common"]["shared"] == answer["a"]["events"]
+
+
+values = st.sampled_from(["late", "lost", "here"])
+steps = st.one_of(
+    st.tuples(st.just("tool"), st.sampled_from(["look_up", "cancel"]), values, values),
+    st.tuples(st.just("tool"), st.just("look_up"), values, values.map(TimeoutError)),
+    st.tuples(values.map(lambda text: [text_message("user", text)]), values),
+    st.tuples(values.map(lambda text: [text_message("user", text)]), st.tuples(st.just("look_up"), values)),
+)
+runs = st.lists(steps, max_size=10)
+MIRRORED = {"only_a": "only_b", "only_b": "only_a"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs)
+async def test_no_run_differs_from_itself_or_from_a_run_that_did_the_same(steps: list[Any]):
+    two = Two()
+    two.told(RUN, *steps)
+    two.told(OTHER, *steps, call_id="d")
+    for other in (RUN, OTHER):
+        answer = await two.compared(RUN, other)
+        assert (answer["items"], answer["parts"], answer["outcome"]["differs"]) == ([], None, [])
+        assert answer["counts"] == {"same": len(steps), "changed": 0, "only_a": 0, "only_b": 0}
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs, runs)
+async def test_what_two_runs_differ_in_is_the_same_whichever_is_named_first(ours: list[Any], theirs: list[Any]):
+    two = Two()
+    two.told(RUN, *ours)
+    two.told(OTHER, *theirs)
+    one, other = await two.compared(RUN, OTHER), await two.compared(OTHER, RUN)
+    assert {MIRRORED.get(op, op): n for op, n in other["counts"].items()} == one["counts"]
+    assert other["common"] == {**one["common"], "a": one["common"]["b"], "b": one["common"]["a"]}
+    assert other["outcome"]["differs"] == one["outcome"]["differs"]
+
+    def pairs(answer: Any, a: str, b: str) -> list[Any]:
+        return sorted((pair[a] or {}).get("seq", 0) * 1000 + (pair[b] or {}).get("seq", 0) for pair in answer["items"])
+
+    assert pairs(other, "b", "a") == pairs(one, "a", "b")
+    assert (one["parts"] is None) == (other["parts"] is None)
+    if one["parts"] and one["parts"]["a"] and one["parts"]["b"]:
+        assert (other["parts"]["a"], other["parts"]["b"]) == (one["parts"]["b"], one["parts"]["a"])
+        assert other["parts"]["differs"] == one["parts"]["differs"]
 
 
 async def test_another_result_is_where_they_part_and_what_follows_is_paired(two: Two):

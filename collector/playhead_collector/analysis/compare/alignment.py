@@ -1,7 +1,8 @@
 """[analysis]: aligns the calls of two runs. Pure, deterministic, linear time.
 
 Calls that are equal in every respect and occur once in each run fix the alignment (as in a patience diff), then
-calls that asked the same. The calls between are paired by similarity. Pairs never cross.
+calls that asked the same. The calls between are paired by similarity. Pairs never cross, and are the same pairs
+whichever run is named first.
 """
 
 from bisect import bisect_left
@@ -41,7 +42,39 @@ _Key = Callable[[Facets], Hashable]
 
 
 def align(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
-    """Every call of both exactly once, in the order of both."""
+    """Every call of both exactly once, in the order of both; between two pairs, first what only `ours` has.
+
+    `align(theirs, ours)` has the same pairs, the other way round.
+    """
+    # Of alignments that are equally good one is taken, and it must not depend on which run comes first.
+    if _comes_first(theirs, ours):
+        return _ours_first([(i, j) for j, i in _aligned(theirs, ours)])
+    return _ours_first(_aligned(ours, theirs))
+
+
+def _comes_first(one: Sequence[Facets], other: Sequence[Facets]) -> bool:
+    """Whether `one` comes before `other` in an order that both ways to name two runs agree on."""
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            return repr(a) < repr(b)
+    return len(one) < len(other)
+
+
+def _ours_first(pairs: Sequence[Pair]) -> list[Pair]:
+    ordered: list[Pair] = []
+    only_theirs: list[Pair] = []
+    for pair in pairs:
+        if pair[0] is None:
+            only_theirs.append(pair)
+            continue
+        if pair[1] is not None:
+            ordered += only_theirs
+            only_theirs = []
+        ordered.append(pair)
+    return ordered + only_theirs
+
+
+def _aligned(ours: Sequence[Facets], theirs: Sequence[Facets]) -> list[Pair]:
     pairs: list[Pair] = []
     # What is left to do, the first on top: stretches, and pairs that are settled.
     stack: list[tuple[_Range, int] | Pair] = [((0, len(ours), 0, len(theirs)), 0)]

@@ -94,7 +94,7 @@ def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
             last = turn
             kind = SELECTION if turn.requests else ANSWER
             yield (
-                _decision(event, kind, turn, _chosen(transcript, turn), turn.answer_text if turn.requests else None),
+                _decision(event, kind, turn, choice_of(transcript, turn), turn.answer_text if turn.requests else None),
                 turn,
             )
         elif (tool := tools.get(event.seq)) is not None and tool.request is not None:
@@ -180,7 +180,8 @@ def _decision_at(transcript: Transcript, seq: int) -> tuple[Decision, Turn | Non
     return part_of
 
 
-def _chosen(transcript: Transcript, turn: Turn) -> Any:
+def choice_of(transcript: Transcript, turn: Turn) -> Any:
+    """What a model call answered: the tools that it asked for, and its text.  Pure."""
     if not turn.outputs and isinstance(turn.end, ev.LlmCompleted) and turn.end.output is not None:
         return {"tools": [], "text": transcript.cache.parsed(turn.end.output)}
     return chosen_in(message for event in turn.outputs if (message := transcript.message(event.message)))
@@ -230,7 +231,7 @@ def _option(name: str, description: str | None, origin: str, chosen: bool, thoug
 
 
 def _elsewhere(choices: list[Choice], turn: Turn | None, transcript: Transcript) -> list[ElsewhereChoice]:
-    here = canonical_json(_chosen(transcript, turn)) if turn else b""
+    here = canonical_json(choice_of(transcript, turn)) if turn else b""
     return [
         {
             "chosen": choice.chosen,

@@ -46,7 +46,7 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
     siblings = [
         sibling
         for run, seq in found
-        if (run, seq) != (begin.run, begin.seq) and (sibling := await _sibling(record, run, seq, begin.thread))
+        if (run, seq) != (begin.run, begin.seq) and (sibling := await read_sibling(record, run, seq, begin.thread))
     ][:_MAX_CALLS]
     cache = await fetch(record.store, record.project, (ref for sibling in siblings for ref in sibling.outputs))
     return grouped(siblings, cache)
@@ -73,7 +73,7 @@ def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
     return {"tools": calls, "text": "\n".join(texts) or None}
 
 
-async def _sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
+async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
     """The call at this seq with its answer; None when its thread differs or it has not answered."""
     after = seq - 1
     begin: ev.LlmCalled | None = None

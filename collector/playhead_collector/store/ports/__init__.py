@@ -25,6 +25,7 @@ from playhead_collector.store.ports.forwarding import OutboxStore
 from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
 from playhead_collector.store.ports.retention import RetentionStore
+from playhead_collector.store.ports.same_context import SameContextStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +275,6 @@ class EventStore(Protocol):
         """The seq of the event with this id, or of a span's first event; None when there is none."""
         ...
 
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
-        """(run, seq) of projected model calls that had this thread as context; newest runs first.  The index is by a
-        short hash, so very rarely a call has another thread: compare its event."""
-        ...
-
     async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
         """The latest stored state at or before seq, history included."""
         ...
@@ -303,6 +299,7 @@ class Store(
     ContentStore,
     SpanStore,
     EventStore,
+    SameContextStore,
     ChangeStore,
     ExplanationStore,
     LeaseStore,

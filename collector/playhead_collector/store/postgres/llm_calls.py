@@ -9,8 +9,39 @@ from uuid import UUID
 
 from playhead.model.event import LlmCalled, RunEvent
 from playhead.model.ref import ContentRef
+from playhead_collector.store.ports.same_context import EventRange, SameContext
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
+
+
+class PostgresSameContextStore:
+    """Implements `ports.same_context.SameContextStore`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "calls_with_thread", project=project, thread=_short(thread), how_many=limit)
+        return [(row["run_id"].hex, row["seq"]) for row in rows]
+
+    async def runs_with_same_context(
+        self, project: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+    ) -> Sequence[SameContext]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(
+                conn,
+                "runs_with_same_context",
+                project=project,
+                runs=[id_of(part.run) for part in parts],
+                afters=[part.after for part in parts],
+                uptos=[part.upto for part in parts],
+                without=[id_of(run) for run in without],
+                how_many=limit,
+            )
+        return [SameContext(row["here"], row["run_id"].hex, row["seq"]) for row in rows]
 
 
 async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]) -> None:
@@ -31,12 +62,6 @@ async def write(conn: Conn, project: int, events: Mapping[UUID, Sequence[RunEven
             seqs=[seq for _, seq, _ in calls],
             threads=[_short(thread) for _, _, thread in calls],
         )
-
-
-async def with_thread(conn: Conn, project: int, thread: ContentRef, limit: int) -> list[tuple[str, int]]:
-    """Run and seq of calls that had this context."""
-    rows = await sql.rows(conn, "calls_with_thread", project=project, thread=_short(thread), how_many=limit)
-    return [(row["run_id"].hex, row["seq"]) for row in rows]
 
 
 def _short(thread: ContentRef) -> int:

@@ -39,7 +39,7 @@ from playhead_collector.store.ports.forwarding import (
 from playhead_collector.store.ports.keys import ApiKey
 from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import content, events, ingest, keys, leases, llm_calls, runs, threads
+from playhead_collector.store.postgres import content, events, ingest, keys, leases, runs, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes.store import PostgresChangeStore
 from playhead_collector.store.postgres.connection import Database
@@ -47,6 +47,7 @@ from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
 from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
+from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
@@ -72,11 +73,12 @@ async def connect(
     return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
-class PostgresStore(PostgresChangeStore):
+class PostgresStore(PostgresChangeStore, PostgresSameContextStore):
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
-        super().__init__(db, clock)
+        PostgresChangeStore.__init__(self, db, clock)
+        PostgresSameContextStore.__init__(self, db)
         self._recipients = recipients
         self._memory = StoreMemory()
         self._learning = Learning(db, self._memory.packs.dictionaries)
@@ -239,10 +241,6 @@ class PostgresStore(PostgresChangeStore):
     async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
         async with self._db.reading() as conn:
             return await events.seq_of(conn, project, run, event_id)
-
-    async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
-        async with self._db.reading() as conn:
-            return await llm_calls.with_thread(conn, project, thread, limit)
 
     async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
         async with self._db.reading() as conn:

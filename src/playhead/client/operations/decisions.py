@@ -2,6 +2,7 @@
 
 from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method, run_path
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
+from playhead.wire.answers.analysis.tree import DecisionTree
 
 
 class DecisionsOperations:
@@ -16,3 +17,11 @@ class DecisionsOperations:
     def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
         """A decision with its context, reasons and options, and the choices of other calls with the same context."""
         return ApiRequest(run_path(run, "decisions", str(at)))
+
+    @client_method
+    def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
+        """The decisions that the run took, the options that were left, and the runs that went another way.
+
+        `cursor` is the `next_cursor` of the previous answer.
+        """
+        return ApiRequest(run_path(run, "tree"), {"limit": limit, "cursor": cursor})

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from playhead.wire import answers as a
 from playhead.wire.answers.analysis.decisions import Decision, DecisionDetail
+from playhead.wire.answers.analysis.tree import DecisionTree
 from playhead_collector.read.paging import read_seq
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
@@ -30,9 +31,18 @@ class DecisionsRoutes:
         """
         return await self._asking.answer(request, "decision", run, at=seq)
 
+    async def tree(self, request: Request, run: p.RunId, limit: p.Limit = 100, cursor: p.Cursor = None) -> Response:
+        """The path of decisions that the run took, the options that were left, and the runs that went another way.
+
+        Those are its forks, the runs above it, and runs with a model call that had exactly the same context; each with
+        its first choice and its outcome.
+        """
+        return await self._asking.answer(request, "tree", run, limit=limit, after=read_seq(cursor))
+
 
 def add_routes(api: APIRouter, asking: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = DecisionsRoutes(asking)
     get(api, "why", "/runs/{run}/decisions", routes.decisions, a.Page[Decision])
     get(api, "why", "/runs/{run}/decisions/{seq}", routes.decision, DecisionDetail)
+    get(api, "why", "/runs/{run}/tree", routes.tree, DecisionTree)

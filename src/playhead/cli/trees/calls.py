@@ -1,4 +1,5 @@
-"""`playhead tree`: the calls of a run, each below the one that made it, so that parallel branches stand apart."""
+"""`playhead tree`: the calls of a run, each below the one that made it, so that parallel branches stand apart; and the
+tree of its decisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from rich.tree import Tree
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run, first
+from playhead.cli.trees.decisions import read_decision_tree, show_decision_tree
 from playhead.wire.answers import RecordedEvent, TraceSpan
 
 _SHORT, _LONG = 80, 10_000
@@ -37,11 +39,21 @@ def tree(
         bool, typer.Option("--values", help=f"Values up to {_LONG:,} characters each, instead of {_SHORT}.")
     ] = False,
     limit: Limit = 1_000,
+    decisions: Annotated[
+        bool, typer.Option("--decisions", help="The decisions, what was left, and the runs that went another way.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Show the calls of a run as a tree: agents, model calls and tools, with what went in, came out, or went wrong."""
+    """Show the calls of a run as a tree: agents, model calls and tools, with what went in, came out, or went wrong.
+
+    With --decisions: the path of decisions that it took, the options that it left, and as branches its forks, the runs
+    above it and the runs with the same context, each with its outcome.
+    """
     with ctx.ensure_object(CollectorAddress).ask() as client:
         found = run_id(client, run)
+        if decisions:
+            show_decision_tree(ctx, read_decision_tree(client, found, limit), limit, json=json)
+            return
         spans = first(ctx, "spans", client.spans(found, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
         events = [] if json else list(client.events(found, preview=most, kinds=_KINDS))

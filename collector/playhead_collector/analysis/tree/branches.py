@@ -1,0 +1,88 @@
+"""[analysis]: the runs that have a beginning in common with a run: forks, the runs above it, and siblings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from playhead.project.run_row import RunRow
+from playhead_collector.read.record import RunRecord
+from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.same_context import EventRange
+
+FORK, PARENT, SIBLING = "fork", "parent", "sibling"
+# Of each run. More branches at one run are more than a person looks at; the list of runs has all forks.
+MAX_FORKS = 100
+MAX_SIBLINGS = 100
+# Runs above a fork; the record of those further above is not followed.
+_MAX_ABOVE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BranchingRun:
+    """Another run with the same beginning.
+
+    `at`: the seq in this run from which it goes its own way; of a sibling, that of the model call which had the same
+    context. `seq`: the same in its own record.
+    """
+
+    kind: str
+    row: RunRow
+    at: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A run, the runs above it (nearest first), and up to which seq each has the path in common with it."""
+
+    rows: Sequence[RunRow]
+    common: Sequence[int]
+
+    @property
+    def parts(self) -> list[EventRange]:
+        """In whose record the events of the run stand."""
+        return [
+            EventRange(row.run, row.shared or 0, common) for row, common in zip(self.rows, self.common, strict=True)
+        ]
+
+
+async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bool]:
+    """All of them, and whether there are more than are looked at."""
+    lineage = await _read_lineage(record)
+    found, more = await _forks(record, lineage)
+    known = {row.run for row in lineage.rows} | {branch.row.run for branch in found}
+    same = await record.store.runs_with_same_context(
+        record.project, lineage.parts, without=sorted(known), limit=MAX_SIBLINGS + 1
+    )
+    for each in same[:MAX_SIBLINGS]:
+        row = await record.store.run(record.project, each.run)
+        if row is not None:
+            found.append(BranchingRun(SIBLING, row, each.here, each.seq))
+    return found, more or len(same) > MAX_SIBLINGS
+
+
+async def _read_lineage(record: RunRecord) -> Lineage:
+    rows, common = [record.row], [record.last]
+    while (above := rows[-1].fork_of) is not None and len(rows) <= _MAX_ABOVE:
+        row = await record.store.run(record.project, above)
+        if row is None or rows[-1].shared is None or row in rows:
+            break
+        common.append(min(common[-1], rows[-1].shared))
+        rows.append(row)
+    return Lineage(rows, common)
+
+
+async def _forks(record: RunRecord, lineage: Lineage) -> tuple[list[BranchingRun], bool]:
+    """The forks of the run and of those above it, as far as these have the path in common, and the runs above."""
+    found: list[BranchingRun] = []
+    more = False
+    ours = {row.run for row in lineage.rows}
+    for depth, (row, common) in enumerate(zip(lineage.rows, lineage.common, strict=True)):
+        if depth:
+            found.append(BranchingRun(PARENT, row, common + 1, common + 1))
+        forks = await record.store.runs(record.project, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
+        more = more or len(forks) > MAX_FORKS
+        for fork in forks[:MAX_FORKS]:
+            at = fork.fork_at
+            if fork.run not in ours and at is not None and at <= common + 1:
+                found.append(BranchingRun(FORK, fork, at, at))
+    return found, more

@@ -1,0 +1,151 @@
+"""Which path did the agent take, what was left, and how did the runs end that went another way?"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.canonical import canonical_json
+from playhead.model.times import rfc3339
+from playhead.project.run_row import RunRow
+from playhead.wire.answers.analysis.decisions import Decision
+from playhead.wire.answers.analysis.tree import DecisionTree, RunOutcome, TreeBranch, TreeNode, UntakenOption
+from playhead_collector.analysis.decisions.decisions import choice_of, decisions, options_of
+from playhead_collector.analysis.decisions.same_context import chosen_in, read_sibling
+from playhead_collector.analysis.transcript.loading import read_transcript_page
+from playhead_collector.analysis.transcript.transcript import Transcript, Turn
+from playhead_collector.analysis.tree.branches import SIBLING, BranchingRun, read_branching_runs
+from playhead_collector.read.record import RunRecord, stored_record
+from playhead_collector.read.values import fetch
+
+
+@dataclass(frozen=True, slots=True)
+class BranchChoice:
+    """The first choice of a branch; `same` as in `TreeBranch`."""
+
+    chosen: Any
+    same: bool | None
+
+
+async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree:
+    """The decisions behind seq `after` with their branches, and those behind the last decision on the last page."""
+    transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
+    found = await asyncio.to_thread(lambda: [each for each in decisions(transcript) if each[0]["seq"] > after])
+    runs, more_branches = await read_branching_runs(record)
+    is_last = len(found) <= limit
+    placed = placed_at(transcript, [decision for decision, _ in found[:limit]], runs, after, is_last=is_last)
+    choices = await _choices(record, transcript, [run for some in placed.values() for run in some])
+    path = await asyncio.to_thread(_path, transcript, found[:limit], placed, choices)
+    return {
+        "run": record.run,
+        "name": record.row.name,
+        "outcome": outcome_of(record.row),
+        "items": path,
+        "branches": _branches(placed.get(None, []), choices),
+        "more_branches": more_branches,
+        "next_cursor": None if is_last else str(path[-1]["seq"]),
+    }
+
+
+def placed_at(
+    transcript: Transcript, path: Sequence[Decision], runs: Sequence[BranchingRun], after: int, *, is_last: bool
+) -> dict[int | None, list[BranchingRun]]:
+    """The branches at each decision of a page, by its seq; under None those behind the last decision.  Pure.
+
+    A run branches at the first decision that it does not share: a sibling at the end of the call with the same context.
+    """
+    ends = {turn.begin.seq: turn.end.seq for turn in transcript.turns if turn.end is not None}
+    placed: dict[int | None, list[BranchingRun]] = {}
+    for run in runs:
+        at = ends.get(run.at, run.at) if run.kind == SIBLING else run.at
+        if at <= after:
+            continue
+        decision = next((decision["seq"] for decision in path if decision["seq"] >= at), None)
+        if decision is not None or is_last:
+            placed.setdefault(decision, []).append(run)
+    return placed
+
+
+def outcome_of(row: RunRow) -> RunOutcome:
+    """How the run ended.  Pure."""
+    return {
+        "status": row.status,
+        "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
+        "events": row.events,
+        "errors": row.errors,
+    }
+
+
+def _path(
+    transcript: Transcript,
+    found: Sequence[tuple[Decision, Turn | None]],
+    placed: Mapping[int | None, Sequence[BranchingRun]],
+    choices: Mapping[str, BranchChoice],
+) -> list[TreeNode]:
+    return [
+        {
+            **decision,
+            "untaken": _untaken(transcript, decision, turn),
+            "branches": _branches(placed.get(decision["seq"], ()), choices),
+        }
+        for decision, turn in found
+    ]
+
+
+def _untaken(transcript: Transcript, decision: Decision, turn: Turn | None) -> list[UntakenOption]:
+    return [
+        {"name": option["name"], "origin": option["origin"], "considered": option["considered"]}
+        for option in options_of(transcript, decision, turn)
+        if not option["chosen"]
+    ]
+
+
+def _branches(runs: Sequence[BranchingRun], choices: Mapping[str, BranchChoice]) -> list[TreeBranch]:
+    """As answers.  Runs without a choice were siblings by a short hash only."""
+    return [
+        {
+            "kind": run.kind,
+            "run": run.row.run,
+            "name": run.row.name,
+            "at": run.at,
+            "seq": run.seq,
+            "chosen": choices[run.row.run].chosen,
+            "same": choices[run.row.run].same,
+            "outcome": outcome_of(run.row),
+        }
+        for run in runs
+        if run.row.run in choices
+    ]
+
+
+async def _choices(
+    record: RunRecord, transcript: Transcript, runs: Sequence[BranchingRun]
+) -> Mapping[str, BranchChoice]:
+    """The first choice of each branch, by its run."""
+    choices: dict[str, BranchChoice] = {}
+    for run in runs:
+        choice = await (_sibling_choice if run.kind == SIBLING else _fork_choice)(record, transcript, run)
+        if choice is not None:
+            choices[run.row.run] = choice
+    return choices
+
+
+async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> BranchChoice:
+    other = await stored_record(record.store, record.project, run.row.run)
+    page = await read_transcript_page(other, run.seq - 1, 1, ev.LlmCompleted, with_contexts=False)
+    own = (decision["chosen"] for decision, _ in decisions(page) if decision["seq"] >= run.seq)
+    return BranchChoice(next(own, None), None)
+
+
+async def _sibling_choice(record: RunRecord, transcript: Transcript, run: BranchingRun) -> BranchChoice | None:
+    """None when its context was another one after all."""
+    turn = next((turn for turn in transcript.turns if turn.begin.seq == run.at), None)
+    if turn is None or turn.begin.thread is None:
+        return None
+    sibling = await read_sibling(record, run.row.run, run.seq, turn.begin.thread)
+    if sibling is None:
+        return None
+    cache = await fetch(record.store, record.project, sibling.outputs)
+    chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
+    return BranchChoice(chosen, canonical_json(chosen) == canonical_json(choice_of(transcript, turn)))

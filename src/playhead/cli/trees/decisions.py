@@ -1,0 +1,83 @@
+"""`playhead tree --decisions`: the path that a run took, what it left, and how the runs ended that went another way."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from playhead.cli import output
+from playhead.cli.options import note_more
+from playhead.wire.answers.analysis.tree import DecisionTree, RunOutcome, TreeBranch, TreeNode
+
+if TYPE_CHECKING:
+    from playhead.client import Client
+
+_PAGE = 1_000
+_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow"}
+
+
+def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
+    """The tree with up to `limit` decisions."""
+    answer = client.tree(run, limit=min(limit, _PAGE))
+    while answer["next_cursor"] and len(answer["items"]) < limit:
+        page = client.tree(run, limit=min(limit - len(answer["items"]), _PAGE), cursor=answer["next_cursor"])
+        page["items"] = [*answer["items"], *page["items"]]
+        answer = page
+    return answer
+
+
+def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
+    """Prints it."""
+    note_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
+    if json:
+        output.as_json(answer)
+        return
+    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_decision_tree(answer))
+
+
+def render_decision_tree(answer: DecisionTree) -> Tree:
+    """The tree, ready to be printed: a line for each decision, and what was left or went another way below it."""
+    root = Tree(_titled(answer["name"] or answer["run"], answer["outcome"]), guide_style="dim")
+    for node in answer["items"]:
+        _add_branches(root.add(_decision(node)), node["branches"])
+    _add_branches(root, answer["branches"])
+    if answer["more_branches"]:
+        root.add(Text("... and more runs than are shown", style="dim"))
+    return root
+
+
+def _decision(node: TreeNode) -> Text:
+    text = Text.assemble(
+        (f"{node['seq']} ", "dim"), (node["kind"], "bold"), "  ", _value(node["chosen"]), overflow="fold"
+    )
+    if node["untaken"]:
+        left = ", ".join(option["name"] for option in node["untaken"])
+        text.append(f"\nleft  {output.shortened(output.visible(left))}", style="dim")
+    return text
+
+
+def _add_branches(tree: Tree, branches: Iterable[TreeBranch]) -> None:
+    for branch in branches:
+        how = "chose the same" if branch["same"] else _value(branch["chosen"])
+        named = f"{branch['kind']} {branch['run']} from {branch['seq']}"
+        tree.add(Text.assemble(_titled(named, branch["outcome"]), "\n", how))
+
+
+def _titled(name: str, outcome: RunOutcome) -> Text:
+    status = outcome["status"]
+    return Text.assemble(output.visible(name), "  ", (status, _STYLES.get(status, "")))
+
+
+def _value(chosen: Any) -> str:
+    """A choice in one line: the tools with their arguments, or the text."""
+    value = cast(object, chosen)
+    answer = cast(dict[str, Any], value) if isinstance(value, dict) else dict[str, Any]()
+    if answer.get("tools"):
+        value = "; ".join(f"{tool['name']}({output.compact(tool['arguments'])})" for tool in answer["tools"])
+    elif answer.keys() == {"tools", "text"}:
+        value = answer["text"]
+    text = value if isinstance(value, str) else "" if value is None else output.compact(cast(object, value))
+    return output.shortened(output.visible(text))
