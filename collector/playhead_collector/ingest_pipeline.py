@@ -31,12 +31,11 @@ class IngestPipeline:
         """Durable once this returns. Raises StoreUnavailable."""
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
         work = partial(_lifted, spans, logs, self.inline_characters)
-        batch, not_understood = await asyncio.to_thread(work) if many else work()
-        ingested = await self.store.ingest(self.project, batch)
+        lifted = await asyncio.to_thread(work) if many else work()
+        ingested = await self.store.ingest(self.project, lifted.batch)
         self._wake()
-        taken_out = sum(len(content.data) for content in batch.contents)
-        contents = TakenOut(len(batch.contents), taken_out, ingested.new_contents, ingested.new_bytes)
-        refused = (ingested.pending, ingested.dropped, not_understood)
+        contents = TakenOut(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
+        refused = (ingested.pending, ingested.dropped, lifted.not_understood)
         return IngestResult(ingested.spans, ingested.duplicates, *refused, contents)
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
@@ -57,18 +56,32 @@ class IngestPipeline:
             wake()
 
 
-def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> tuple[Batch, Counter[str]]:
-    """What to store, and the scopes whose content no dialect understood."""
+@dataclass(frozen=True, slots=True)
+class _LiftedBatch:
+    """What to store; how many contents were taken out, and their bytes, with repetitions; and how many spans and log
+    events had content that no dialect understood, by scope."""
+
+    batch: Batch
+    contents: int
+    content_bytes: int
+    not_understood: Counter[str]
+
+
+def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> _LiftedBatch:
     shared = SharedMessages()
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
     lifted_logs = lift_logs(logs, inline)
     lifted = [*lifted_spans, *lifted_logs]
     not_understood = Counter(scope_name(one.span.scope) for one in lifted_spans if not one.is_understood)
     not_understood.update(scope_name(one.log.scope) for one in lifted_logs if not one.is_understood)
+    # Calls of one conversation have much in common: each content is stored once, and no thread that another continues.
+    contents = [content for one in lifted for content in one.contents]
+    threads = {shared.thread_ref(thread.messages): thread for one in lifted for thread in one.threads}
+    continued = shared.continued()
     batch = Batch(
         spans=[one.span for one in lifted_spans],
         logs=[one.log for one in lifted_logs],
-        contents=[content for one in lifted for content in one.contents],
-        threads=[thread for one in lifted for thread in one.threads],
+        contents=list({content.ref: content for content in contents}.values()),
+        threads=[thread for ref, thread in threads.items() if ref not in continued],
     )
-    return batch, not_understood
+    return _LiftedBatch(batch, len(contents), sum(len(content.data) for content in contents), not_understood)

@@ -53,7 +53,10 @@ async def receive(
                 if size > limit:
                     raise too_large(limit)
                 arriving.hold(size)
-                tail += chunk
+                if tail or len(chunk) < _IN_PIECE:
+                    tail += chunk
+                else:
+                    got.append(chunk)
                 if len(tail) >= _IN_PIECE:
                     got.append(bytes(tail))
                     tail.clear()

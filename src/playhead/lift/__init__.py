@@ -213,7 +213,8 @@ def _kind(attributes: Attributes) -> str | None:
 
 def _has_refs(attributes: Attributes) -> bool:
     """Whether this was lifted before."""
-    return any(key.endswith(names.REF_SUFFIX) and is_ref(value) for key, value in attributes.items())
+    refs = [key for key in attributes if key.endswith(names.REF_SUFFIX)]
+    return any(is_ref(attributes[key]) for key in refs)
 
 
 def _taken_together(

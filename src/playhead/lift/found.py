@@ -36,6 +36,10 @@ class SharedMessages:
                 ref = nodes[parent, message] = node_ref(message, parent)
         return ref
 
+    def continued(self) -> set[ContentRef]:
+        """The threads that another thread of these spans begins with."""
+        return {parent for parent, _ in self._nodes if parent is not None}
+
 
 class LiftedContent:
     """Grows while dialects read one span.

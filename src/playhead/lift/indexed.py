@@ -1,45 +1,84 @@
 """Attributes whose names spell a structure (`llm.input_messages.0.message.role`) → the structure.
 
-Numbers in a name are places in a list.  Places that are missing are left out: SDKs evict attributes beyond a limit, and
-what is left still has its order.
+Numbers in a name are indexes of a list.  Indexes that are missing are left out: SDKs evict attributes beyond a limit,
+and what is left still has its order.
 """
 
-from typing import Any, cast
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
 
 from playhead.model.span import Attributes
 
-_MOST_SEGMENTS = 16  # names spell no deeper structures, and what walks them need not be prepared for more
+_MOST_SEGMENTS: Final = 16  # names spell no deeper structures, and what walks them need not be prepared for more
+_MOST_DIGITS: Final = 9
+# The same names come with every span: how they are split is remembered, of short ones, so that the memory is bounded.
+_REMEMBERED: Final = 4_096
+_REMEMBERED_CHARACTERS: Final = 128
 
 
 def take_indexed(attributes: Attributes, prefix: str) -> list[Any] | None:
-    """The list that the attributes below `prefix.` spell, which are taken out; None when there are none.
+    """The list that the attributes below `prefix.` spell, which are taken out; None when there are none."""
+    elements = take_elements(attributes, prefix)
+    return None if elements is None else list(map(structure, elements))
 
-    Only those whose next segment is a number: others below the same name are something else."""
+
+def take_elements(attributes: Attributes, prefix: str) -> list[Attributes] | None:
+    """The attributes below `prefix.`, which are taken out, for each element of the list that they spell; None when
+    there are none.
+
+    The names are what follows the element's number; it is empty for an element that is one value.  Only attributes
+    whose next segment is a number are taken: others below the same name are something else.
+    """
     start = prefix + "."
     end = len(start)
-    keys = [key for key in attributes if key.startswith(start) and _is_index(key[end:].partition(".")[0])]
-    if not keys:
-        return None
-    tree: dict[str, Any] = {}
-    for key in keys:
+    elements: dict[str, Attributes] = {}
+    for key in [key for key in attributes if key.startswith(start)]:
+        name = key[end:]
+        index, below = _split(name) if len(name) <= _REMEMBERED_CHARACTERS else _split_any(name)
+        if index is None:
+            continue
         value = attributes.pop(key)
-        if value is not None:
-            _put(tree, key[len(start) :].split(".", _MOST_SEGMENTS), value)
-    listed = _with_lists(tree)
-    return cast(list[Any], listed) if isinstance(listed, list) else None
+        if value is None:
+            continue
+        element = elements.get(index)
+        if element is None:
+            elements[index] = {below: value}
+        else:
+            element[below] = value
+    return [elements[index] for index in sorted(elements, key=int)] if elements else None
+
+
+def structure(element: Mapping[str, Any]) -> Any:
+    """The value that the names of one element's attributes spell."""
+    if len(element) == 1 and "" in element:
+        return element[""]
+    tree = _Node()
+    for name, value in element.items():
+        _put(tree, name.split(".", _MOST_SEGMENTS), value)
+    return _with_lists(tree)
+
+
+def _split_any(name: str) -> tuple[str | None, str]:
+    """The number that a name begins with, and what follows it; None for a name that begins with none."""
+    segment, _, below = name.partition(".")
+    return (segment if _is_index(segment) else None), below
+
+
+_split = lru_cache(_REMEMBERED)(_split_any)
 
 
 class _Node(dict[str, Any]):
     """A name that has others below it, as against a value that is an object."""
 
 
-def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    here: dict[str, Any] = tree
+def _put(tree: _Node, path: list[str], value: Any) -> None:
+    here = tree
     for segment in path[:-1]:
         below = here.get(segment)
         if not isinstance(below, _Node):
             below = here[segment] = _Node() if below is None else _Node({"": below})
-        here = cast(dict[str, Any], below)
+        here = below
     last = here.get(path[-1])
     if isinstance(last, _Node):
         last[""] = value
@@ -47,7 +86,7 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
         here[path[-1]] = value
 
 
-def _with_lists(tree: dict[str, Any]) -> Any:
+def _with_lists(tree: Mapping[str, Any]) -> Any:
     values = {key: _with_lists(value) if isinstance(value, _Node) else value for key, value in tree.items()}
     if values and all(map(_is_index, values)):
         return [values[key] for key in sorted(values, key=int)]
@@ -55,4 +94,4 @@ def _with_lists(tree: dict[str, Any]) -> Any:
 
 
 def _is_index(segment: str) -> bool:
-    return segment.isdecimal() and segment.isascii() and len(segment) < 10
+    return segment.isdecimal() and segment.isascii() and len(segment) <= _MOST_DIGITS

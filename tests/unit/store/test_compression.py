@@ -1,4 +1,5 @@
 import hashlib
+import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,6 +28,24 @@ def test_any_size_can_be_read_again(size: int):
 def test_a_short_message_becomes_a_fraction():
     message = b'{"parts":[{"content":"Where is my order?","type":"text"}],"role":"user"}'
     assert len(builtin(1).compress(message)) < len(message) / 2
+
+
+@pytest.mark.parametrize("level", [zstd.LEVEL, zstd.ARRIVING_LEVEL])
+def test_many_items_are_compressed_as_each_of_them_alone(level: int):
+    items = [b"", b"x", b'{"parts":[{"content":"Where is it?","type":"text"}],"role":"user"}', b"large " * LARGE_BYTES]
+    bodies = builtin(1).compress_many([*items, *items], level)
+    assert bodies == [builtin(1).compress(item, level) for item in items] * 2
+    assert [builtin(1).read(body) for body in bodies] == items * 2
+    assert builtin(1).compress_many([b""], level) == [builtin(1).compress(b"", level)]
+    assert builtin(1).compress_many([], level) == []
+
+
+def test_each_level_is_the_one_that_was_asked_for():
+    """The level at which a dictionary was digested counts, so each level has one of its own."""
+    chance = random.Random(1)
+    text = " ".join(chance.choices(["order", "parcel", "refund", "ticket", "invoice", "customer"], k=4_000)).encode()
+    best, arriving, large = (builtin(1).compress(text, level) for level in (9, zstd.ARRIVING_LEVEL, zstd.LARGE_LEVEL))
+    assert len(best) < len(arriving) < len(large)
 
 
 def test_json_can_be_read_again():

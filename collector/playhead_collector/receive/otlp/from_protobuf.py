@@ -36,11 +36,15 @@ from playhead_collector.receive.otlp.decoded import (
     too_many_parts,
     usable,
 )
-from playhead_collector.receive.otlp.protobuf_wire import Malformed, chunks, field, is_crowded
+from playhead_collector.receive.otlp.protobuf_wire import Malformed, chunks, count_parts, field
+from playhead_collector.receive.otlp.wire_attributes import TooManyParts, take_attributes
 
 # In all three kinds of request: 1 (of each resource) holds 1, the resource, and 2 (of each scope), which holds 1, the
 # scope, and 2, the spans, records or metrics.
 _FIRST, _INNER = 1, 2
+# The numbers of the fields with attributes.
+_SPAN_ATTRIBUTES, _LOG_ATTRIBUTES = 9, 6
+_IN_WORDS = {"Span": "a span", "LogRecord": "a log record"}
 # A smaller message cannot have too many parts, and is parsed without a check.
 _LOOK_INTO_BYTES = 4_096
 # A scope has a name, a version and at most a few attributes.
@@ -124,7 +128,7 @@ def _items(body: bytes, limits: DecodeLimits) -> Iterator[tuple[bytes, str, Attr
 def _resource(data: bytes, limits: DecodeLimits) -> Attributes | Unusable:
     """The resource's attributes, or the error because of which only this resource's items are rejected."""
     try:
-        if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Resource", limits.parts):
+        if len(data) > _LOOK_INTO_BYTES and count_parts(data, "Resource", limits.parts) > limits.parts:
             return Unusable(f"its resource has {too_many_parts(limits)}")
         return _attributes(Resource.FromString(data).attributes)
     except (DecodeError, Malformed):
@@ -148,31 +152,48 @@ def _not_otlp(why: str) -> Refused:
 
 def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Returns what the span costs in memory. Raises Unusable, DecodeError, Malformed."""
-    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "Span", limits.parts):
-        raise Unusable(f"a span has {too_many_parts(limits)}")
-    span = trace_pb2.Span.FromString(data)
-    parts = len(span.attributes) + len(span.events) + len(span.links)
-    decoded.spans.append(_span(span, scope, resource))
+    if len(data) > _LOOK_INTO_BYTES:
+        attributes, rest = _take_attributes(data, "Span", _SPAN_ATTRIBUTES, limits)
+    else:
+        attributes, rest = {}, data
+    span = trace_pb2.Span.FromString(rest)
+    parts = len(attributes) + len(span.attributes) + len(span.events) + len(span.links)
+    decoded.spans.append(_span(span, attributes, scope, resource))
     return len(data) + (parts + 4) * ITEM_COST
 
 
 def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Returns what the record costs in memory. Raises Unusable, DecodeError, Malformed."""
-    if len(data) > _LOOK_INTO_BYTES and is_crowded(data, "LogRecord", limits.parts):
-        raise Unusable(f"a log record has {too_many_parts(limits)}")
-    record = LogRecord.FromString(data)
-    decoded.add_log(_log(record, scope, resource))
-    return len(data) + (len(record.attributes) + 4) * ITEM_COST
+    if len(data) > _LOOK_INTO_BYTES:
+        attributes, rest = _take_attributes(data, "LogRecord", _LOG_ATTRIBUTES, limits)
+    else:
+        attributes, rest = {}, data
+    record = LogRecord.FromString(rest)
+    parts = len(attributes) + len(record.attributes)
+    decoded.add_log(_log(record, attributes, scope, resource))
+    return len(data) + (parts + 4) * ITEM_COST
 
 
-def _span(span: trace_pb2.Span, scope: str, resource: Attributes) -> Span:
+def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
+    """The attributes of a large message, and the message without them. Raises Unusable, DecodeError, Malformed."""
+    try:
+        attributes, rest, parts = take_attributes(data, number, limits.parts, _pair_value)
+    except TooManyParts:
+        raise Unusable(f"{_IN_WORDS[message]} has {too_many_parts(limits)}") from None
+    if len(rest) > _LOOK_INTO_BYTES and parts + count_parts(rest, message, limits.parts - parts) > limits.parts:
+        raise Unusable(f"{_IN_WORDS[message]} has {too_many_parts(limits)}")
+    return attributes, rest
+
+
+def _span(span: trace_pb2.Span, attributes: Attributes, scope: str, resource: Attributes) -> Span:
+    """`attributes`: those that were taken out before the rest was parsed."""
     trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_span_id
     if len(trace_id) != 16 or len(span_id) != 8 or trace_id == NO_TRACE or span_id == NO_SPAN:
         check_ids(trace_id, span_id, span.name)
     start_ns, end_ns = span.start_time_unix_nano, span.end_time_unix_nano
     if start_ns > LAST_NS or end_ns > LAST_NS:
         check_time(max(start_ns, end_ns))
-    attributes = _attributes(span.attributes)
+    attributes |= _attributes(span.attributes)
     if dropped := span.dropped_attributes_count:
         attributes[DROPPED_ATTRIBUTES] = dropped
     if dropped := span.dropped_events_count:
@@ -205,8 +226,8 @@ def _link(link: trace_pb2.Span.Link) -> dict[str, Any]:
     }
 
 
-def _log(record: LogRecord, scope: str, resource: Attributes) -> LogEvent:
-    attributes = _attributes(record.attributes)
+def _log(record: LogRecord, attributes: Attributes, scope: str, resource: Attributes) -> LogEvent:
+    attributes |= _attributes(record.attributes)
     body = _value(record.body) if record.HasField("body") else None
     return LogEvent(
         event_of(record.event_name, body, record.severity_number, attributes, scope),
@@ -222,6 +243,10 @@ def _log(record: LogRecord, scope: str, resource: Attributes) -> LogEvent:
 def _attributes(pairs: Iterable[KeyValue], depth: int = 0) -> Attributes:
     # Nearly every value is a text or a number other than 0, which are quick to check.
     return {pair.key: (value := pair.value).string_value or value.int_value or _value(value, depth) for pair in pairs}
+
+
+def _pair_value(pair: KeyValue) -> Any:
+    return _value(pair.value)
 
 
 def _value(value: AnyValue, depth: int = 0) -> Any:

@@ -41,13 +41,13 @@ def chunks(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
             key = data[at]
             at += 1
             if key > 127:
-                key, at = _varint(data, at - 1)
+                key, at = varint(data, at - 1)
             kind = key & 7
             if kind == _LENGTH_DELIMITED:
                 size = data[at]
                 at += 1
                 if size > 127:
-                    size, at = _varint(data, at - 1)
+                    size, at = varint(data, at - 1)
                 stop = at + size
                 if stop > end:
                     raise Malformed("a field ends after its message")
@@ -69,8 +69,8 @@ def field(data: bytes, at: int, end: int, number: int) -> bytes:
     return b"".join([data[start:stop] for found, start, stop in chunks(data, at, end) if found == number])
 
 
-def is_crowded(data: bytes, message: str, limits: int) -> bool:
-    """Whether there are more than `limits` messages within this one, at any depth. Raises Malformed."""
+def count_parts(data: bytes, message: str, most: int) -> int:
+    """The number of messages within this one, at any depth; any number above `most` means more. Raises Malformed."""
     count = 0
     waiting = [(message, 0, len(data))]
     while waiting:
@@ -79,22 +79,29 @@ def is_crowded(data: bytes, message: str, limits: int) -> bool:
         for number, start, stop in chunks(data, at, end):
             if (kind := inner.get(number)) is not None:
                 count += 1
-                if count > limits:
-                    return True
+                if count > most:
+                    return count
                 if stop > start and kind in NESTED:
                     waiting.append((kind, start, stop))
-    return False
+    return count
 
 
-def _after_number(data: bytes, at: int, kind: int) -> int:
-    if kind == _VARINT:
-        return _varint(data, at)[1]
-    if kind not in {_FIXED64, _FIXED32}:
-        raise Malformed(f"wire type {kind} is not used here")
-    return at + (8 if kind == _FIXED64 else 4)
+def after_field(data: bytes, at: int, end: int) -> int:
+    """The offset of the field after the one at `at`. Raises Malformed, and IndexError when the data end in it."""
+    key, at = varint(data, at)
+    kind = key & 7
+    if kind == _LENGTH_DELIMITED:
+        size, at = varint(data, at)
+        at += size
+    else:
+        at = _after_number(data, at, kind)
+    if at > end:
+        raise Malformed("a field ends after its message")
+    return at
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number at an offset, and the offset after it. Raises Malformed, and IndexError when the data end in it."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -105,3 +112,11 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if shift > 63:
             raise Malformed("a number has more than 64 bits")
+
+
+def _after_number(data: bytes, at: int, kind: int) -> int:
+    if kind == _VARINT:
+        return varint(data, at)[1]
+    if kind not in {_FIXED64, _FIXED32}:
+        raise Malformed(f"wire type {kind} is not used here")
+    return at + (8 if kind == _FIXED64 else 4)

@@ -18,7 +18,7 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
-from playhead_collector.store.packing.zstd import Zstd
+from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
 from playhead_collector.store.postgres.gc.gate import WriteContext
@@ -36,8 +36,8 @@ _ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
 _ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
 _MAX_ROLE_LENGTH = 40
 
-# Compressing more bytes than this at once would block the event loop.
-_BUSY_BYTES = 1024 * 1024
+# Compressing more bytes than this takes milliseconds, in which the event loop would answer no other request.
+_BUSY_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +196,10 @@ def _role(message: bytes) -> int:
 
 def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: int, zstd: Zstd) -> list[_Row]:
     rows: list[_Row] = []
-    for ref, content in new.items():
+    bodies = zstd.compress_many([content.data for content in new.values()], ARRIVING_LEVEL)
+    for (ref, content), body in zip(new.items(), bodies, strict=True):
         number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
         role = _role(content.data)  # whatever the type: it is what the first sender says, of many
-        body = zstd.compress(content.data)
         smaller = len(body) < len(content.data)
         rows.append(
             _Row(

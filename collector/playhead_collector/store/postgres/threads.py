@@ -210,12 +210,13 @@ async def _take_orphans(conn: Conn, project: int) -> list[Chain]:
 
 
 async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
-    project, asked = write_context.project, {node.ref.digest for chain in todo for node in chain.nodes}
-    asked.update(chain.extension.parent.digest for chain in todo if chain.extension.parent is not None)
-    await write_context.note_refs(conn, asked)
-    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(asked))
-    found = {ContentRef.from_digest(row["ref"]): NodePosition(row["lineage"], row["depth"]) for row in rows}
-    rest = [ref for ref in map(ContentRef.from_digest, asked) if ref not in found]
+    project, refs = write_context.project, {node.ref for chain in todo for node in chain.nodes}
+    refs.update(chain.extension.parent.plain for chain in todo if chain.extension.parent is not None)
+    by_digest = {ref.digest: ref for ref in refs}
+    await write_context.note_refs(conn, by_digest)
+    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(by_digest))
+    found = {by_digest[row["ref"]]: NodePosition(row["lineage"], row["depth"]) for row in rows}
+    rest = [ref for ref in refs if ref not in found]
     for node in (await packs.nodes(conn, project, rest)).values():
         found[node.ref] = NodePosition(PACKED, node.depth)
     return grow(todo, found, {row["lineage"]: row["tip"] for row in rows})

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from playhead.dialect import openai
 from playhead.lift.found import LiftedContent
-from playhead.lift.indexed import take_indexed
+from playhead.lift.indexed import structure, take_elements, take_indexed
 from playhead.lift.kinds import kind_from
 from playhead.lift.natives.bodies import AnswerBody, RequestBody
 from playhead.lift.natives.canonical import canonical_messages
@@ -24,7 +24,7 @@ from playhead.lift.stamps import (
     stamp_value,
 )
 from playhead.model import names
-from playhead.model.message import Message
+from playhead.model.message import Message, text_message
 from playhead.model.span import Attributes
 
 NAME = "openinference"
@@ -57,6 +57,9 @@ _KINDS: Final = {
 }  # fmt: skip
 _INPUT, _OUTPUT = "llm.input_messages", "llm.output_messages"
 _MESSAGES: Final = (_INPUT + ".", _OUTPUT + ".")
+# The names of a message's attributes, after its number.
+_ROLE, _CONTENT = "message.role", "message.content"
+_PLAIN_ROLES: Final = frozenset({"system", "user", "assistant"})
 _OF_CALLS: Final = (*_MESSAGES, "llm.token_count.", "llm.prompts.", "llm.choices.", "gen_ai.input.messages")
 _VALUES: Final = ("input.value", "output.value")
 # Lists of objects and single values that are content under their own names.
@@ -126,7 +129,7 @@ def _take_values(attributes: Attributes, kind: str | None, found: LiftedContent)
 
 def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
     """Flattened messages, unless the JSON of the request or answer was read."""
-    asked, gave = take_indexed(attributes, _INPUT), take_indexed(attributes, _OUTPUT)
+    asked, gave = take_elements(attributes, _INPUT), take_elements(attributes, _OUTPUT)
     if asked is not None and names.INPUT_MESSAGES_REF not in attributes:
         stamp_request(attributes, RequestBody([_message(each) for each in asked]), _INPUT, found)
     if gave is not None and names.OUTPUT_MESSAGES_REF not in attributes:
@@ -134,8 +137,11 @@ def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
         stamp_answer(attributes, AnswerBody(answers), _OUTPUT, found)
 
 
-def _message(native: Any) -> Message:
-    fields = _below(native, "message")
+def _message(element: Attributes) -> Message:
+    role, content = element.get(_ROLE), element.get(_CONTENT)
+    if len(element) == 2 and type(content) is str and type(role) is str and role in _PLAIN_ROLES:
+        return text_message(role, content)  # as nearly all are
+    fields = _below(structure(element), "message")
     chat: dict[str, Any] = {"role": fields.get("role")}
     content = fields.get("content")
     if content is None and isinstance(fields.get("contents"), list):

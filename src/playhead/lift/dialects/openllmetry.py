@@ -60,7 +60,8 @@ _CONTENTS: Final = (
 
 def speaks(attributes: Attributes) -> bool:
     """By its own names, or by indexed prompts and completions."""
-    return any((key.startswith(_OWN) and not key.startswith(_NOT_INDEXED)) or key in _CONTENTS for key in attributes)
+    own = [key for key in attributes if key.startswith(_OWN) or key in _CONTENTS]
+    return any(not key.startswith(_NOT_INDEXED) for key in own)
 
 
 def kind(attributes: Attributes) -> str | None:
