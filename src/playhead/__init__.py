@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
+from playhead.api.evaluation.scoring import score
 from playhead.api.observe import observe
 from playhead.api.own_events import event, metric
 from playhead.api.recorded_values import now
@@ -82,6 +83,7 @@ __all__ = [
     "propagate",
     "resume",
     "run",
+    "score",
     "shutdown",
     "uninstrument",
 ]

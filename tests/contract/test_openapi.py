@@ -96,6 +96,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
     expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc", "get /scopes"}
     expected |= {"get /runs/{run}/otlp", "post /content/pack"}
+    expected |= {"get /scores", "get /runs/{run}/scores", "post /runs/{run}/scores"}
     expected |= {"get /forward", "get /forward/{destination}/dead"}
     expected |= {f"post /forward/{{destination}}/{change}" for change in ("retry", "drop", "backfill")}
     assert {name.replace(PREFIX, "") for name, _ in operations(description)} == expected

@@ -272,6 +272,17 @@ def _counted(question: str) -> Rule:
     return rule
 
 
+def _score(run: Swept) -> Iterator[Question]:
+    posted = {"name": "swept", "value": True, "id": "sweep"}
+    for _ in range(2):
+        yield Question(run.path("/scores"), body=posted, holds=lambda body: body["value"] is True and body["latest"])
+    yield Question(run.path("/scores"), body=posted | {"value": 2}, status=409)
+
+
+def _has_score(body: Any) -> bool:
+    return "sweep" in {score["id"] for score in body["items"]} and body["next_cursor"] is None
+
+
 def _lease(holder: str, status: int, **more: Any) -> Question:
     return Question("", status=status, body={"holder": holder, "seconds": 60} | more)
 
@@ -396,6 +407,9 @@ RULES: dict[str, Rule] = {
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],
     "get /runs/{run}/events": _page("/events"),
+    "post /runs/{run}/scores": _score,
+    "get /runs/{run}/scores": lambda swept: [Question(swept.path("/scores"), {"limit": 1000}, holds=_has_score)],
+    "get /scores": lambda swept: [Question(f"{PREFIX}/scores", {"run": swept.run, "limit": 1000}, holds=_has_score)],
     "get /runs/{run}/state": _state,
     "get /runs/{run}/context": _context,
     "get /runs/{run}/diff": _diff,

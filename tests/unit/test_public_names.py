@@ -40,6 +40,7 @@ def test_the_public_names_are_these():
         "propagate",
         "resume",
         "run",
+        "score",
         "shutdown",
         "uninstrument",
     ]

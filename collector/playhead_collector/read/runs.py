@@ -7,12 +7,15 @@ from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
 from playhead.project.run_row import RunRow
 from playhead.wire.answers import CallError, Fork, Page, RunDetail, RunSummary
+from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.read.paging import read_row_cursor, row_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.scores.answers import score_answer
 from playhead_collector.read.times import elapsed_ms
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import RunFilter, Store
+from playhead_collector.store.ports.scores import ScoreFilter
 
 _QUESTIONS = (
     "events",
@@ -25,9 +28,11 @@ _QUESTIONS = (
     "decisions",
     "attributions",
     "tokens",
+    "scores",
 )
 # What a summary names; a list of runs with `fork_of` has them all.
 _MAX_FORKS = 100
+_MAX_SCORES = 100
 
 
 async def list_runs(
@@ -97,8 +102,15 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "attempts": record.row.attempt + 1,
         "forks": [_fork(row) for row in forks[:_MAX_FORKS]],
         "more_forks": len(forks) > _MAX_FORKS,
+        "scores": await _scores(record),
         "links": links,
     }
+
+
+async def _scores(record: RunRecord) -> list[RecordedScore]:
+    """The latest scores of the run and of its calls, newest first."""
+    where = ScoreFilter(record.run, latest=True)
+    return [score_answer(each) for each in await record.store.scores(record.project, where, limit=_MAX_SCORES)]
 
 
 async def _metadata(record: RunRecord) -> Any:

@@ -84,9 +84,9 @@ def needed_for(method: str, path: str) -> str:
     if path.startswith(f"{_API}/forward/") and method not in {"GET", "HEAD"}:
         return ADMIN
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
-        if path.endswith("/lease"):  # a program that resumes its run
+        if path.endswith(("/lease", "/scores")):  # a program that resumes its run; an evaluator
             return INGEST
-        return READ if method == "POST" else ADMIN  # the only POST is `explain`, which reads; the others delete
+        return READ if method == "POST" else ADMIN  # the other POST is `explain`, which reads; the others delete
     return READ
 
 

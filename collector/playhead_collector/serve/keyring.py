@@ -60,6 +60,11 @@ class Keyring:
                 return frozenset(key.scopes)
         return None
 
+    def name_of(self, given: Iterable[bytes]) -> str | None:
+        """The name of the first of these keys that is known; None for the operator's, which has none."""
+        found = (self._keys.get(hashlib.sha256(key).digest()) for key in given)
+        return next((key.name for key in found if key is not None), None)
+
     def forget(self) -> None:
         """Drops the cache: the next request reads the table."""
         self._read_at = None

@@ -32,6 +32,7 @@ from playhead.cli import (
     runs,
     tokens,
 )
+from playhead.cli.across import scores
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
 from playhead.cli.operate import deletion, doctor, forward, keys, start
@@ -134,10 +135,11 @@ def _common(
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
-    "Look": (runs.runs, runs.show, calls.tree, read.events, read.state, read.context, read.messages, tokens.tokens,
-             read.content, read.watch),
+    "Look": (runs.runs, runs.show, scores.scores, calls.tree, read.events, read.state, read.context, read.messages,
+             tokens.tokens, read.content, read.watch),
     "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
             compare.compare, reasoning.explain),
+    "Score": (scores.score,),
     "Rewind": (rewinding.resume, rewinding.fork),
 }  # fmt: skip
 for _group, _commands in _GROUPS.items():

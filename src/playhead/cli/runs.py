@@ -7,6 +7,7 @@ import typer
 from rich.text import Text
 
 from playhead.cli import output
+from playhead.cli.across.scores import shown_value
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import (
     Json,
@@ -49,6 +50,9 @@ def runs(
         str | None, typer.Option(help="Begun at or after: 1h (ago), 2d, 2026-01-31T12:00.", show_default=False)
     ] = None,
     until: Annotated[str | None, typer.Option(help="Begun at or before.", show_default=False)] = None,
+    score: Annotated[
+        str | None, typer.Option(help="Score: resolved, resolved=true, 'quality>=0.5'.", show_default=False)
+    ] = None,
     limit: Limit = 20,
     json: Json = False,
 ) -> None:
@@ -68,6 +72,7 @@ def runs(
             text=text,
             since=moment(since),
             until=moment(until),
+            score=score,
             limit=limit + 1,
         )
         rows = first(ctx, "runs", found, limit)
@@ -99,6 +104,10 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
     at = [f", at {fork['at']}" if fork["at"] is not None else "" for fork in answer["forks"]]
     facts["forks"] = [
         f"{fork['run']} ({fork['status']}{place})" for fork, place in zip(answer["forks"], at, strict=True)
+    ]
+    facts["scores"] = [
+        f"{score['name']} {shown_value(score)}" + (f", call {score['span']}" if score["span"] else "")
+        for score in answer["scores"]
     ]
     facts["record"] = _record(answer["completeness"])
     for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks"):

@@ -428,6 +428,25 @@ class MetricRecorded(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScoreRecorded(Event):
+    """A score of the run, or of the span `about`: a number, a boolean, or the name of a category.
+
+    `label` is what the evaluator calls a number, `source` the instrumentation that reported it.  A comment that is too
+    long for an event is behind `explanation`.
+    """
+
+    kind: ClassVar[str] = "score_recorded"
+    priority: ClassVar[str] = CRITICAL
+    name: str
+    value: float | bool | str
+    label: str | None = None
+    about: str | None = None
+    source: str = ""
+    comment: str | None = None
+    explanation: ContentRef | None = ref()
+
+
+@dataclass(frozen=True, kw_only=True)
 class EventLogged(Event):
     """A log record of somebody else's inside the run: its name, its OTLP severity number (17 and above: an error) and
     its attributes; `value` is its body.  One of an error is critical."""
@@ -452,7 +471,7 @@ RunEvent = (
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
     | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalGranted
     | ApprovalDenied | InputRequested | InputReceived | ContextWarning | ContextCompressed | StateChanged
-    | CheckpointCreated | ValueRead | CustomEvent | MetricRecorded | EventLogged | UnknownEvent
+    | CheckpointCreated | ValueRead | CustomEvent | MetricRecorded | ScoreRecorded | EventLogged | UnknownEvent
 )  # fmt: skip
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.kind: cls for cls in RunEvent.__args__ if cls is not UnknownEvent}

@@ -42,6 +42,12 @@ MCP_METHOD: Final = "mcp.method.name"
 MCP_PROTOCOL: Final = "mcp.protocol.version"
 MCP_RESOURCE: Final = "mcp.resource.uri"
 ERROR_TYPE: Final = "error.type"
+# An evaluation of a call, or of a run: an event (log record) of this name, an event of a span, or attributes of a span.
+EVALUATION: Final = "gen_ai.evaluation.result"
+EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+EVALUATION_VALUE: Final = "gen_ai.evaluation.score.value"  # a number
+EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"  # "pass"; the only value of a score that is a category
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
 
 # Content that others put inline; lifted to the ref of the same name.
 INPUT_MESSAGES: Final = "gen_ai.input.messages"
@@ -111,6 +117,8 @@ TRIPPED: Final = "tripped"  # of a guardrail that stops what it checked
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------
 STARTED: Final = "playhead.started"
 SPAN_NAME: Final = "playhead.span.name"  # with STARTED: what only the span itself says otherwise
+SCORE_TYPE: Final = "playhead.score.type"  # with EVALUATION, of our own: "number", "boolean" or "category"
+SCORED_SPAN: Final = "playhead.score.span_id"  # with EVALUATION, of our own: what was scored, if not the run
 SPAN_PARENT: Final = "playhead.span.parent_id"
 RESUMED: Final = "playhead.resumed"
 RESUMED_WITHOUT: Final = "playhead.resumed.without"  # with RESUMED: CALL_ORDERs of which the record it goes on from has

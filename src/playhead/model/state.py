@@ -164,7 +164,7 @@ class _Folding:
             case (
                 ev.OrchestrationDecision() | ev.UserInterrupted() | ev.InputRequested() | ev.InputReceived()
                 | ev.RunDiverged() | ev.ValueRead() | ev.ContextWarning() | ev.CustomEvent() | ev.MetricRecorded()
-                | ev.EventLogged() | ev.UnknownEvent()
+                | ev.ScoreRecorded() | ev.EventLogged() | ev.UnknownEvent()
             ):  # fmt: skip
                 pass
             case _:

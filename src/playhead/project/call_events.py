@@ -45,6 +45,7 @@ from playhead.project.context.conversations import Conversations, InputDelta
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.forking import SharedHistory, restore_conversations
 from playhead.project.logs.log_events import attempts_in, log_event, log_kind
+from playhead.project.logs.scores import score_event, scores_on
 from playhead.project.order import END, START, Moment
 from playhead.project.span_tree import SpanNode, SpanTree
 from playhead.project.step_usage import StepUsage, answering_model, asked_model
@@ -251,6 +252,10 @@ class EventWriter:
         if names.HANDOFF_TO in span_node.span.attributes and not has_failed(span_node.span):
             to = text(span_node.span.attributes, names.HANDOFF_TO) or self._tree.next_agent(span_node) or ""
             self.events.append(ev.AgentHandoff(**self._at_end(span_node, "agent_handoff"), to=to))
+        for nth, score in enumerate(scores_on(span_node.span)):
+            about = None if span_node.root else span_node.span.span_id
+            head = self._at_end(span_node, "score_recorded", nth)
+            self.events.append(score.event(head, about, span_node.span.scope))
         if span_node.ends_run:
             self.events.append(self._run_end(span_node))
 
@@ -359,6 +364,8 @@ class EventWriter:
         head = self._head(kind, log.time_ns, log.span_id, actor, ordinal)
         if log.name == names.RESUMED:
             self._resume(head, attempt_of(log.attributes))
+        elif kind == ev.ScoreRecorded.kind:
+            self.events.append(score_event(log, head, is_root=span_node is None or span_node.root))
         elif log.name == names.COMPRESSED:
             self.events.append(declared(head, log, actor, self.conversations))
         else:

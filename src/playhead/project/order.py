@@ -61,9 +61,13 @@ def moments(tree: SpanTree, logs: Sequence[LogEvent]) -> list[Moment]:
 def logs_once(logs: Iterable[LogEvent]) -> list[LogEvent]:
     """The log events that become events of the run, each once, in a fixed order: without announcements, and without
     those in which instrumentations send the content of a model call."""
-    kept = (log for log in logs if log.name != names.STARTED and not log.name.startswith("gen_ai."))
+    kept = (log for log in logs if log.name != names.STARTED and not _is_content(log.name))
     keyed = {(log.time_ns, log.name, log.span_id or "", canonical_json(log.attributes)): log for log in kept}
     return [keyed[key] for key in sorted(keyed)]
+
+
+def _is_content(name: str) -> bool:
+    return name.startswith("gen_ai.") and name != names.EVALUATION
 
 
 def spans_missing(tree: SpanTree, logs: Iterable[LogEvent], first: int = 1) -> int:

@@ -17,6 +17,7 @@ from playhead_collector.errors import ContentMissing
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.same_context import EventRange, SameContext
+from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000
@@ -123,6 +124,11 @@ class FakeStore:
 
     async def run(self, project: int, run: str) -> RunRow | None:
         return self.rows.get(run)
+
+    async def scores(
+        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+    ) -> Sequence[StoredScore]:
+        return []
 
     async def runs(
         self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None

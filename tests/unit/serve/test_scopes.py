@@ -17,6 +17,7 @@ CHANGES = {
     ("POST", "/api/v1/runs/{run}/lease"): INGEST,
     ("PUT", "/api/v1/runs/{run}/lease"): INGEST,
     ("DELETE", "/api/v1/runs/{run}/lease"): INGEST,
+    ("POST", "/api/v1/runs/{run}/scores"): INGEST,
     ("POST", "/api/v1/keys"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,

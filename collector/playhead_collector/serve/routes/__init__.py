@@ -27,6 +27,7 @@ from playhead_collector.serve.routes import (
     scopes,
     streams,
 )
+from playhead_collector.serve.routes.across import scores
 from playhead_collector.serve.routes.analysis import (
     causes,
     compare,
@@ -48,6 +49,7 @@ PREFIX = "/api/v1"
 _READS, _READS_WAITING = 4, 64
 TAGS = [
     {"name": "runs", "description": "Runs and their events."},
+    {"name": "scores", "description": "How good runs and calls were."},
     {"name": "moments", "description": "State, context and reasoning at an event."},
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
     {"name": "why", "description": "Decisions, reasons of tool calls, and causes of events."},
@@ -84,6 +86,8 @@ def router(
     streams.add_routes(limited, live)
     runs.add_routes(limited, store, runner, project, configured.prices, live)
     leases.add_routes(api, store, project)
+    keyring = keyring or Keyring(store, project, None)
+    scores.add_routes(limited, store, runner, project, keyring)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
@@ -91,7 +95,7 @@ def router(
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))
-    keys.add_routes(operators, store, project, keyring or Keyring(store, project, None))
+    keys.add_routes(operators, store, project, keyring)
     scopes.add_routes(api, {} if not_understood is None else not_understood)
     api.routes += [*limited.routes, *operators.routes]  # not included: the path of an included route has no prefix
     return api

@@ -16,6 +16,7 @@ from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.read.runs import list_runs, run_detail
+from playhead_collector.read.scores.conditions import read_condition
 from playhead_collector.read.spans import list_logs, list_spans
 from playhead_collector.read.state import answer_state
 from playhead_collector.serve.responses import json_answer
@@ -47,6 +48,9 @@ class RunRoutes:
         fork_of: p.Word = None,
         text: p.Word = None,
         id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - its name in the URL
+        score: Annotated[
+            str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
+        ] = None,
         since: p.Time = None,
         until: p.Time = None,
         limit: p.Limit = 50,
@@ -55,11 +59,12 @@ class RunRoutes:
         """List runs, newest first. Only runs that meet all conditions.
 
         `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
-        `fork_of` is the id of the run from which they were forked.
+        `fork_of` is the id of the run from which they were forked. `score` is a condition for the run's latest score
+        of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
         """
         where = RunFilter(
             agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, fork_of=fork_of,
-            text=text, id_part=id,
+            text=text, id_part=id, score=read_condition(score),
             since_ns=p.read_time(since), until_ns=p.read_time(until),
         )  # fmt: skip
         await self._runner.catch_up()

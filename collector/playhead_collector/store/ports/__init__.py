@@ -26,6 +26,7 @@ from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
 from playhead_collector.store.ports.retention import RetentionStore
 from playhead_collector.store.ports.same_context import SameContextStore
+from playhead_collector.store.ports.scores import ScoreCondition, ScoreStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class RunFilter:
     fork_of: str | None = None
     text: str | None = None
     id_part: str | None = None
+    score: ScoreCondition | None = None
     since_ns: int | None = None
     until_ns: int | None = None
 
@@ -306,6 +308,7 @@ class Store(
     KeyStore,
     OutboxStore,
     RetentionStore,
+    ScoreStore,
     Protocol,
 ):
     """The whole store, on one pool of connections."""

@@ -1,5 +1,6 @@
 """store → read: writes and reads the summaries of runs, and lists runs by filters."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -11,11 +12,12 @@ from asyncpg import Record
 from playhead.model.usage import ModelUsage
 from playhead.project.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
-_NO_RUN, _LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
+_NO_RUN, LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
 # Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
@@ -96,10 +98,34 @@ async def page(
         since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
         until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
         before_started=BIGINT if before is None else before[0],
-        before_run=_LAST_RUN if before is None else id_of(before[1]),
+        before_run=LAST_RUN if before is None else id_of(before[1]),
         how_many=limit,
+        **_score_bounds(where.score),
     )
     return [_row(each) for each in found]
+
+
+def _score_bounds(condition: ScoreCondition | None) -> dict[str, Any]:
+    """A condition as what the score has to be: from `score_low` to `score_high`, or called `score_label`."""
+    bounds: dict[str, Any] = {"score_name": None, "score_low": None, "score_high": None, "score_label": None}
+    if condition is None:
+        return bounds
+    bounds["score_name"], value = clean(condition.name), condition.value
+    if isinstance(value, str):
+        bounds["score_label"] = clean(value)
+    elif value is not None:
+        match condition.comparison:
+            case ">=":
+                bounds["score_low"] = value
+            case "<=":
+                bounds["score_high"] = value
+            case ">":
+                bounds["score_low"] = math.nextafter(value, math.inf)
+            case "<":
+                bounds["score_high"] = math.nextafter(value, -math.inf)
+            case _:
+                bounds["score_low"] = bounds["score_high"] = value
+    return bounds
 
 
 def _storable(name: str, value: Any) -> Any:

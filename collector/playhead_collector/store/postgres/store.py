@@ -51,6 +51,7 @@ from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
+from playhead_collector.store.postgres.scores.store import PostgresScoreStore
 from playhead_collector.store.postgres.sealed import packing, shrinking
 from playhead_collector.store.postgres.statements import Conn
 
@@ -73,7 +74,7 @@ async def connect(
     return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
-class PostgresStore(PostgresChangeStore, PostgresSameContextStore):
+class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore):
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:

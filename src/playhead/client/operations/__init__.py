@@ -1,5 +1,6 @@
 """[client]: the operations of the query API, a file per kind of answer."""
 
+from playhead.client.operations.across.scores import ScoresOperations
 from playhead.client.operations.causes import CausesOperations
 from playhead.client.operations.compare import CompareOperations
 from playhead.client.operations.compression import CompressionOperations
@@ -33,5 +34,6 @@ class Operations(
     DeletionOperations,
     ForwardOperations,
     ScopesOperations,
+    ScoresOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

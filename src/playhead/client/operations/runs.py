@@ -34,19 +34,24 @@ class RunsOperations:
         fork_of: str | None = None,
         text: str | None = None,
         id: str | None = None,  # noqa: A002 - its name in the API
+        score: str | None = None,
         since: str | datetime | None = None,
         until: str | datetime | None = None,
         limit: int | None = None,
     ) -> PagedRequest[a.RunSummary]:
-        """Runs that meet all conditions, newest first, at most `limit`.  `id` is a part of the run's id."""
+        """Runs that meet all conditions, newest first, at most `limit`.  `id` is a part of the run's id.
+
+        `score` is a condition for the run's latest score of a name: `resolved`, `resolved=true`, `quality>=0.5`.
+        """
         words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
         words |= {
             "tool": tool,
             "fork_of": fork_of,
             "text": text,
             "id": id,
-            "since": _time(since),
-            "until": _time(until),
+            "score": score,
+            "since": time_text(since),
+            "until": time_text(until),
         }
         return PagedRequest("runs", words, limit)
 
@@ -78,7 +83,7 @@ class RunsOperations:
             "after": after or None,
             "kinds": ",".join(kinds) or None,
             "priority": priority,
-            "since": _time(since),
+            "since": time_text(since),
         }
         return PagedRequest(run_path(run, "events"), params, limit)
 
@@ -109,7 +114,7 @@ class RunsOperations:
             "after": None if run is None else after or None,
             "kinds": ",".join(kinds) or None,
             "priority": priority,
-            "since": _time(since),
+            "since": time_text(since),
         }
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
 
@@ -162,5 +167,6 @@ class RunsOperations:
         return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
 
-def _time(moment: str | datetime | None) -> str | None:
+def time_text(moment: str | datetime | None) -> str | None:
+    """A time as the API reads it; texts are left as they are."""
     return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment

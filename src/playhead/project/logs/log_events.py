@@ -12,6 +12,7 @@ from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import attempt_of, number, order_of, ref, text, whole
+from playhead.project.logs.scores import score_of
 
 _KINDS = {
     names.STATE_CHANGED: "state_changed",
@@ -49,6 +50,8 @@ def log_kind(log: LogEvent) -> str:
         return ev.MessageAdded.kind
     if log.name == names.APPROVAL_RECEIVED:
         return (ev.ApprovalGranted if log.attributes.get(names.APPROVED) is True else ev.ApprovalDenied).kind
+    if log.name == names.EVALUATION and score_of(log.attributes) is not None:
+        return ev.ScoreRecorded.kind
     return _KINDS.get(log.name) or (log.name if log.name.startswith(_OURS) else ev.EventLogged.kind)
 
 
@@ -59,7 +62,8 @@ def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
 
 
 def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = None) -> ev.RunEvent:
-    """Makes the event. `head`: the fields of all events; `thread`: the last thread that the same agent's model saw."""
+    """Makes the event; `scores` makes those of scores. `head`: the fields of all events; `thread`: the last thread that
+    the same agent's model saw."""
     attributes = log.attributes
     match log.name:
         case names.STATE_CHANGED:

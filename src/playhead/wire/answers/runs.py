@@ -2,6 +2,7 @@
 
 from typing import Any, NotRequired, TypedDict
 
+from playhead.wire.answers.across.scores import RecordedScore
 from playhead.wire.answers.calls import CallError
 
 
@@ -70,7 +71,8 @@ class Fork(TypedDict):
 class RunDetail(RunSummary):
     """A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
 
-    `metadata` is JSON from the program; `error` is the error of a failed run.
+    `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
+    those that a later score replaces.
     """
 
     attempts: int
@@ -78,6 +80,7 @@ class RunDetail(RunSummary):
     error: CallError | None
     forks: list[Fork]
     more_forks: bool
+    scores: list[RecordedScore]
     links: dict[str, str]
 
 

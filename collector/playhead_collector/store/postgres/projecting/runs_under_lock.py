@@ -28,6 +28,7 @@ from playhead_collector.store.postgres.changes.difference import EventsDifferenc
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.projecting import growing, search_rows
 from playhead_collector.store.postgres.runs import Summary
+from playhead_collector.store.postgres.scores import recorded as recorded_scores
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
@@ -220,6 +221,7 @@ async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]
         added = {each.run: each.result.events for each in growths}
         await llm_calls.write(conn, project, added, [])
         await search_rows.write(conn, project, added, [])
+        await recorded_scores.write(conn, project, added)
     ids = [each.run for each in done]
     numbers = await _write_rows(conn, packs, project, done)
     numbered = {run: (number, found[run]) for run, number in numbers.items() if run in found}
@@ -256,6 +258,7 @@ async def _store_whole(conn: Conn, project: int, done: Sequence[_Locked]) -> dic
     known = [each.run for each in packed if each.known]
     await llm_calls.write(conn, project, written, known)
     await search_rows.write(conn, project, written, known)
+    await recorded_scores.write(conn, project, written)
     for each in to_store:
         if each.result.progress is not None:
             each.locked.work.kept = Kept(each.result.progress, _footing(each))

@@ -38,8 +38,9 @@ select *, case when fork_of is null then false else (
 from run
 where project_id = :project and run_id = :run;
 
--- name: runs(project, labels, search, id_part, since, until, before_started, before_run, how_many)
--- Newest first. `labels`, `search` and `id_part` may be empty; the row that `before_*` names is not among them.
+-- name: runs(project, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
+-- Newest first. `labels`, `search` and `id_part` may be empty; the row that `before_*` names is not among them. `score_*`:
+-- of the latest score of the whole run with this name; null means any.
 select *, case when fork_of is null then false else (
     with recursive above (run_id, fork_of) as (
         select run.shared_run, run.fork_of
@@ -58,6 +59,18 @@ where project_id = :project and labels @> :labels::text[] and strpos(search, :se
     and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
     and started_ns >= :since and started_ns <= :until
     and (started_ns, run_id) < (:before_started, :before_run::uuid)
+    and (:score_name::text is null or exists (
+        select from score
+        where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
+            and (:score_low::double precision is null or number >= :score_low)
+            and (:score_high::double precision is null or number <= :score_high)
+            and (:score_label::text is null or label = :score_label)
+            and not exists (
+                select from score as later
+                where later.project_id = score.project_id and later.run_id = score.run_id and later.name = score.name
+                    and later.span is null and (later.scored_ns, later.score_id) > (score.scored_ns, score.score_id)
+            )
+    ))
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: sizes()

@@ -1,0 +1,1 @@
+"""[read]: scores: as answers, and as conditions for runs."""

@@ -1,0 +1,31 @@
+"""Conditions for the scores of runs, as people write them.  Pure."""
+
+import re
+from typing import Final, cast
+
+from playhead_collector.errors import Refused
+from playhead_collector.store.ports.scores import Comparison, ScoreCondition
+
+_CONDITION: Final = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
+_TRUTH: Final = {"true": 1.0, "false": 0.0}
+
+
+def read_condition(text: str | None) -> ScoreCondition | None:
+    """The condition that a text says: `resolved`, `resolved=true`, `quality>=0.5`, `verdict=refund`.  Raises
+    Refused."""
+    if text is None:
+        return None
+    said = _CONDITION.fullmatch(text)
+    if said is None:
+        return ScoreCondition(text)
+    name, comparison, value = said[1].strip(), cast(Comparison, said[2]), said[3].strip()
+    try:
+        number = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)
+    except ValueError:
+        number = None
+    if number is not None and number - number == 0:  # neither infinite nor NaN
+        return ScoreCondition(name, comparison, number)
+    if comparison != "=" or not value:
+        message = f"the score condition {text[:60]!r} compares with no number: write NAME, NAME=VALUE or NAME>=0.5"
+        raise Refused(400, "bad_score", message)
+    return ScoreCondition(name, comparison, value)

@@ -1,0 +1,1 @@
+"""[serve]: routes about many runs."""

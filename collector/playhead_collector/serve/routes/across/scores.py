@@ -1,0 +1,177 @@
+"""Routes for scores: how good runs and calls were, as programs, evaluators and people say."""
+
+import math
+import uuid
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query, Request, Response
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from playhead.wire import answers as a
+from playhead.wire.answers.across.scores import RecordedScore
+from playhead_collector.errors import Refused
+from playhead_collector.read.record import RunProjector, RunRecord, open_record
+from playhead_collector.read.scores.answers import list_scores, score_answer
+from playhead_collector.read.state import seq_at
+from playhead_collector.serve.auth import keys_in
+from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes import params as p
+from playhead_collector.serve.routes.registering import conflict, get
+from playhead_collector.serve.schemas import schema
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.scores import ScoreFilter, ScoreToAdd, StoredScore
+
+_NAME, _CATEGORY, _AUTHOR, _COMMENT = 200, 1_000, 200, 10_000
+_NO_NUL = r"^[^\x00]*$"
+_ID = r"^[A-Za-z0-9_:-]{1,100}$"  # ids of scores that were recorded as events have a dot
+
+Name = Annotated[
+    str, Body(min_length=1, max_length=_NAME, pattern=_NO_NUL, description="What was scored, e.g. `resolved`.")
+]
+Category = Annotated[StrictStr, Field(min_length=1, max_length=_CATEGORY, pattern=_NO_NUL)]
+Value = Annotated[
+    StrictBool | StrictInt | StrictFloat | Category,
+    Body(description="A finite number, a boolean, or the name of a category."),
+]
+Label = Annotated[
+    str | None, Body(min_length=1, max_length=_CATEGORY, pattern=_NO_NUL, description="What a number is called.")
+]
+Moment = Annotated[
+    str | None,
+    Body(max_length=300, pattern=_NO_NUL, description=f"{p.MOMENT}: scores that call instead of the run."),
+]
+Comment = Annotated[str | None, Body(max_length=_COMMENT, pattern=_NO_NUL, description="Why, for people.")]
+Author = Annotated[str | None, Body(max_length=_AUTHOR, pattern=_NO_NUL, description="Who says so.")]
+ScoreId = Annotated[
+    str | None, Body(pattern=_ID, description="The same score with the same id is stored once; default: a new id.")
+]
+OfName = Annotated[str | None, Query(max_length=_NAME, pattern=_NO_NUL, description="Only scores of this name.")]
+Source = Annotated[
+    str | None,
+    Query(max_length=300, pattern=_NO_NUL, description="Only scores of this source; `api`: those that were posted."),
+]
+OfRun = Annotated[str | None, Query(max_length=40, pattern=_NO_NUL, description="Only scores of this run.")]
+Latest = Annotated[bool, Query(description="Leave out scores that a later one replaces.")]
+
+
+class ScoreRoutes:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, store: Store, runner: RunProjector, project: int, keyring: Keyring) -> None:
+        self._store, self._runner, self._project, self._keyring = store, runner, project, keyring
+
+    async def add_score(
+        self,
+        request: Request,
+        run: p.RunId,
+        name: Name,
+        value: Value,
+        label: Label = None,
+        at: Moment = None,
+        comment: Comment = None,
+        author: Author = None,
+        id: ScoreId = None,  # noqa: A002 - its name in the body
+    ) -> Response:
+        """Score a run, or one of its calls. A score of the same name replaces the one before; both are kept.
+
+        The time is the database's. Sent again with the same `id`, it is stored once; 409 when the run has another score
+        with this id.
+        """
+        if isinstance(value, int | float) and not _is_finite(value):
+            raise Refused(422, "invalid", "body.value: a score has to be a finite number: send one")
+        if label is not None and isinstance(value, str):
+            raise Refused(422, "invalid", "body.label: a category is its own label: leave one of them out")
+        record = await open_record(self._store, self._runner, self._project, run)
+        given = ScoreToAdd(
+            id or uuid.uuid4().hex,
+            name,
+            value if isinstance(value, bool | str) else float(value),
+            label,
+            await _span_at(record, at),
+            author,
+            self._keyring.name_of(keys_in(request.headers)),
+            comment,
+        )
+        stored = await self._store.add_score(self._project, record.run, given)
+        if stored is None:
+            message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
+            raise Refused(404, "no_such_run", message)
+        if _said(stored) != replace(given, api_key=None):
+            message = f"run {record.run} has another score with the id {given.id}: leave `id` out, or send another"
+            raise Refused(409, "score_exists", message)
+        return json_answer(score_answer(stored))
+
+    async def run_scores(
+        self,
+        run: p.RunId,
+        name: OfName = None,
+        source: Source = None,
+        latest: Latest = False,
+        limit: p.Limit = 100,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """Scores of a run and of its calls, newest first."""
+        record = await open_record(self._store, self._runner, self._project, run)
+        where = ScoreFilter(record.run, name, source, latest)
+        return json_answer(await list_scores(self._store, self._project, where, limit, cursor))
+
+    async def scores(
+        self,
+        run: OfRun = None,
+        name: OfName = None,
+        source: Source = None,
+        latest: Latest = False,
+        since: p.Time = None,
+        until: p.Time = None,
+        limit: p.Limit = 100,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """Scores of all runs, newest first. `since` and `until` limit the time of the score."""
+        await self._runner.catch_up()
+        named = None
+        if run is not None:
+            named = (await open_record(self._store, self._runner, self._project, run)).run
+        where = ScoreFilter(named, name, source, latest, p.read_time(since), p.read_time(until))
+        return json_answer(await list_scores(self._store, self._project, where, limit, cursor))
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+async def _span_at(record: RunRecord, at: str | None) -> str | None:
+    """The call that `at` means; None for the whole run.  Raises Refused."""
+    if at is None:
+        return None
+    seq = await seq_at(record, at)
+    span = (await record.event(seq)).span
+    if span is None:
+        message = f"event {seq} of run {record.run} belongs to no call: name an event of one, or leave `at` out"
+        raise Refused(400, "no_call", message)
+    return span
+
+
+def _said(stored: StoredScore) -> ScoreToAdd:
+    """What was posted when this score was stored, whoever posted it."""
+    return ScoreToAdd(
+        stored.id, stored.name, stored.value, stored.label, stored.span, stored.author, None, stored.comment
+    )
+
+
+_EXISTS = "The run has another score with this id."
+
+
+def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int, keyring: Keyring) -> None:
+    """Registers the operations of this file."""
+    routes = ScoreRoutes(store, runner, project, keyring)
+    posted = api.post(
+        "/runs/{run}/scores", tags=["scores"], response_model=schema(RecordedScore), responses=conflict(_EXISTS)
+    )
+    posted(routes.add_score)
+    get(api, "scores", "/runs/{run}/scores", routes.run_scores, a.Page[RecordedScore])
+    get(api, "scores", "/scores", routes.scores, a.Page[RecordedScore])

@@ -1,0 +1,91 @@
+"""serve → [store]: the part of the store that has scores."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from asyncpg import Record
+
+from playhead.model.ref import ContentRef
+from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clean, id_of, whole
+from playhead_collector.store.postgres.scores.recorded import columns_of
+from playhead_collector.store.postgres.statements import Conn
+
+
+class PostgresScoreStore:
+    """Implements `ports.scores.ScoreStore`."""
+
+    _db: Database
+
+    async def add_score(self, project: int, run: str, score: ScoreToAdd) -> StoredScore | None:
+        number = id_of(run)
+
+        async def attempt(conn: Conn) -> StoredScore | None:
+            await begin_write(conn, project, [number])  # a run that is being deleted keeps no score
+            await sql.row(conn, "add_score", project=project, run=number, **_columns(score))
+            stored = await sql.row(conn, "score", project=project, run=number, score_id=score.id)
+            return None if stored is None else _score(stored)
+
+        return await self._db.transact(attempt)
+
+    async def scores(
+        self, project: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
+    ) -> Sequence[StoredScore]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(
+                conn,
+                "scores",
+                project=project,
+                run=None if where.run is None else id_of(where.run),
+                name=_cleaned(where.name),
+                source=_cleaned(where.source),
+                latest=where.latest,
+                since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
+                until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+                before_ns=BIGINT if before is None else before[0],
+                before_run=LAST_RUN if before is None else id_of(before[1]),
+                before_id="" if before is None else before[2],
+                how_many=limit,
+            )
+        return [_score(row) for row in found]
+
+
+def _columns(score: ScoreToAdd) -> dict[str, Any]:
+    return {
+        "score_id": score.id,
+        "name": clean(score.name),
+        "span": score.span,
+        "source": POSTED,
+        "author": _cleaned(score.author),
+        "api_key": _cleaned(score.api_key),
+        "comment": _cleaned(score.comment),
+        **columns_of(score.value, score.label),
+    }
+
+
+def _cleaned(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+def _score(row: Record) -> StoredScore:
+    run: UUID = row["run_id"]
+    number: float | None = row["number"]
+    return StoredScore(
+        run=run.hex,
+        id=row["score_id"],
+        name=row["name"],
+        value=row["label"] if number is None else number != 0 if row["is_boolean"] else number,
+        label=None if number is None else row["label"],
+        span=row["span"],
+        source=row["source"],
+        author=row["author"],
+        api_key=row["api_key"],
+        comment=row["comment"],
+        explanation=None if row["explanation"] is None else ContentRef.from_digest(row["explanation"]),
+        scored_ns=row["scored_ns"],
+        is_latest=row["is_latest"],
+    )

@@ -1,0 +1,1 @@
+"""[api]: how good runs and calls were, as the program says."""

@@ -1,0 +1,100 @@
+"""`score()`: records how good a run was, or one of its calls, as OpenTelemetry's event for evaluations."""
+
+import math
+import re
+import time
+from typing import Any
+
+from playhead.api import runtime
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed, warn_once
+from playhead.api.scope import log_event_of
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.plain_forms import safe_repr
+
+_RUN_ID, _SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
+
+
+def score(
+    name: str,
+    value: float | bool | str,
+    *,
+    run: str | None = None,
+    span: str | None = None,
+    comment: str | None = None,
+) -> None:
+    """Records a score of the current run, or of `run` (its id): a number, a boolean, or the name of a category.
+
+    `span` is the id of the call that was scored (16 hex digits) if it is not the run as a whole.  A score of the same
+    name replaces the one before; both are kept.  It is in the journal when this returns.  Never raises: what cannot be
+    recorded is logged as a warning.
+    """
+    try:
+        problem = _problem(name, value, run, span)
+        if problem is not None:
+            warn_once(f"score {problem}", f"playhead.score({safe_repr(name)}, ...) recorded nothing: {problem}")
+            return
+        here = current_span()
+        if here is not None and run in (None, here.run.id):
+            log_event_of(here, names.EVALUATION, _attributes(name, value, span, comment, here), {})
+        elif run is not None:
+            _record_outside(run, _attributes(name, value, span, comment, None))
+        else:
+            warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("record a score", error)
+
+
+def _problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
+    """Why these cannot be recorded; None when they can."""
+    if not isinstance(name, str) or not name:
+        return "its name has to be a text that is not empty"
+    if not isinstance(value, bool | int | float | str) or value == "":
+        return "its value has to be a number, a boolean, or the name of a category"
+    if isinstance(value, int | float) and not _is_finite(value):
+        return "its value has to be a finite number"
+    if run is not None and not (isinstance(run, str) and _RUN_ID.fullmatch(run)):
+        return "`run` has to be a run's id, which has 32 hex digits"
+    if span is not None and not (isinstance(span, str) and _SPAN_ID.fullmatch(span)):
+        return "`span` has to be a span's id, which has 16 hex digits"
+    return None
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _attributes(
+    name: str, value: float | bool | str, span: str | None, comment: str | None, here: ObservedSpan | None
+) -> dict[str, Any]:
+    """The attributes of the event, with the comment as the redaction hooks leave it."""
+    said: dict[str, Any] = {names.EVALUATION_NAME: name}
+    if isinstance(value, str):
+        said |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}
+    else:
+        said |= {names.SCORE_TYPE: "boolean" if isinstance(value, bool) else "number"}
+        said[names.EVALUATION_VALUE] = float(value)
+    if span is not None:
+        said[names.SCORED_SPAN] = span
+    to = runtime.recorder()
+    if comment is not None and to is not None:
+        plain = comment if type(comment) is str else safe_repr(comment)
+        if shown := to.text(plain, here.redact if here is not None else None):
+            said[names.EVALUATION_EXPLANATION] = shown
+    return said
+
+
+def _record_outside(run: str, attributes: dict[str, Any]) -> None:
+    """Journals the score of a run that is not the current one: it may have ended, in this process or in another."""
+    to = runtime.recorder()
+    if to is None:
+        return
+    frames = to.frames()
+    frames.new = {}
+    to.log(names.EVALUATION, (time.time_ns(), None, None, {names.RUN_ID: run, **attributes}), frames)

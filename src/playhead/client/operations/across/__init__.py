@@ -1,0 +1,1 @@
+"""[client]: questions about many runs: scores, and what is computed across runs."""

@@ -1,0 +1,1 @@
+"""Answers about many runs: scores, and what is computed across runs."""
