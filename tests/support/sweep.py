@@ -430,7 +430,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/attributions/{seq}": _each("attributions", _in_a_tool),
     "get /runs/{run}/causes/{seq}": _causes,
     "get /runs/{run}/reasoning/{seq}": _each("reasoning", _after_a_call),
-    "get /runs/{run}/tokens": _page("/tokens"),
+    "get /runs/{run}/tokens": _page("/tokens", split=True),
     "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
     "post /runs/{run}/explain": _explain,

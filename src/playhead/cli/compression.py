@@ -43,7 +43,8 @@ def _line(row: Compression) -> tuple[object, ...]:
 def _audit(one: CompressionAudit) -> None:
     names = ("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "messages", "tokens")
     facts: dict[str, Any] = {name: cast(dict[str, Any], one)[name] for name in names}
-    output.facts({**facts, "facts lost": one["lost_total"], "needed later": one["needed_total"]})
+    counts = {"facts lost": one["lost_total"], "needed later": one["needed_total"], "preserved": one["preserved_total"]}
+    output.facts({**facts, **counts})
     typer.echo()
     if one["summary"] is not None:
         summary = cast(Message, one["summary"])
@@ -59,6 +60,12 @@ def _audit(one: CompressionAudit) -> None:
         for fact in one["lost"]
     )
     output.table(("lost", "fact", "called", "said at", "needed later"), rows)
+    typer.echo()
+    kept = (
+        (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), [kept["where"] for kept in fact["kept_in"]])
+        for fact in one["preserved"]
+    )
+    output.table(("preserved", "fact", "called", "said at", "stands in"), kept)
 
 
 def _gone(fate: str, message: ContextMessage) -> tuple[object, ...]:

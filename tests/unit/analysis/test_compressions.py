@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from playhead.model.canonical import value_of
 from playhead.model.event import ContextCompressed
 from playhead.model.message import Message, message_contents, text_message
+from playhead.model.ref import ContentRef
 from playhead.model.thread import thread_of
 from playhead.project.projector import ProjectSettings, project
 from playhead.wire.answers import CompressionAudit
@@ -16,7 +18,7 @@ from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import messages_of
+from playhead_collector.read.values import messages_of, text_of
 from playhead_collector.serve.schemas import schema
 from tests.support.compressed_runs import (
     FOUND,
@@ -109,6 +111,39 @@ async def test_quotes_are_what_stands_at_their_offsets(read_json):
     for quote in [*account["quotes"], *(quote for need in account["needed"] for quote in need["quotes"])]:
         message = kept(record).contents[quote["ref"]]
         assert quote["text"] in message.data.decode()
+
+
+@each_run
+async def test_every_fact_of_what_went_is_lost_or_preserved_and_it_is_said_where(labelled: LabelledRun, read_json):
+    record = recorded(labelled)
+    for item in (await list_compressions(record, 10, 0))["items"]:
+        audit = read_json(await audit_compression(record, item["event"]))
+        lost, preserved = ({(fact["kind"], fact["text"]) for fact in audit[name]} for name in ("lost", "preserved"))
+        assert not lost & preserved
+        assert (audit["lost_total"], audit["preserved_total"]) == (len(audit["lost"]), len(audit["preserved"]))
+        for fact in audit["preserved"]:
+            assert fact["kept_in"]
+            for at in fact["kept_in"]:
+                if at["ref"] is not None:
+                    part = text_of_part(record, at["ref"], at["part"])
+                    assert part[at["start"] : at["end"]] == fact["text"]
+
+
+def text_of_part(record: RunRecord, ref: str, number: int) -> str:
+    """Of a message's part: its text, its result, or the arguments that it asks a tool with."""
+    value = value_of(kept(record).contents[ContentRef(ref)])
+    if not isinstance(value, dict) or "parts" not in value:
+        return text_of(value)
+    part = value["parts"][number]
+    return text_of(part.get("content", part.get("response", part.get("arguments"))))
+
+
+async def test_what_the_summary_says_is_preserved(read_json):
+    record = recorded(next(run for run in RUNS if run.name == "summed_up"))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    where = {fact["text"]: [at["where"] for at in fact["kept_in"]] for fact in audit["preserved"]}
+    assert where == {"Maria Lopez": ["summary"], "May 3rd": ["summary"], "Desk Lamp": ["summary"]}
 
 
 async def test_tokens_are_reported_or_say_that_they_are_estimated():

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from playhead.model import event as ev
-from playhead.model.message import Message, text_message
+from playhead.model.message import Message, message_contents, text_message
+from playhead_collector.analysis.tokens.split import shares
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.errors import BadSetting
 from playhead_collector.read.context.token_estimates import Sample, Scale, calibrate, estimate_message
@@ -57,6 +60,75 @@ async def test_what_the_provider_reported_anchors_every_point():
         (3, "reported"),  # what was thought does not enter the context
     ]
     assert answer["totals"]["context_peak"] == 44
+
+
+TOOL_TEXT = "The order is on its way, and comes on Friday."
+
+
+def talk() -> list[Message]:
+    asks = {"type": "tool_call", "id": "c1", "name": "look_up", "arguments": {"order": 7}}
+    gives = {"type": "tool_call_response", "id": "c1", "response": TOOL_TEXT}
+    return [
+        text_message("system", "Be kind, and be brief."),
+        QUESTION,
+        {"role": "assistant", "parts": [asks]},
+        {"role": "tool", "parts": [gives]},
+    ]
+
+
+async def split_of(story: Story) -> tuple[list[Any], Any]:
+    """The splits of the calls, and their sum."""
+    answer = await answer_tokens(story.done(), SMALL, 100, 0, split=True)
+    return [point["split"] for point in answer["items"] if "split" in point], answer["totals"].get("split")
+
+
+async def test_the_parts_of_a_context_add_up_to_what_the_provider_counted():
+    story = Story(FakeStore())
+    tools, system = story.store.keep([{"name": "look_up"}]), story.store.keep("Answer in English.")
+    call(story, "a", [], talk()[:2], usage(input_tokens=101, output_tokens=7), tools=tools, system=system)
+    call(story, "b", talk()[:2], talk()[2:], usage(input_tokens=203, output_tokens=9), tools=tools)
+    first, second = (await split_of(story))[0]
+    for split, whole, output in ((first, 101, 7), (second, 203, 9)):
+        assert sum(split[name] for name in ("system", "tools", "history", "retrieved")) == whole
+        assert (split["output"], split["basis"]) == (output, "calibrated")
+    assert (first["retrieved"], second["retrieved"] > 0) == (0, True)
+    assert first["system"] > second["system"] / 203 * 101
+    total = (await split_of(story))[1]
+    parts = ("system", "tools", "history", "retrieved", "output")
+    assert total == {name: first[name] + second[name] for name in parts} | {"basis": "calibrated", "calls": 2}
+
+
+async def test_without_reports_the_parts_are_estimates_and_say_so():
+    story = Story(FakeStore())
+    call(story, "a", [], talk(), usage())
+    ((split,), total) = await split_of(story)
+    system, question, asks, gives = map(estimate_message, talk())
+    assert (split["system"], split["retrieved"], split["tools"]) == (round(system), round(gives), 0)
+    assert split["history"] == pytest.approx(question + asks, abs=1)
+    assert (split["output"], split["basis"]) == (round(estimate_message(ANSWER)), "estimated")
+    assert total["calls"] == 1
+
+
+async def test_nothing_is_said_of_a_context_that_is_not_stored_as_a_whole():
+    story = Story(FakeStore())
+    call(story, "a", [], talk(), usage(input_tokens=9, output_tokens=1))
+    del story.store.contents[message_contents(talk()[1])[0].ref]
+    assert await split_of(story) == ([None], None)
+
+
+async def test_the_parts_are_left_out_unless_they_are_asked_for():
+    story = Story(FakeStore())
+    call(story, "a", [], talk(), usage(input_tokens=9, output_tokens=1))
+    answer = await ask(story)
+    assert not any("split" in each for each in (*answer["items"], answer["totals"]))
+
+
+@given(st.integers(0, 10**9), st.lists(st.floats(0, 1e6), min_size=4, max_size=4))
+def test_shares_add_up_and_are_in_proportion(whole: int, estimates: list[float]):
+    found = shares(whole, estimates)
+    assert sum(found) == whole
+    total = sum(estimates)
+    assert total == 0 or all(abs(n - whole * each / total) <= 1 for n, each in zip(found, estimates, strict=True))
 
 
 async def test_the_level_is_a_warning_from_four_fifths_of_the_limit_on():

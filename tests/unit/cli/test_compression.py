@@ -50,6 +50,8 @@ def test_an_audit_names_what_went_what_was_lost_and_what_was_needed(playhead):
     assert "identifier\t77812345\taccount\t5\tasked_again at 20" in text
     assert "identifier\tLMP-4471\titem_id\t7\twrong_value at 16: LMP-9999" in text
     assert "facts lost\t4\n" in text
+    assert "preserved\t3\n" in text
+    assert "name\tMaria Lopez\t" in text.partition("preserved\tfact")[2]
 
 
 def test_a_difference_shows_what_came_and_went(playhead):

@@ -69,6 +69,17 @@ def test_tokens_sum_up_the_run_and_list_its_points(playhead):
     assert "message_added" not in playhead("tokens", RUN, "--calls").stdout
 
 
+def test_tokens_are_split_by_what_the_contexts_consist_of(playhead):
+    lines = [line.split("\t") for line in playhead("tokens", RUN, "--split").stdout.splitlines()]
+    head = next(n for n, line in enumerate(lines) if line[0] == "seq")
+    assert lines[head] == ["seq", "model", "context", "system", "tools", "history", "retrieved", "output", "basis"]
+    first, second, total = lines[head + 1 :]
+    assert [total[3 + n] for n in range(5)] == [str(int(first[3 + n]) + int(second[3 + n])) for n in range(5)]
+    assert (first[6], int(second[6]) > 0, total[0], total[-1]) == ("0", True, "sum", "estimated")
+    answer = json.loads(playhead("tokens", RUN, "--split", "--json").stdout)
+    assert answer["totals"]["split"]["calls"] == 2
+
+
 def test_tokens_are_fetched_page_by_page_and_no_further_than_wanted(playhead):
     whole = json.loads(playhead("tokens", RUN, "--json").stdout)
     some = json.loads(playhead("tokens", RUN, "--limit", "3", "--json").stdout)

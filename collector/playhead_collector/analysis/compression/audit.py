@@ -17,6 +17,7 @@ from playhead.wire.answers.analysis.compression import (
     ContextMessage,
     FactNeeded,
     LostFact,
+    PreservedFact,
 )
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
@@ -31,13 +32,15 @@ from playhead_collector.analysis.compression.facts import FactIndex
 from playhead_collector.analysis.compression.needed_facts import (
     FactNeed,
     LostFactRecord,
+    PreservedFactRecord,
     TextSpan,
+    facts_gone,
     find_needs,
-    lost_facts,
 )
+from playhead_collector.analysis.compression.preserved_facts import IN_KEPT, IN_SUMMARY, IN_SYSTEM, ContextLeft
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
-from playhead_collector.analysis.texts.passages import Passage, passages_of
+from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of
 from playhead_collector.read.values import ContentCache, text_of
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
@@ -64,7 +67,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     known = _known(audit_input.fates, cache)
     fates = with_replacements(audit_input.fates, known)
     audit_input = replace(audit_input, fates=fates)
-    lost = _lost(audit_input)
+    lost, preserved, left = _facts(audit_input)
     missed = [each for each in lost if each.needs]
     shown = [*missed, *(each for each in lost if not each.needs)][:_MAX_FACTS]
     seqs = entry_seqs(fates.diff.before, audit_input.entered)
@@ -83,6 +86,8 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
         "lost": [_lost_fact(each) for each in shown],
         "lost_total": len(lost),
         "needed_total": len(missed),
+        "preserved": [_preserved_fact(each, left) for each in preserved[:_MAX_FACTS]],
+        "preserved_total": len(preserved),
         "searched_to": audit_input.searched_to,
         "missing": cache.missing,
     }
@@ -100,16 +105,18 @@ def _known(fates: MessageFates, cache: ContentCache) -> KnownMessages:
 # --- facts ------------------------------------------------------------------------------------------------------------
 
 
-def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
-    """Lost facts, with the evidence that they were needed."""
+def _facts(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
+    """Lost facts, with the evidence that they were needed; preserved facts; and what the context had left."""
     fates, cache = audit_input.fates, audit_input.cache
     made = retained(fates, audit_input.event)
-    left = FactIndex()
+    left = ContextLeft()
     if audit_input.system is not None:
-        left.add(readable(text_of(cache.parsed(audit_input.system)), audit_input.system))
+        text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
+        left.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
     for position in made:
-        for passage in _passages(cache, fates.diff.after[position]):
-            left.add(passage.text)
+        ref = fates.diff.after[position]
+        for passage in _passages(cache, ref):
+            left.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
     gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
     seqs = entry_seqs(fates.diff.before, audit_input.entered)
     said = [
@@ -117,15 +124,15 @@ def _lost(audit_input: AuditInput) -> list[LostFactRecord]:
         for position in gone
         for passage in _passages(cache, fates.diff.before[position])
     ]
-    lost = lost_facts(said, left)
+    lost, preserved = facts_gone(said, left.whole)
     calls = calls_in(map(cache.parsed_message, fates.diff.before))
     brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.added}}
     ever = FactIndex()
     for ref in {*latest_messages(audit_input.entered), *fates.diff.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
-    find_needs(lost, said_after(audit_input.events, cache, calls, brought), left, ever)
-    return lost
+    find_needs(lost, said_after(audit_input.events, cache, calls, brought), left.whole, ever)
+    return lost, preserved, left
 
 
 def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
@@ -187,6 +194,17 @@ def _lost_fact(lost: LostFactRecord) -> LostFact:
         "times": len(lost.occurrences),
         "quotes": [_quoted(words) for words in lost.occurrences[:_MAX_QUOTES]],
         "needed": [_needed(need) for need in lost.needs],
+    }
+
+
+def _preserved_fact(preserved: PreservedFactRecord, left: ContextLeft) -> PreservedFact:
+    return {
+        "kind": preserved.fact.kind,
+        "text": preserved.fact.text,
+        "label": preserved.fact.label or None,
+        "times": len(preserved.occurrences),
+        "quotes": [_quoted(words) for words in preserved.occurrences[:_MAX_QUOTES]],
+        "kept_in": left.places_of(preserved.fact),
     }
 
 

@@ -102,21 +102,31 @@ class LostFactRecord:
     needs: list[FactNeed] = field(default_factory=list[FactNeed])
 
 
-def lost_facts(gone: Iterable[tuple[int, Passage]], left: FactIndex) -> list[LostFactRecord]:
-    """Facts (see `facts.py`) that occur in dropped messages and in no kept message or summary, each with the seq of
-    the event that added it."""
-    found: dict[tuple[str, str], LostFactRecord] = {}
-    said: dict[tuple[str, str], bool] = {}
+@dataclass(slots=True)
+class PreservedFactRecord:
+    """A fact that the summary or what was kept has, too, with the places where it was in what went."""
+
+    fact: Fact
+    occurrences: list[TextSpan]
+
+
+def facts_gone(
+    gone: Iterable[tuple[int, Passage]], left: FactIndex
+) -> tuple[list[LostFactRecord], list[PreservedFactRecord]]:
+    """Facts (see `facts.py`) that occur in removed messages, each with the seq of the event that added it: those that
+    `left` does not have, and those that it has."""
+    lost: dict[tuple[str, str], LostFactRecord] = {}
+    preserved: dict[tuple[str, str], PreservedFactRecord] = {}
     for seq, passage in gone:
         for fact in facts_in(passage.text):
-            key = (fact.kind, fact.norm)
-            if key not in said:
-                said[key] = left.has(fact)
-            if not said[key]:
-                lost = found.setdefault(key, LostFactRecord(fact, []))
-                lost.occurrences.append(TextSpan(seq, passage, fact.start, fact.end))
-                lost.from_tool = lost.from_tool or passage.source == RESULT
-    return list(found.values())
+            key, span = (fact.kind, fact.norm), TextSpan(seq, passage, fact.start, fact.end)
+            if key in preserved or (key not in lost and left.has(fact)):
+                preserved.setdefault(key, PreservedFactRecord(fact, [])).occurrences.append(span)
+                continue
+            record = lost.setdefault(key, LostFactRecord(fact, []))
+            record.occurrences.append(span)
+            record.from_tool = record.from_tool or passage.source == RESULT
+    return list(lost.values()), list(preserved.values())
 
 
 def find_needs(

@@ -37,6 +37,13 @@ class TokenCounts:
         known = [each for each in found if each is not None]
         return (scale.tokens(sum(known)), scale.basis) if len(known) == len(found) else (None, None)
 
+    def output(self, turn: Turn) -> TokenCount:
+        """What the call put out; 0 for one that has not."""
+        reported = usage_of(turn).output_tokens
+        if reported is not None:
+            return reported, REPORTED
+        return self.refs([event.message for event in turn.outputs], self.scale(turn))
+
     def context(self, turn: Turn) -> TokenCount:
         """What the model was given at a call."""
         usage = usage_of(turn)

@@ -17,6 +17,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.answers import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
 from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
+from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.context.token_estimates import CALIBRATED, ESTIMATED, REPORTED
@@ -31,24 +32,41 @@ _NOTHING: TokenCount = (None, None)
 _TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 
 
-async def answer_tokens(record: RunRecord, prices: Prices, limit: int, after: int) -> TokenTimeline:
-    """The timeline after seq `after`, and totals of the whole run."""
+async def answer_tokens(
+    record: RunRecord, prices: Prices, limit: int, after: int, *, split: bool = False
+) -> TokenTimeline:
+    """The timeline after seq `after`, and totals of the whole run. `split`: also what the contexts consist of."""
     transcript = await read_transcript_outline(record)
     scales = await read_scales(record, (model_of(turn) for turn in transcript.turns))
-    await _read_measured(record, transcript, limit, after)
-    return await asyncio.to_thread(timeline, transcript, TokenCounts(transcript, scales), prices, limit, after)
+    await _read_measured(record, transcript, limit, after, every=split)
+    counts = TokenCounts(transcript, scales)
+    answer = await asyncio.to_thread(timeline, transcript, counts, prices, limit, after)
+    if split:
+        await asyncio.to_thread(_add_splits, answer, transcript, counts)
+    return answer
 
 
-async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int) -> None:
-    """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported."""
+def _add_splits(answer: TokenTimeline, transcript: Transcript, counts: TokenCounts) -> None:
+    splits = ContextSplits(transcript, counts)
+    by_seq = {turn.begin.seq: splits.of(turn) for turn in transcript.turns}
+    for point in answer["items"]:
+        if point["kind"] == ev.LlmCalled.kind:
+            point["split"] = by_seq.get(point["seq"])
+    answer["totals"]["split"] = summed(by_seq.values())
+
+
+async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int, *, every: bool) -> None:
+    """Puts in what has to be estimated: the messages around the page's calls, and contexts that nobody reported; or the
+    contexts of `every` call."""
     later = (event for event in transcript.events if event.seq > after and isinstance(event, _TOKEN_EVENTS))
     page = list(islice(later, limit))
     spans = {event.span for event in page}
-    unreported = [turn for turn in transcript.turns if usage_of(turn).input_tokens is None]
+    unreported = [turn for turn in transcript.turns if every or usage_of(turn).input_tokens is None]
     transcript.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
     refs: list[ContentRef | None] = [node.message for node in transcript.nodes.values()]
     for turn in unreported:
         refs += (turn.begin.system, turn.begin.tools, turn.begin.input)
+        refs += [event.message for event in turn.outputs] if every else []
     for turn in (turn for turn in transcript.turns if turn.begin.span in spans):
         refs += [event.message for event in (*turn.new_messages, *turn.outputs)]
     for event in page:

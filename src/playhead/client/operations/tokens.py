@@ -8,9 +8,11 @@ class TokensOperations:
     """Tokens and cost of a run's contexts."""
 
     @client_method
-    def tokens(self, run: str, *, limit: int = 1_000, cursor: str | None = None) -> ApiRequest[a.TokenTimeline]:
+    def tokens(
+        self, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
+    ) -> ApiRequest[a.TokenTimeline]:
         """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
 
-        `cursor` is the `next_cursor` of the previous answer.
+        `cursor` is the `next_cursor` of the previous answer. `split`: also what each context consists of.
         """
-        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor})
+        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor, "split": split or None})

@@ -103,11 +103,37 @@ class LostFact(TypedDict):
     needed: list[FactNeeded]
 
 
+class KeptIn(TypedDict):
+    """Where a fact still stands: in the `summary`, in the `system` instructions, or in what was `kept` or said anew.
+
+    `ref`, `part`, `start` and `end` are those of the first text that has it word by word; null if it stands there only
+    in another form.
+    """
+
+    where: str
+    ref: str | None
+    part: int | None
+    start: int | None
+    end: int | None
+
+
+class PreservedFact(TypedDict):
+    """A fact in the removed messages that the context after the compression still has; see `LostFact`."""
+
+    kind: str
+    text: str
+    label: str | None
+    times: int
+    quotes: list[Quoted]
+    kept_in: list[KeptIn]
+
+
 class CompressionAudit(Compression):
     """What happened to each message of a compression, and to the facts in removed messages.
 
     `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-    number of all lost facts.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
+    number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
+    are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
     `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
     """
 
@@ -121,6 +147,8 @@ class CompressionAudit(Compression):
     lost: list[LostFact]
     lost_total: int
     needed_total: int
+    preserved: list[PreservedFact]
+    preserved_total: int
     searched_to: int
     missing: list[str]
     cut: NotRequired[list[CutText]]

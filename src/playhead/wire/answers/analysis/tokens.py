@@ -5,7 +5,7 @@ text's length, scaled by what the provider reported for this model in other call
 length alone).
 """
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Calibration(TypedDict):
@@ -53,6 +53,28 @@ class ModelTokens(TypedDict):
     unpriced_calls: int
 
 
+class TokenSplit(TypedDict):
+    """What the context of a call consists of, and its output, in tokens.
+
+    `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
+    all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
+    counts the whole, so that its parts are `calibrated` at best.
+    """
+
+    system: int
+    tools: int
+    history: int
+    retrieved: int
+    output: int
+    basis: str
+
+
+class TotalSplit(TokenSplit):
+    """Sums over `calls` calls: what is sent again in each call counts each time."""
+
+    calls: int
+
+
 class TokenTotals(TypedDict):
     """Totals of the run: reported usage, cost, and the largest context.
 
@@ -73,6 +95,7 @@ class TokenTotals(TypedDict):
     peak_ratio: float | None
     warnings: int
     compressions: list[int]
+    split: NotRequired[TotalSplit | None]
 
 
 class TokenPoint(TypedDict):
@@ -80,7 +103,8 @@ class TokenPoint(TypedDict):
 
     `context` is the size directly after the event, for the conversation of the model call `call` (a seq).  `level` is
     `ok`, or `warning` from the share `warn_at` of the model's limit on, or null if the limit is not known.  Points of
-    ended model calls have `cost` and `cache_hit_share`.
+    ended model calls have `cost` and `cache_hit_share`.  With `split=true`, those of `llm_called` have `split`; null if
+    a part of the context is not stored.
     """
 
     seq: int
@@ -101,6 +125,7 @@ class TokenPoint(TypedDict):
     usage: dict[str, int]
     cache_hit_share: float | None
     cost: float | None
+    split: NotRequired[TokenSplit | None]
 
 
 class PriceTable(TypedDict):

@@ -1,0 +1,48 @@
+"""[analysis]: where the facts of removed messages still stand after a compression.  Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from playhead.wire.answers.analysis.compression import KeptIn
+from playhead_collector.analysis.compression.facts import Fact, FactIndex
+from playhead_collector.analysis.texts.passages import Passage
+
+IN_SUMMARY, IN_SYSTEM, IN_KEPT = "summary", "system", "kept"
+_SORTS = (IN_SUMMARY, IN_SYSTEM, IN_KEPT)
+# A fact is looked for word by word in so many texts of each sort; beyond that only the sort is named.
+_MAX_TEXTS = 1_000
+
+
+@dataclass(slots=True)
+class ContextLeft:
+    """The texts of the context after a compression, by what they are: the summary, the system instructions, and what
+    was kept or was said anew."""
+
+    whole: FactIndex = field(default_factory=FactIndex)
+    """Of all texts."""
+    _texts: dict[str, list[Passage]] = field(default_factory=lambda: {where: list[Passage]() for where in _SORTS})
+    _indexes: dict[str, FactIndex] = field(default_factory=lambda: {where: FactIndex() for where in _SORTS})
+
+    def add(self, where: str, passage: Passage) -> None:
+        """Adds a text."""
+        self.whole.add(passage.text)
+        self._indexes[where].add(passage.text)
+        self._texts[where].append(passage)
+
+    def places_of(self, fact: Fact) -> list[KeptIn]:
+        """Where the fact stands: for each sort that has it in some form, the first text that has it word by word."""
+        return [
+            next(self._literally(where, fact), _somewhere(where)) for where in _SORTS if self._indexes[where].has(fact)
+        ]
+
+    def _literally(self, where: str, fact: Fact) -> Iterator[KeptIn]:
+        for passage in self._texts[where][:_MAX_TEXTS]:
+            start = passage.text.find(fact.text)
+            if start >= 0:
+                found = _somewhere(where)
+                end = start + len(fact.text)
+                yield {**found, "ref": passage.content, "part": passage.part, "start": start, "end": end}
+
+
+def _somewhere(where: str) -> KeptIn:
+    return {"where": where, "ref": None, "part": None, "start": None, "end": None}

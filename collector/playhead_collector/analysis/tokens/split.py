@@ -1,0 +1,134 @@
+"""[analysis]: what the context of a model call consists of: system, tools, history, retrieved; and its output.
+
+The parts are estimated from the lengths of the texts. Where the provider counted the input, they are scaled so that
+they add up to that number. Pure.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.analysis.tokens import TokenSplit, TotalSplit
+from playhead_collector.analysis.tokens.measures import TokenCounts, usage_of
+from playhead_collector.analysis.transcript.transcript import Transcript, Turn
+from playhead_collector.read.context.token_estimates import (
+    CALIBRATED,
+    ESTIMATED,
+    REPORTED,
+    estimate_message,
+    estimate_value,
+)
+
+_SYSTEM_ROLES = ("system", "developer")
+_WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextParts:
+    """Plain estimates of what a context has of each sort."""
+
+    system: float = 0.0
+    history: float = 0.0
+    retrieved: float = 0.0
+
+    def __add__(self, other: "ContextParts") -> "ContextParts":
+        return ContextParts(self.system + other.system, self.history + other.history, self.retrieved + other.retrieved)
+
+
+class ContextSplits:
+    """The parts of the contexts of a run; each message is estimated once."""
+
+    def __init__(self, transcript: Transcript, counts: TokenCounts) -> None:
+        self._transcript = transcript
+        self._counts = counts
+        self._threads: dict[ContentRef, ContextParts | None] = {}
+
+    def of(self, turn: Turn) -> TokenSplit | None:
+        """What the call was given, and what it answered; None when a part of that is not stored."""
+        begin, cache = turn.begin, self._transcript.cache
+        if any(ref is not None and cache.value(ref) is None for ref in (begin.system, begin.tools, begin.input)):
+            return None
+        parts = ContextParts() if begin.thread is None else self._thread(begin.thread)
+        output = self._counts.output(turn)
+        if parts is None or output[0] is None or output[1] is None:
+            return None
+        estimates = [
+            parts.system + estimate_value(cache.parsed(begin.system)),
+            estimate_value(cache.parsed(begin.tools)),
+            parts.history + estimate_value(cache.parsed(begin.input)),
+            parts.retrieved,
+        ]
+        reported, scale = usage_of(turn).input_tokens, self._counts.scale(turn)
+        whole = scale.tokens(sum(estimates)) if reported is None else reported
+        basis = scale.basis if reported is None else CALIBRATED
+        system, tools, history, retrieved = shares(whole, estimates)
+        return {
+            "system": system,
+            "tools": tools,
+            "history": history,
+            "retrieved": retrieved,
+            "output": output[0],
+            "basis": min(basis, output[1], key=_WEAKEST_FIRST.index),
+        }
+
+    def _thread(self, ref: ContentRef) -> ContextParts | None:
+        path: list[ContentRef] = []
+        here: ContentRef | None = ref
+        nodes = self._transcript.nodes
+        while here is not None and here not in self._threads and here in nodes:
+            path.append(here)
+            here = nodes[here].parent
+        total = ContextParts() if here is None else self._threads.get(here)
+        for each in reversed(path):
+            message = self._transcript.message(nodes[each].message)
+            total = None if total is None or message is None else total + parts_of(message)
+            self._threads[each] = total
+        return self._threads.get(ref)
+
+
+def parts_of(message: Message) -> ContextParts:
+    """What a message has of each sort: results of tools are retrieved, whoever hands them over.  Pure."""
+    if message["role"] in _SYSTEM_ROLES:
+        return ContextParts(system=estimate_message(message))
+    results = [part for part in message["parts"] if _is_result(part)]
+    if not results:
+        return ContextParts(history=estimate_message(message))
+    others = [part for part in message["parts"] if not _is_result(part)]
+    retrieved = estimate_message({**message, "parts": results})
+    return ContextParts(retrieved=retrieved, history=estimate_message({**message, "parts": others}) if others else 0.0)
+
+
+def _is_result(part: Mapping[str, Any]) -> bool:
+    """Of a tool of the program, or of one that the provider runs."""
+    return str(part.get("type")).endswith("tool_call_response")
+
+
+def shares(whole: int, estimates: list[float]) -> list[int]:
+    """The whole number in these proportions; the shares add up to it.  Pure."""
+    total = sum(estimates)
+    if total <= 0:
+        return [0] * (len(estimates) - 2) + [whole, 0]
+    exact = [whole * each / total for each in estimates]
+    found = [int(each) for each in exact]
+    by_rest = sorted(range(len(exact)), key=lambda at: found[at] - exact[at])
+    for at in by_rest[: whole - sum(found)]:
+        found[at] += 1
+    return found
+
+
+def summed(splits: Iterable[TokenSplit | None]) -> TotalSplit | None:
+    """The sums over the calls whose split is known; None when there are none.  Pure."""
+    known = [each for each in splits if each is not None]
+    if not known:
+        return None
+    return {
+        "system": sum(each["system"] for each in known),
+        "tools": sum(each["tools"] for each in known),
+        "history": sum(each["history"] for each in known),
+        "retrieved": sum(each["retrieved"] for each in known),
+        "output": sum(each["output"] for each in known),
+        "basis": min((each["basis"] for each in known), key=_WEAKEST_FIRST.index),
+        "calls": len(known),
+    }
