@@ -309,6 +309,14 @@ class CollectorSettings:
         s.SECONDS,
         "how long a span waits for content that it names and that has not arrived; then it is forwarded without",
     )
+    # 10 s: OpenTelemetry's processors send every 5 s, so a call's other spans and log records are here by then.
+    forward_settle_seconds: float = setting(
+        "PLAYHEAD_FORWARD_SETTLE_SECONDS",
+        10.0,
+        s.SECONDS,
+        "how long a call that another instrumentation recorded waits for other spans and log records of the same call, "
+        "so that Langfuse and Phoenix count it once; calls of a run that has ended do not wait",
+    )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
         "PLAYHEAD_LOG_LEVEL", "info", s.one_of("debug", "info", "warning", "error"), "least important log line shown"

@@ -3,6 +3,7 @@
     forwarder   all destinations of this collector: started, stopped, observed, asked for their status
     worker      one destination: takes entries of the outbox, has them delivered, notes what became of them
     loading     entries → spans and log events as the destination reads them, with their content
+    counting    which spans go out, where the destination counts calls itself
     filters     which runs a destination gets, and what has to be masked for it
     delivery    encoded spans → requests; finds the span because of which a whole request is refused
     attempts    what an answer means for what was sent, and how long to wait after it

@@ -20,9 +20,11 @@ _BROKEN_IN_A_ROW = 8
 @dataclass(frozen=True, slots=True)
 class OutgoingItem:
     """A span or a log event as an OTLP request of its own. Requests of several items are these, one after another:
-    that is how protobuf merges messages."""
+    that is how protobuf merges messages.  `signal`: what the key names; a call goes out as a span, also when log
+    records describe it."""
 
     entry: OutboxEntry
+    signal: Signal
     key: bytes
     body: bytes = field(repr=False)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import httpx
 
 from playhead.outbound import OutboundOptions
+from playhead.outbound.counting import counts_calls
 from playhead_collector.destination_settings import (
     DestinationSettings,
     LangfuseSettings,
@@ -32,7 +33,12 @@ class Destination:
     @property
     def recipient(self) -> Recipient:
         """The destination as ingest has to know it."""
-        return Recipient(self.name, self.settings.sample, self.kind.logs)
+        return Recipient(self.name, self.settings.sample, self.kind.logs, self.counts_calls)
+
+    @property
+    def counts_calls(self) -> bool:
+        """Whether each call has to be one span there: see `playhead.outbound.counting`."""
+        return counts_calls(self.kind.vocabulary)
 
     def uploader(self, transport: httpx.AsyncBaseTransport | None) -> MediaUploader | None:
         """What uploads images and files; None: they stay in the spans."""
@@ -58,6 +64,7 @@ class ForwardLimits:
     max_age_s: float = 7 * 86_400.0
     max_items: int = 2_000_000
     content_wait_s: float = 60.0
+    settle_s: float = 10.0
 
 
 def destination(settings: DestinationSettings) -> Destination:

@@ -86,7 +86,10 @@ def forwarder_of(
 ) -> Forwarder:
     """The forwarder that the settings describe; without destinations, it does nothing."""
     limits = ForwardLimits(
-        settings.forward_max_age_seconds, settings.forward_max_items, settings.forward_content_wait_seconds
+        settings.forward_max_age_seconds,
+        settings.forward_max_items,
+        settings.forward_content_wait_seconds,
+        settings.forward_settle_seconds,
     )
     public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
     destinations = [destination(each) for each in settings.destinations]

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from playhead.model import names
-from playhead.model.span import LogEvent, Span
+from playhead.model.span import LogEvent
 from playhead.outbound import (
     OutboundContents,
     OutboundCost,
@@ -23,9 +23,12 @@ from playhead.outbound import (
     wanted,
     wanted_of_log,
 )
+from playhead.outbound.counting import CountedSpan
 from playhead.outbound.otlp import logs_request, traces_request
+from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentCorrupt, ContentMissing
+from playhead_collector.forward.counting import RunCounter
 from playhead_collector.forward.senders import MediaUploader
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
@@ -92,10 +95,20 @@ class Loader:
             self._runs.popitem(last=False)
         return known if row is None else _completed(known, row)
 
-    async def span_request(self, entry: OutboxEntry, span: Span, run: OutboundRun, *, wait: bool) -> bytes:
-        """An OTLP request with this span, after its images and files were uploaded.
+    async def counter(self, entry: OutboxEntry) -> RunCounter:
+        """The entry's run, with all that is stored of it now."""
+        spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
+        return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
+
+    async def spans_request(
+        self, entry: OutboxEntry, spans: Sequence[CountedSpan], run: OutboundRun, *, wait: bool
+    ) -> bytes:
+        """An OTLP request with these spans, after their images and files were uploaded.
 
         Raises NotAllHere, if `wait`; UploadFailed; ValueError for a span that cannot be sent."""
+        return b"".join([await self._span_request(entry, each, run, wait=wait) for each in spans])
+
+    async def _span_request(self, entry: OutboxEntry, span: CountedSpan, run: OutboundRun, *, wait: bool) -> bytes:
         outgoing = self._outbound(span, run)
         contents = await self._fetched(entry, wanted(outgoing, self._options), wait=wait)
         if self._uploader is not None:
@@ -113,9 +126,9 @@ class Loader:
         contents = await self._fetched(entry, wanted_of_log(log, self._options), wait=wait)
         return logs_request([encode_log(log, contents, self._options)])
 
-    def _outbound(self, span: Span, run: OutboundRun) -> OutboundSpan:
-        url = f"{self._public_url}/runs/{run.id}?at={span.span_id}"
-        outgoing = outbound_span(span, run, url=url)
+    def _outbound(self, counted: CountedSpan, run: OutboundRun) -> OutboundSpan:
+        url = f"{self._public_url}/runs/{run.id}?at={counted.span.span_id}"
+        outgoing = outbound_span(counted.span, run, kind=counted.kind, url=url)
         price = self._prices.of(outgoing.model) if outgoing.kind in {"llm", "embedding"} else None
         cost = price.cost(outgoing.usage) if price else None
         return outgoing if cost is None else replace(outgoing, cost=OutboundCost(total=cost))

@@ -26,9 +26,13 @@ class EntryProgress:
         self.remaining = {"traces": dict.fromkeys(map(span_key, spans)), "logs": dict.fromkeys(map(log_key, logs))}
 
     def sent(self, signal: Signal, key: bytes) -> None:
-        """Notes that the destination has it."""
+        """Notes that the destination has it, or needs nothing of it."""
         if self.remaining is not None:
             self.remaining[signal].pop(key, None)
+
+    def wait_until(self, due_ns: int) -> None:
+        """Notes that a part of it may be sent then; the earliest time counts."""
+        self.due_ns = min(self.due_ns, due_ns) if self.due_ns else due_ns
 
     def died(self, signal: Signal, key: bytes, reason: str) -> None:
         """Notes that the destination does not take it, and why."""
@@ -59,10 +63,10 @@ class CycleProgress:
         """Nothing is done yet."""
         return cls({entry.number: EntryProgress(entry) for entry in entries})
 
-    def sent(self, signal: Signal, items: Iterable[OutgoingItem]) -> None:
+    def sent(self, items: Iterable[OutgoingItem]) -> None:
         """See `EntryProgress.sent`."""
         for item in items:
-            self.entries[item.entry.number].sent(signal, item.key)
+            self.entries[item.entry.number].sent(item.signal, item.key)
 
     def tried(self, items: Iterable[OutgoingItem]) -> None:
         """Notes that the destination failed when it was sent these."""

@@ -8,21 +8,23 @@ An entry is taken for some minutes; each request renews that. After a failure th
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from playhead.model.span import LogEvent, Span
+from playhead.model.span import LogEvent
 from playhead.outbound import OutboundRun
+from playhead.outbound.counting import needs_run
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
+from playhead_collector.forward.counting import OutgoingSpans, RunCounter, unchanged
 from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
 from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
 from playhead_collector.forward.senders import Sender, Signal, UploadFailed
-from playhead_collector.store.packing.span_keys import log_key, span_key
+from playhead_collector.store.packing.span_keys import log_key
 
 log = logging.getLogger(__name__)
 
@@ -191,6 +193,15 @@ class ForwardWorker:
         return self._store, self._loader, self._sender, self._limits, self._clock
 
 
+@dataclass(frozen=True, slots=True)
+class _LoadedEntry:
+    """What an entry names: spans to send, and log events as they are."""
+
+    run: OutboundRun
+    items: Iterable[OutgoingSpans]
+    logs: Sequence[LogEvent] = ()
+
+
 class _Cycle:
     """One portion of entries."""
 
@@ -199,6 +210,7 @@ class _Cycle:
         self._store, self._loader, sender, self._limits, self._clock = worker.parts
         self._settings = worker.destination.settings
         self._progress = progress
+        self._counters: dict[tuple[int, str], RunCounter] = {}
         self._renewed_ns = began_ns
         self._now_ns = began_ns
         self._parcel: list[OutgoingItem] = []
@@ -208,30 +220,29 @@ class _Cycle:
     async def run(self) -> None:
         """Sends all of it.  Raises _Stopped."""
         logs: list[tuple[EntryProgress, LogEvent]] = []
-        spans: list[tuple[EntryProgress, Span, OutboundRun]] = []
+        spans: list[tuple[EntryProgress, OutgoingSpans, OutboundRun]] = []
         for each in self._progress.entries.values():
             found = await self._load(each)
             if found is not None:
-                run, of_entry, logs_of_entry = found
-                spans += [(each, span, run) for span in of_entry]
-                logs += [(each, log) for log in logs_of_entry]
+                spans += [(each, item, found.run) for item in self._due(each, found.items)]
+                logs += [(each, log) for log in found.logs]
         # Parents began before their children.
-        for each, span, run in sorted(spans, key=lambda one: one[1].start_ns):
-            request = self._loader.span_request(each.entry, span, run, wait=self._waits(each))
-            await self._add("traces", each, span_key(span), request)
+        for each, item, run in sorted(spans, key=lambda one: one[1].spans[0].span.start_ns):
+            request = self._loader.spans_request(each.entry, item.spans, run, wait=self._waits(each))
+            await self._add("traces", each, (item.signal, item.key), request)
         await self._ship("traces")
         for each, event in logs:
             request = self._loader.log_request(each.entry, event, wait=self._waits(each))
-            await self._add("logs", each, log_key(event), request)
+            await self._add("logs", each, ("logs", log_key(event)), request)
         await self._ship("logs")
 
-    async def _load(self, each: EntryProgress) -> tuple[OutboundRun, list[Span], list[LogEvent]] | None:
-        """The run, spans and log events that an entry names; None: nothing is to be sent now."""
+    async def _load(self, each: EntryProgress) -> "_LoadedEntry | None":
+        """What an entry names; None: nothing is to be sent now."""
         entry = each.entry
         row = await self._store.run(entry.project, entry.run)
         decision = decide(self._settings, row) if has_filters(self._settings) else ForwardDecision.SEND
         if decision is ForwardDecision.WAIT:
-            each.due_ns = self._look_again_ns(each)
+            each.wait_until(self._look_again_ns(each))
             return None
         if decision is ForwardDecision.LEAVE_OUT:
             each.left_out = True
@@ -241,7 +252,26 @@ class _Cycle:
         each.loaded(spans, logs)
         if not spans and not logs:
             return None
-        return await self._loader.run(entry, row), list(spans), list(logs)
+        run = await self._loader.run(entry, row)
+        if not self._worker.destination.counts_calls:
+            return _LoadedEntry(run, unchanged(spans, ()), logs)
+        if not needs_run(spans, logs):
+            return _LoadedEntry(run, unchanged(spans, logs))
+        counter = self._counters.get((entry.project, entry.run))
+        if counter is None:
+            counter = self._counters[entry.project, entry.run] = await self._loader.counter(entry)
+        return _LoadedEntry(counter.completed(run), counter.outgoing(spans, logs))
+
+    def _due(self, each: EntryProgress, items: Iterable[OutgoingSpans]) -> Iterator[OutgoingSpans]:
+        """Those that are to be sent now.  What needs no span of its own is done."""
+        settled_ns = each.entry.created_ns + int(self._limits.settle_s * _NS)
+        for item in items:
+            if item.waits and self._now_ns < settled_ns:
+                each.wait_until(settled_ns)
+            elif item.spans:
+                yield item
+            else:
+                each.sent(item.signal, item.key)
 
     def _look_again_ns(self, each: EntryProgress) -> int:
         """Later each time: what waits for long goes on waiting for long, as a rule."""
@@ -251,24 +281,24 @@ class _Cycle:
     def _waits(self, each: EntryProgress) -> bool:
         return self._now_ns - each.entry.created_ns < self._limits.content_wait_s * _NS
 
-    async def _add(self, signal: Signal, each: EntryProgress, key: bytes, request: Awaitable[bytes]) -> None:
+    async def _add(
+        self, signal: Signal, each: EntryProgress, key: tuple[Signal, bytes], request: Awaitable[bytes]
+    ) -> None:
         try:
             body = await request
         except NotAllHere:
-            each.due_ns = self._look_again_ns(each)
+            each.wait_until(self._look_again_ns(each))
             return
         except UploadFailed as failed:
             raise _Stopped(failed.answer) from None
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - one odd span must not stop the others
-            self._died(
-                [(each, key)], signal, f"cannot be written for this destination ({type(error).__name__}: {error})"
-            )
+            self._died(each, key, f"cannot be written for this destination ({type(error).__name__}: {error})")
             return
         if self._parcel and self._size + len(body) > self._settings.max_request_bytes:
             await self._ship(signal)
-        self._parcel.append(OutgoingItem(each.entry, key, body))
+        self._parcel.append(OutgoingItem(each.entry, *key, body))
         self._size += len(body)
 
     async def _ship(self, signal: Signal) -> None:
@@ -287,25 +317,24 @@ class _Cycle:
 
     def _note(self, signal: Signal, parcel: list[OutgoingItem], done: Delivered) -> None:
         worker = self._worker
-        self._progress.sent(signal, done.accepted)
+        self._progress.sent(done.accepted)
         worker.counts["sent_spans" if signal == "traces" else "sent_logs"] += len(done.accepted)
         if done.accepted:
             worker.state.accepted_ns = self._clock()
         for item, reason in done.dead:
-            self._died([(self._progress.entries[item.entry.number], item.key)], signal, reason)
+            self._died(self._progress.entries[item.entry.number], (item.signal, item.key), reason)
         if done.stopped is not None:
             if done.stopped.verdict is Verdict.BROKEN:
                 self._progress.tried(parcel)
             raise _Stopped(done.stopped)
 
-    def _died(self, some: list[tuple[EntryProgress, bytes]], signal: Signal, reason: str) -> None:
-        said = shortened(reason)
-        for each, key in some:
-            each.died(signal, key, said)
+    def _died(self, each: EntryProgress, key: tuple[Signal, bytes], reason: str) -> None:
+        shown = shortened(reason)
+        each.died(*key, shown)
         if not self._worker.counts["dead"]:
-            log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, said)
-        self._worker.counts["dead"] += len(some)
-        self._worker.noted(said)
+            log.warning("%s: %s; `playhead forward status` shows more", self._worker.destination.name, shown)
+        self._worker.counts["dead"] += 1
+        self._worker.noted(shown)
 
     async def _keep(self) -> None:
         """Renews the time for which the entries are this worker's."""

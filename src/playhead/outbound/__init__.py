@@ -1,6 +1,7 @@
 """store or journal → [outbound] → Langfuse, Phoenix, any OTLP backend.  Spans in the words of a destination.  Pure.
 
     span           `OutboundSpan`: one ended span of the record, its content as refs, and what its run says
+    counting       what a span counts as, where the destination adds up tokens and costs itself
     contents       `OutboundContents`: the content that is at hand, and which is still to be fetched
     options        `OutboundOptions`: vocabulary, content mode, redaction
     content_modes  what of the content is sent: all (`full`), its beginning (`preview`), or a link (`ref`)

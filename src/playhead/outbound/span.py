@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from playhead.model import names
 from playhead.model.event import TokenUsage
-from playhead.model.ref import ContentRef, is_ref
+from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 from playhead.project.attributes import agent_name, kind_of, number, ref, text, texts, tool_name, usage_of
+from playhead.project.logs.log_events import with_log_content
 
 _NS_PER_SECOND: Final = 1_000_000_000
 _SETTINGS_PREFIX: Final = "gen_ai.request."
@@ -21,10 +22,6 @@ _COST_DETAILS: Final = {
     "gen_ai.usage.output_cost": "output",
 }
 _DOCUMENTS: Final = ("retrieval.documents_ref", "reranker.output_documents_ref", "gen_ai.retrieval.documents_ref")
-_IN_LOGS: Final = (
-    names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.SYSTEM_INSTRUCTIONS_REF, names.TOOL_DEFINITIONS_REF,
-    names.REASONING_REF,
-)  # fmt: skip
 _PARAMETERS: Final = ("llm.invocation_parameters_ref", "embedding.invocation_parameters_ref")
 
 
@@ -184,18 +181,13 @@ def outbound_span(
 
     `run`: what is known of its run besides what the span says itself.  `kind`: where a projection knows it better than
     the span does (of two spans that describe one model call, one is a step).  `logs`: log events of this span, since
-    some instrumentations write their messages there.
+    some instrumentations write their messages there; what `counted_run` returned has them already.
     """
-    span = _with_logs(span, logs)
+    [span] = with_log_content([span], logs)
     known = (run or OutboundRun()).with_span(span.attributes)
     if kind is None:
         kind = kind_of(span) or "step"
     return OutboundSpan(span, known, kind if kind in names.KINDS else "step", url, cost or _own_cost(span.attributes))
-
-
-def _with_logs(span: Span, logs: Iterable[LogEvent]) -> Span:
-    told = {key: log.attributes[key] for log in logs for key in _IN_LOGS if is_ref(log.attributes.get(key))}
-    return replace(span, attributes={**told, **span.attributes}) if told else span
 
 
 def run_of(attributes: Attributes) -> OutboundRun:

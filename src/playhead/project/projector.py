@@ -11,16 +11,12 @@ from playhead.model.event import RunEvent
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages
-from playhead.project.duplicates import merge_framework_spans
+from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.forking import first_order, fork_root, shared_with
 from playhead.project.inputs import Projection, RunInput
-from playhead.project.logs.log_events import with_log_content
-from playhead.project.logs.session_records import with_calls_of_records
-from playhead.project.model_calls import merge_duplicate_calls
 from playhead.project.order import logs_once, moments, spans_missing
 from playhead.project.progress import ProjectedRun, keep
 from playhead.project.sealing import is_resumed, keep_sealed_order
-from playhead.project.span_tree import SpanTree
 from playhead.project.summary import row_of, states, tallied
 
 
@@ -37,10 +33,8 @@ class ProjectSettings:
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:
     """Projects a run from nothing: from all its spans and log events."""
-    spans, logs = with_calls_of_records(work.run, work.spans, work.logs)
-    tree, logs = SpanTree(with_log_content(spans, work.logs)), logs_once(logs)
-    merge_duplicate_calls(tree.nodes)
-    merge_framework_spans(tree.nodes)
+    counted = counted_run(work.run, work.spans, work.logs)
+    tree, logs = counted.tree, logs_once(counted.logs)
     known, shared = KnownMessages(work.roles, work.messages), shared_with(work, tree)
     writer = EventWriter(work.run, tree, work.nodes, known, logs, shared)
     for moment in moments(tree, logs):

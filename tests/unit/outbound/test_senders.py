@@ -4,7 +4,6 @@ What a destination would read is read back by our own reader of its vocabulary.
 """
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -18,13 +17,15 @@ from playhead.model.span import Span
 from playhead.outbound import OutboundContents, OutboundOptions, encode, media_of, outbound_span
 from playhead.outbound.otlp import traces_request
 from playhead.outbound.vocabularies.chat import ChatEntry, chat_of
+from playhead.project.duplicates.counted_run import counted_run
+from playhead.project.span_tree import SpanNode
 from tests.senders.catalogue import SENDERS
 from tests.senders.losses import NO_CONTENT
 from tests.senders.sent import Sent, sent
 
 USAGE = (names.INPUT_TOKENS, names.OUTPUT_TOKENS, names.CACHE_READ_TOKENS, names.REASONING_TOKENS)
-# They tell calls as log records that belong to no span, so there is no span with messages to send on.
-MESSAGES_IN_NO_SPAN = {"claude_code", "claude_code_prompts", "claude_code_traces", "codex"}
+# Its records have prompts and tools only.
+NO_MESSAGES = {*NO_CONTENT, "codex"}
 every_sender = pytest.mark.parametrize("name", sorted(SENDERS))
 every_vocabulary = pytest.mark.parametrize("vocabulary", ["langfuse", "phoenix", "otlp"])
 
@@ -68,8 +69,13 @@ def with_system(it: Sent, span: Span, held: list[dict[str, Any]] | None) -> list
     return [first, *held]
 
 
-def calls_of(it: Sent, kind: str) -> Iterable[Span]:
-    return (one.span for one in it.lifted if outbound_span(one.span).kind == kind)
+def nodes_of(it: Sent) -> list[SpanNode]:
+    """All spans as they count in their runs, those that are made of log records included."""
+    found: list[SpanNode] = []
+    for run in it.traces():
+        spans = [one.span for one in it.lifted if one.span.trace_id == run]
+        found += counted_run(run, spans, [one.log for one in it.lifted_logs if one.log.trace_id == run]).tree.nodes
+    return found
 
 
 @every_sender
@@ -78,9 +84,8 @@ def test_messages_tools_and_usage_reach_the_destination(name: str, vocabulary: A
     it = sent(name)
     contents, options = contents_of(it), OutboundOptions(vocabulary)
     seen = 0
-    for one in it.lifted:
-        logs = [log.log for log in it.lifted_logs if log.log.span_id == one.span.span_id]
-        outgoing = outbound_span(one.span, logs=logs)
+    for node in nodes_of(it):
+        outgoing = outbound_span(node.span, kind=node.kind or "step")
         encoded = encode(outgoing, contents, options)
         traces_request([encoded])  # OTLP can express it
         assert media_of(outgoing, contents, options) == []
@@ -97,14 +102,14 @@ def test_messages_tools_and_usage_reach_the_destination(name: str, vocabulary: A
                 seen += held is not None
             if vocabulary != "langfuse":  # there, cached and reasoning tokens are counted apart
                 assert {key: again.span.attributes.get(key) for key in USAGE} == {
-                    key: one.span.attributes.get(key) for key in USAGE
+                    key: node.span.attributes.get(key) for key in USAGE
                 }
         if outgoing.kind == "tool":
             assert _tool(again.span) == outgoing.tool
             for attribute in (names.TOOL_ARGUMENTS_REF, names.TOOL_RESULT_REF):
-                if is_ref(ref := one.span.attributes.get(attribute)):
+                if is_ref(ref := node.span.attributes.get(attribute)):
                     assert _value(again, attribute) == _unquoted(it.value(ref))
-    assert bool(seen) == (name not in NO_CONTENT and name not in MESSAGES_IN_NO_SPAN)
+    assert bool(seen) == (name not in NO_MESSAGES)
 
 
 def _tool(span: Span) -> Any:

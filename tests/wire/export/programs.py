@@ -37,6 +37,40 @@ def exports() -> None:
     say(answer, playhead.flush(float(os.environ.get("FLUSH", "20"))))
 
 
+def checkpoints() -> None:
+    """What is no span: a checkpoint of the run."""
+    playhead.export_to("otlp", endpoint=os.environ["URL_OTLP"])
+    with playhead.run("support"):
+        agent("A1001")
+        playhead.checkpoint({"order": "A1001"}, name="asked")
+    say(playhead.flush(20))
+
+
+def described_twice() -> None:
+    """Model calls that another instrumentation records besides ours."""
+    from openai import OpenAI
+    from openinference.instrumentation.openai import OpenAIInstrumentor
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+
+    from playhead import RefSpanProcessor
+    from playhead.testing import MockModelServer, text
+
+    for kind in os.environ["TO"].split():
+        playhead.export_to(kind, endpoint=os.environ[f"URL_{kind.upper()}"])  # type: ignore[arg-type]
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(RefSpanProcessor())
+    trace.set_tracer_provider(provider)
+    playhead.instrument("openai")
+    OpenAIInstrumentor().instrument(tracer_provider=provider)
+    with MockModelServer() as server, OpenAI(base_url=server.base_url, api_key="none", max_retries=0) as client:
+        server.otherwise(text("fine"))
+        with playhead.run("chat"):
+            for turn in range(3):
+                client.chat.completions.create(model="m", messages=[{"role": "user", "content": f"turn {turn}"}])
+    say(playhead.flush(20))
+
+
 def late() -> None:
     """A destination that is added while a run is recorded gets what came before."""
     with playhead.run("support"):
@@ -113,7 +147,8 @@ def chained() -> None:
 
 
 PROGRAMS: dict[str, Callable[[], None]] = {
-    program.__name__: program for program in (exports, late, many, beside_langfuse, chained)
+    program.__name__: program
+    for program in (exports, checkpoints, described_twice, late, many, beside_langfuse, chained)
 }
 
 if __name__ == "__main__":

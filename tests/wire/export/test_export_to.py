@@ -14,7 +14,9 @@ import pytest
 import playhead
 from playhead.errors import SettingInvalid
 from playhead.export.destinations.target import export_target
+from playhead.model import names
 from tests.integration.export.fake_collector import FakeCollector
+from tests.integration.forward.backend import Backend, attributes
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 from tests.support.backends.phoenix import Phoenix
@@ -96,6 +98,33 @@ def test_a_destination_that_is_down_holds_up_no_other_and_gets_all_of_it_later(r
             run("exports", TO="phoenix langfuse", **urls)
         first = {row["id"] for row in phoenix.spans()}
         assert first <= set(langfuse.observations)
+
+
+def test_an_otlp_backend_gets_log_events_too(run: Runs):
+    backend = Backend().start()
+    try:
+        assert run("checkpoints", URL_OTLP=backend.url) == ["True"]
+    finally:
+        backend.stop()
+    [event] = [log for request in backend.requests for log in request.logs]
+    assert (event.event_name, backend.stored[names.CHECKPOINT]) == (names.CHECKPOINT, 1)
+    assert json.loads(attributes(event)["playhead.state"]) == {"order": "A1001"}
+    assert sum(len(request.spans) for request in backend.requests) == 3
+
+
+def test_a_backend_that_takes_traces_only_holds_up_nothing(run: Runs, phoenix: Phoenix):
+    assert run("checkpoints", URL_OTLP=phoenix.url) == ["True"]  # it has no /v1/logs
+    assert (len(phoenix.spans()), run.said) == (3, "")
+
+
+def test_a_call_that_two_instrumentations_record_counts_once(run: Runs, langfuse: Langfuse, phoenix: Phoenix):
+    assert run("described_twice", TO="phoenix langfuse", URL_LANGFUSE=langfuse.url, URL_PHOENIX=phoenix.url) == ["True"]
+    assert len(phoenix.spans()) == 7  # the run, and two spans of each call
+    calls = [row["attributes"] for row in phoenix.spans() if row["kind"] == "LLM"]
+    assert len(calls) == 3
+    assert {call["llm.input_messages.0.message.content"] for call in calls} == {f"turn {turn}" for turn in range(3)}
+    generations = [row for row in langfuse.observations.values() if row["type"] == "GENERATION"]
+    assert (len(langfuse.observations), len(generations)) == (7, 3)
 
 
 def test_nobody_there_costs_the_program_nothing(run: Runs):

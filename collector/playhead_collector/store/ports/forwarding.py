@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from playhead.model.span import LogEvent, Span
+from playhead.project.logs.log_events import describes_call
 
 # The last 56 bits of a trace id are random (W3C Trace Context, level 2), and so are those of a UUID of version 7.
 _RANDOM_DIGITS = 14
@@ -19,6 +20,12 @@ class Recipient:
     sample: float = 1.0
     logs: bool = False
     """Whether it takes log events besides spans."""
+    calls_in_logs: bool = False
+    """Whether it takes those log events that describe calls: as spans, or as a part of them."""
+
+    def takes_log(self, log: LogEvent) -> bool:
+        """Whether the log event is for it."""
+        return self.logs or (self.calls_in_logs and describes_call(log))
 
     def takes(self, run: str) -> bool:
         """Whether the run is in the sample.  `run`: 32 hex digits.  The same everywhere and at any time, since it

@@ -4,13 +4,15 @@ Imports HTTP and protobuf: only the shipping thread imports this module.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from playhead.export.backoff import ProblemReporter
 from playhead.export.counters import ShipCounters
 from playhead.export.dead_letters import DeadLetters
 from playhead.export.destinations.contents import LaneContents
+from playhead.export.destinations.counted import LatelyCounted, run_key
 from playhead.export.destinations.requests import DestinationEndpoint
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected
@@ -18,8 +20,20 @@ from playhead.export.sending import Sending
 from playhead.export.shipment import Shipment
 from playhead.model import names
 from playhead.model.span import Attributes, LogEvent, Span
-from playhead.outbound import OutboundRun, OutboundSpan, WantedRefs, encode, media_of, outbound_span, run_of, wanted
-from playhead.outbound.otlp import traces_request
+from playhead.outbound import (
+    OutboundRun,
+    OutboundSpan,
+    WantedRefs,
+    encode,
+    encode_log,
+    media_of,
+    outbound_span,
+    run_of,
+    wanted,
+    wanted_of_log,
+)
+from playhead.outbound.counting import CountedSpan, counts_calls
+from playhead.outbound.otlp import logs_request, traces_request
 from playhead.settings.sdk import Settings
 
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.
@@ -40,6 +54,8 @@ class DestinationDelivery:
         self._endpoint = DestinationEndpoint(target, counters)
         self._sending = Sending(self._endpoint.shown)
         self._contents = LaneContents()
+        self._counts = counts_calls(target.options.vocabulary)
+        self._counted = LatelyCounted()
         self._runs: OrderedDict[str, OutboundRun] = OrderedDict()
         self._uploaded: OrderedDict[str, None] = OrderedDict()
 
@@ -63,36 +79,33 @@ class DestinationDelivery:
         self._uploaded.clear()
 
     def deliver(self, shipment: Shipment) -> None:
-        """Returns when the destination has every span, or has refused it for good.  Raises Unavailable.
+        """Returns when the destination has every span, and every log event if it takes them, or has refused it for
+        good.  Raises Unavailable.
 
         Delivered spans are removed from the shipment, so a second call continues where the first one failed."""
         self._contents.take(shipment.contents.values(), shipment.threads)
-        logs: dict[str, list[LogEvent]] = {}
-        for record in shipment.spans_and_announcements:
+        logs = [record for record in shipment.spans_and_announcements if isinstance(record, LogEvent)]
+        for record in (*shipment.spans_and_announcements, *shipment.spans):
             if isinstance(record, Span):
                 self._note_run(record)
-            elif record.span_id is not None:
-                logs.setdefault(record.span_id, []).append(record)
-        for span in shipment.spans:
-            self._note_run(span)
+        counted: Mapping[str, CountedSpan] = {}
+        if self._counts:
+            counted = self._counted.count(shipment.spans, logs)
         while shipment.spans:
-            count = self._deliver_some(shipment, logs)
+            count = self._deliver_some(shipment, counted)
             del shipment.spans[:count]
+        self._deliver_logs(logs, shipment.lane)
         if shipment:
             self._counters.batches += 1
         for part in (shipment.contents, shipment.threads, shipment.spans_and_announcements):
             part.clear()
 
-    def _deliver_some(self, shipment: Shipment, logs: dict[str, list[LogEvent]]) -> int:
+    def _deliver_some(self, shipment: Shipment, counted: Mapping[str, CountedSpan]) -> int:
         """Delivers the first of the spans, and returns how many."""
-        spans = [self._outbound(span, logs.get(span.span_id, ())) for span in shipment.spans[:_ENOUGH_SPANS]]
+        some = shipment.spans[:_ENOUGH_SPANS]
+        spans = [self._outbound(counted.get(span.span_id, CountedSpan(span))) for span in some]
         options = self._target.options
-        wants = [wanted(span, options) for span in spans]
-        refs = WantedRefs(
-            tuple(dict.fromkeys(ref for want in wants for ref in want.contents)),
-            tuple(dict.fromkeys(ref for want in wants for ref in want.threads)),
-        )
-        contents = self._contents.find(refs, shipment.lane)
+        contents = self._contents.find(_together(wanted(span, options) for span in spans), shipment.lane)
         encoded: list[Span] = []
         size = count = 0
         for span in spans:
@@ -114,6 +127,22 @@ class DestinationDelivery:
             self._give_up(len(refused), refused[0].why)
         return count
 
+    def _deliver_logs(self, logs: Sequence[LogEvent], lane: Path | None) -> None:
+        """Delivers log events to a destination that takes them."""
+        options = self._target.options
+        for first in range(0, len(logs) if self._endpoint.takes_logs else 0, _ENOUGH_SPANS):
+            some = logs[first : first + _ENOUGH_SPANS]
+            contents = self._contents.find(_together(wanted_of_log(log, options) for log in some), lane)
+            encoded = [encode_log(log, contents, options) for log in some]
+            taken, refused = self._sending.send(encoded, self._send_logs)
+            self._counters.logs += taken
+            if refused:
+                self._give_up(len(refused), refused[0].why)
+
+    def _send_logs(self, logs: Sequence[LogEvent]) -> tuple[int, str]:
+        self._endpoint.send_logs(logs_request(logs))
+        return 0, ""
+
     def _send(self, spans: Sequence[Span]) -> tuple[int, str]:
         self._endpoint.send_spans(traces_request(spans))
         return 0, ""
@@ -129,16 +158,17 @@ class DestinationDelivery:
         if len(self._uploaded) > _MOST_MEDIA:
             self._uploaded.popitem(last=False)
 
-    def _outbound(self, span: Span, logs: Sequence[LogEvent]) -> OutboundSpan:
-        run = self._runs.get(_run_key(span), OutboundRun())
+    def _outbound(self, counted: CountedSpan) -> OutboundSpan:
+        span = counted.span
+        run = self._runs.get(run_key(span), OutboundRun())
         public = self._target.public_url
         run_id = span.attributes.get(names.RUN_ID) or span.trace_id
         url = f"{public}/runs/{run_id}?at={span.span_id}" if public else None
-        return outbound_span(span, run, url=url, logs=logs)
+        return outbound_span(span, run, kind=counted.kind, url=url)
 
     def _note_run(self, span: Span) -> None:
         """What a run says of itself stands on its first span, whose announcement comes first."""
-        key = _run_key(span)
+        key = run_key(span)
         if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
             known = self._runs.pop(key, OutboundRun())
             self._runs[key] = run_of(span.attributes) if known == OutboundRun() else known.with_span(span.attributes)
@@ -153,8 +183,13 @@ class DestinationDelivery:
         )
 
 
-def _run_key(span: Span) -> str:
-    return str(span.attributes.get(names.RUN_ID) or span.trace_id)
+def _together(wants: Iterable[WantedRefs]) -> WantedRefs:
+    """What all of them want, each ref once."""
+    listed = list(wants)
+    return WantedRefs(
+        tuple(dict.fromkeys(ref for want in listed for ref in want.contents)),
+        tuple(dict.fromkeys(ref for want in listed for ref in want.threads)),
+    )
 
 
 def _size(attributes: Attributes) -> int:

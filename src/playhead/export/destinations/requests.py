@@ -31,6 +31,8 @@ _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
 _LIMITS: Final = httpx.Limits(max_connections=1, keepalive_expiry=4.0)
 _REFUSED: Final = frozenset({400, 413, 422})
 _DENIED: Final = frozenset({401, 403})
+# Many backends take traces only.
+_NO_LOGS: Final = frozenset({404, 405, 415, 501})
 _SLOWLY_SECONDS: Final = 60.0
 _MOST_REASON: Final = 300
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -44,6 +46,7 @@ class DestinationEndpoint:
         """Does not connect yet."""
         self.shown = without_password(target.url)
         self._target = target
+        self._logs_url = target.logs_url
         self._counters = counters
         with without_instrumentation():
             self._client = httpx.Client(
@@ -61,9 +64,28 @@ class DestinationEndpoint:
 
     def send_spans(self, body: bytes) -> None:
         """Sends an OTLP request.  Raises Unavailable or RequestRejected."""
+        self._checked(self._send(self._target.url, body))
+
+    @property
+    def takes_logs(self) -> bool:
+        """Whether log events are sent to it."""
+        return self._logs_url is not None
+
+    def send_logs(self, body: bytes) -> None:
+        """Sends an OTLP request of log events; a backend that has no place for these is sent no more of them.  Raises
+        as `send_spans`."""
+        if self._logs_url is None:
+            return
+        answer = self._send(self._logs_url, body)
+        if answer.status_code in _NO_LOGS:
+            self._logs_url = None
+        else:
+            self._checked(answer)
+
+    def _send(self, url: str, body: bytes) -> httpx.Response:
         packed = gzip.compress(body, 6, mtime=0)
         self._counters.wire_bytes += len(packed)
-        self._checked(self._exchange("POST", self._target.url, {**self._target.headers, **_PROTOBUF}, packed))
+        return self._exchange("POST", url, {**self._target.headers, **_PROTOBUF}, packed)
 
     def upload(self, medium: OutboundMedia) -> None:
         """Gives Langfuse the bytes of a medium that it does not have yet.  Raises as `send_spans`."""

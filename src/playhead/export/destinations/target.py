@@ -27,6 +27,8 @@ class ExportTarget:
     public_url: str | None = None
     media_url: str | None = None
     """Where Langfuse takes images and files."""
+    logs_url: str | None = None
+    """Where an OTLP backend takes log events; the others read spans only."""
 
 
 def export_target(
@@ -68,6 +70,7 @@ def export_target(
         OutboundOptions(kind, content, preview_characters, redact, media=media, project=project),
         public_url and public_url.rstrip("/"),
         base + MEDIA_PATH if is_langfuse else None,
+        base + "/v1/logs" if kind == "otlp" else None,
     )
 
 

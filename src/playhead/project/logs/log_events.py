@@ -169,6 +169,13 @@ def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
     return ev.UnknownEvent(**head, original_kind=log.name, original=original)
 
 
+def describes_call(log: LogEvent) -> bool:
+    """Whether a log record is a call of a coding agent, or has content of a span."""
+    if names.LOG_PART in log.attributes:
+        return True
+    return log.name.startswith(_OF_SPANS) and any(name in log.attributes for name in _ABOUT_THE_SPAN)
+
+
 def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
     """The spans with the content that log records have for them. A span's own attributes take precedence. The given
     spans are not changed."""

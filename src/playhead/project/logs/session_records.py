@@ -15,7 +15,7 @@ session all calls are below one span of the agent, from the first record to the 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
@@ -27,36 +27,48 @@ _BODY: Final = "request_body_id"  # Claude Code's, which tells which request a b
 _MILLISECOND: Final = 1_000_000
 
 
-def with_calls_of_records(
-    run: str, spans: Sequence[Span], logs: Sequence[LogEvent]
-) -> tuple[Sequence[Span], Sequence[LogEvent]]:
-    """The spans with the calls that the records tell of, and the log events that are left. The given ones stay as they
-    are."""
+@dataclass(frozen=True, slots=True)
+class RecordedCalls:
+    """The spans of a run with the calls that its records describe, and the log events that are left.
+
+    `last_records`: of each span that is made of records alone and has ended, the last record (of the span around a
+    session: the last record or span), by span id.
+    """
+
+    spans: Sequence[Span]
+    logs: Sequence[LogEvent]
+    last_records: Mapping[str, LogEvent | Span] = field(default_factory=dict[str, "LogEvent | Span"])
+
+
+def with_calls_of_records(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> RecordedCalls:
+    """Makes the calls of the records. The given spans and log events stay as they are."""
     records = [log for log in logs if names.LOG_PART in log.attributes]
     of_session = any(names.SESSION_RUN in item.attributes for item in (*spans, *records))
     if not records and not of_session:
-        return spans, logs
+        return RecordedCalls(spans, logs)
     session = _SessionCalls(run, spans)
     for record in _each_once(records):
         session.add(record)
-    told = session.spans()
+    calls, last_records = session.spans(), session.last_records()
     if of_session:
-        told = [
-            _root(run, told, records),
-            *(each if each.parent_id else replace(each, parent_id=_id(run)) for each in told),
+        last_records[_id(run)] = _last_of_session(spans, records)
+        calls = [
+            _root(run, calls, records),
+            *(each if each.parent_id else replace(each, parent_id=_id(run)) for each in calls),
         ]
-    has_contexts = any(names.INPUT_MESSAGES_REF in span.attributes for span in told)
+    has_contexts = any(names.INPUT_MESSAGES_REF in span.attributes for span in calls)
     rest = [log for log in logs if names.LOG_PART not in log.attributes or (_is_prompt(log) and not has_contexts)]
-    return told, rest
+    return RecordedCalls(calls, rest, last_records)
 
 
 @dataclass(slots=True)
 class _DescribedCall:
-    """What the records tell of one call. `span`: that tells of it, too."""
+    """What the records say of one call. `span`: describes it, too.  `last`: the last record after the request."""
 
     kind: str
     key: str
     span: Span | None = None
+    last: LogEvent | None = None
     start_ns: int | None = None
     end_ns: int | None = None
     failed: bool = False
@@ -114,6 +126,11 @@ class _SessionCalls:
                 merged[made.span_id] = made
         return [*merged.values()]
 
+    def last_records(self) -> dict[str, LogEvent | Span]:
+        """The last record of each call that no span describes and that has ended, by the id of the span made of it."""
+        made = {id(call): call for call in self._calls.values() if call.span is None}
+        return {_id(self._run, call.kind, call.key): call.last for call in made.values() if call.last is not None}
+
     def _made(self, call: _DescribedCall) -> Span:
         end = call.end_ns if call.end_ns is not None else call.start_ns or 0
         start = min(end, call.start_ns if call.start_ns is not None else end)
@@ -170,6 +187,7 @@ class _SessionCalls:
     def _join(self, call: _DescribedCall, begun: _DescribedCall) -> _DescribedCall:
         """One call of two that records told of before they said that they are the same."""
         call.attributes = {**begun.attributes, **call.attributes}
+        call.last = call.last or begun.last
         if begun.start_ns is not None and call.start_ns is None:
             call.start_ns = begun.start_ns
         for key in begun.keys:
@@ -184,6 +202,7 @@ class _SessionCalls:
             call.start_ns = min(record.time_ns - elapsed, call.start_ns or record.time_ns)
         else:
             call.end_ns = max(record.time_ns, call.end_ns or 0)
+            call.last = record  # they are added in order
             if elapsed:
                 call.start_ns = min(record.time_ns - elapsed, call.start_ns or record.time_ns)
         for name, value in attributes.items():
@@ -213,6 +232,13 @@ def _root(run: str, spans: Sequence[Span], records: Sequence[LogEvent]) -> Span:
     said = {name: value for name, value in attributes.items() if value is not None}
     began = min(starts) - 1  # before the first prompt, which is at the same time
     return Span(run, _id(run), None, str(attributes[names.AGENT_NAME]), began, max(ends), said, scope=first.scope)
+
+
+def _last_of_session(spans: Sequence[Span], records: Sequence[LogEvent]) -> LogEvent | Span:
+    record, span = max(records, key=_order, default=None), max(spans, key=_end, default=None)
+    if record is None or (span is not None and _end(span) > record.time_ns):
+        return cast(Span, span)
+    return record
 
 
 def _end(span: Span) -> int:

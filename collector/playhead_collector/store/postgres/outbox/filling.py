@@ -55,7 +55,8 @@ def _rows(
         if (run, page.digest) not in fresh:
             continue
         span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
-        log_keys = join(map(log_key, logs)) if any(each.logs for each in wanted) else b""
+        keys = {id(log): log_key(log) for log in logs if any(each.takes_log(log) for each in wanted)}
         for each in wanted:
-            if span_keys or (each.logs and log_keys):
-                yield _OutboxRow(each.name, UUID(run), page.digest, span_keys, log_keys if each.logs else b"")
+            log_keys = join(keys[id(log)] for log in logs if each.takes_log(log))
+            if span_keys or log_keys:
+                yield _OutboxRow(each.name, UUID(run), page.digest, span_keys, log_keys)

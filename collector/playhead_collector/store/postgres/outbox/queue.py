@@ -125,7 +125,12 @@ async def dead_letters(conn: Conn, destination: str, limit: int, after: int) -> 
 
 async def backfill(conn: Conn, project: int, recipient: Recipient, run: UUID | None, since_ns: int, now_ns: int) -> int:
     """See `OutboxStore.backfill`."""
-    own = {"project": project, "destination": recipient.name, "logs": None if recipient.logs else b"", "now": now_ns}
+    own = {
+        "project": project,
+        "destination": recipient.name,
+        "logs": None if recipient.logs or recipient.calls_in_logs else b"",
+        "now": now_ns,
+    }
     if run is not None:
         return await sql.run(conn, "backfill_run", run=run, **own)
     least = int(min(recipient.sample, 1.0) * _ALL_RUNS)

@@ -14,12 +14,12 @@ def test_delays_double_from_a_fifth_of_a_second_to_half_a_minute_with_jitter():
         assert longest / 2 <= delay <= longest
 
 
-def test_a_problem_is_told_once_per_cause():
-    told: list[str] = []
-    problems = ProblemReporter(told.append)
+def test_a_problem_is_reported_once_per_cause():
+    reported: list[str] = []
+    problems = ProblemReporter(reported.append)
     for cause, sentence in [("down", "it is down"), ("down", "still down"), ("denied", "wrong key")]:
         problems.report(cause, sentence)
-    assert told == ["it is down", "wrong key"]
+    assert reported == ["it is down", "wrong key"]
 
 
 @pytest.mark.parametrize(

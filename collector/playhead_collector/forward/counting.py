@@ -1,0 +1,91 @@
+"""store → [counting] → worker.  The spans that go out for an entry, where the destination counts calls itself.  Pure.
+
+Langfuse and Phoenix add up the tokens and costs of all spans of model calls, and read no log records.  So each call
+has to be one such span there, as in our projection, whoever described it how often:
+
+| stored | goes out as |
+|---|---|
+| a span | itself, with what log records say of it; a duplicate of another call as a step, without messages and tokens |
+| a log record with content of a span | nothing: the span has it |
+| log records of a call without a span (coding agents) | the span made of them, with the last record of the call |
+| the last record or span of a coding agent's session | besides, the span around the session as it is now |
+
+What a destination has cannot be corrected, so what others recorded waits for a time: see `ForwardLimits.settle_s`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from playhead.model import names
+from playhead.model.span import LogEvent, Span
+from playhead.outbound import OutboundRun
+from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span
+from playhead.project.attributes import kind_of
+from playhead.project.duplicates.counted_run import CountedRun
+from playhead_collector.forward.senders import Signal
+from playhead_collector.store.packing.span_keys import log_key, span_key
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingSpans:
+    """The spans that go out for one item of an entry: for the span or the log event with this key. None: nothing
+    does. `waits`: they may change within the time that they have to settle."""
+
+    signal: Signal
+    key: bytes
+    spans: Sequence[CountedSpan]
+    waits: bool = False
+
+
+@dataclass(slots=True)
+class RunCounter:
+    """A run as it is known now, all spans and log records together."""
+
+    run: CountedRun
+    _made: dict[tuple[Signal, bytes], list[Span]] = field(default_factory=dict[tuple[Signal, bytes], list[Span]])
+
+    def __post_init__(self) -> None:
+        for span_id, last in self.run.last_records.items():
+            made = self.run.tree.get(span_id)
+            if made is not None:
+                self._made.setdefault(_key(last), []).append(made.span)
+
+    def completed(self, run: OutboundRun) -> OutboundRun:
+        """What is known of the run, and what its first span says besides, which may be made of log records."""
+        return run.with_span(self.run.tree.roots[0].span.attributes) if self.run.tree.roots else run
+
+    def outgoing(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
+        """What goes out for these items of the run."""
+        for span in spans:
+            key = ("traces", span_key(span))
+            sessions = self._made.get(key, [])
+            counted = self._counted(span)
+            waits = bool(sessions) or self._waits(counted)
+            yield OutgoingSpans(*key, [*map(self._counted, sessions), counted], waits)
+        for log in logs:
+            key = ("logs", log_key(log))
+            yield OutgoingSpans(*key, list(map(self._counted, self._made.get(key, ()))), waits=True)
+
+    def _counted(self, span: Span) -> CountedSpan:
+        return counted_span(self.run, span)
+
+    def _waits(self, counted: CountedSpan) -> bool:
+        """Whether other spans and records of this call may still come: its processor exports the run's spans in their
+        order, so not after that around the run; but log records come another way."""
+        span = counted.span
+        if span.scope == names.SCOPE or kind_of(span) not in OFTEN_TWICE:
+            return False
+        lacks_messages = kind_of(span) == "llm" and names.INPUT_MESSAGES_REF not in span.attributes
+        return lacks_messages or not self.run.has_ended
+
+
+def unchanged(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[OutgoingSpans]:
+    """The same for items that the rest of their run does not matter to."""
+    for span in spans:
+        yield OutgoingSpans("traces", span_key(span), [CountedSpan(span)])
+    for log in logs:
+        yield OutgoingSpans("logs", log_key(log), [])
+
+
+def _key(item: LogEvent | Span) -> tuple[Signal, bytes]:
+    return ("traces", span_key(item)) if isinstance(item, Span) else ("logs", log_key(item))

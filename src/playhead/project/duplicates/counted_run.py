@@ -1,0 +1,42 @@
+"""store → [project]: which spans of a run count as which calls, when all of them are seen together.
+
+A call may be described by several spans, by a span and log records, or by log records alone: the tree has one node for
+each span, and the kind of a node says whether its call counts there.  Shared by the projector, and by forwarding to
+destinations that count calls themselves.  Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from playhead.model.span import LogEvent, Span
+from playhead.project.duplicates import merge_framework_spans
+from playhead.project.logs.log_events import with_log_content
+from playhead.project.logs.session_records import with_calls_of_records
+from playhead.project.model_calls import merge_duplicate_calls
+from playhead.project.span_tree import SpanTree
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRun:
+    """The spans of a run with all that log records say of them, and the log events that are not a part of a call.
+
+    `last_records`: see `RecordedCalls`.
+    """
+
+    tree: SpanTree
+    logs: Sequence[LogEvent]
+    last_records: Mapping[str, LogEvent | Span]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a span around the whole run is there, and has ended."""
+        return any(node.ends_run and node.span.end_ns is not None for node in self.tree.roots)
+
+
+def counted_run(run: str, spans: Sequence[Span], logs: Sequence[LogEvent]) -> CountedRun:
+    """Counts the calls of a run, given all spans and log events of it that are stored. `run`: its id."""
+    recorded = with_calls_of_records(run, spans, logs)
+    tree = SpanTree(with_log_content(recorded.spans, logs))
+    merge_duplicate_calls(tree.nodes)
+    merge_framework_spans(tree.nodes)
+    return CountedRun(tree, recorded.logs, recorded.last_records)
