@@ -17,8 +17,8 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 from playhead.api.evaluation.scoring import score
+from playhead.api.events.own_events import event, metric
 from playhead.api.observe import observe
-from playhead.api.own_events import event, metric
 from playhead.api.recorded_values import now
 from playhead.api.scope import (
     annotate,

@@ -14,12 +14,14 @@ from playhead.api import runtime
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.ports import Redact
 from playhead.api.runtime import OFF, UNCONFIGURED
+from playhead.api.starting import read_starting_points_with
 from playhead.errors import PlayheadError
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import ProcessState, shutdown, start
 from playhead.settings.sdk import Settings, load, table
 
 if TYPE_CHECKING:
+    from playhead.replay.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
 _ASKS = ("PLAYHEAD_REWIND", "PLAYHEAD_RESUME")
@@ -122,4 +124,12 @@ def _rewind() -> None:
     runtime.install(replace(runtime.current, next_run=ProcessState.next_run))
 
 
+def _recorded_start(run_id: str) -> "RecordedStart":
+    """Reads the record of a run that another one continues. Few programs do, so what that takes is loaded here."""
+    from playhead.rewind import recorded_start  # noqa: PLC0415 - see above
+
+    return recorded_start(run_id)
+
+
+read_starting_points_with(_recorded_start)
 runtime.configure_on_first_use(_start_from_environment)

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from playhead.api import runtime
 from playhead.api.calls.grouping import forget_groups
-from playhead.api.context_warnings import ContextWarnings
+from playhead.api.events.context_warnings import ContextWarnings
 from playhead.api.forks import delay_forks
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once

@@ -14,9 +14,10 @@ from playhead.errors import PlayheadError, ReplayError, SettingInvalid
 from playhead.model.objects.interrupts import let_through
 from playhead.recording import deliver_lanes, flush, settings_in_force
 from playhead.replay.lease import LeaseTerms
-from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume
+from playhead.replay.lifecycle import Prepared, Rewound, prepare_fork, prepare_resume, read_record
 from playhead.replay.naming import whole_run_id
 from playhead.replay.policy import Completed, OnDivergence, OnDoubt, Policy, Tools
+from playhead.replay.starting import RecordedStart
 
 # A collector that takes longer is as good as down, and resuming must not hang on it: the next heartbeat tries again.
 _LEASE_TIMEOUT_SECONDS = 2.0
@@ -125,6 +126,14 @@ def fork(
         return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, outcome=outcome, live=live))
 
     return Rewound(make, collector.close)
+
+
+def recorded_start(run_id: str) -> RecordedStart:
+    """Where a run begins that continues this one: its last checkpoint, state and conversation. Raises NoRecord."""
+    collector = _Collector()
+    run = whole_run_id(run_id, collector)
+    flush(0)  # this process may hold part of the record in memory
+    return RecordedStart(run, read_record(run, settings_in_force().journal_dir, collector))
 
 
 @dataclass(frozen=True, slots=True)

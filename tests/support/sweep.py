@@ -419,6 +419,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/tool-calls": _page("/tool-calls", ("tool_called",), hydrate=True),
     "get /runs/{run}/spans": _counted("/spans"),
     "get /runs/{run}/logs": _counted("/logs"),
+    "get /runs/{run}/checkpoints": _page("/checkpoints", ("checkpoint_created",), preview=100),
     "get /runs/stream": lambda swept: [Question(f"{PREFIX}/runs/stream", {"since": "2000-01-01", "limit": 1})],
     "post /runs/{run}/lease": _take,
     "put /runs/{run}/lease": _renew,

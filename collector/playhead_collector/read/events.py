@@ -3,9 +3,17 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from playhead.model.event import EVENT_KINDS, NORMAL, RunEvent, UnknownEvent, event_to_json, priority_of
+from playhead.model.event import (
+    EVENT_KINDS,
+    NORMAL,
+    CheckpointCreated,
+    RunEvent,
+    UnknownEvent,
+    event_to_json,
+    priority_of,
+)
 from playhead.model.times import rfc3339
-from playhead.wire.answers import Page, RecordedEvent
+from playhead.wire.answers import CheckpointEntry, Page, RecordedEvent
 from playhead_collector.read.previews import event_previews, previews_of
 from playhead_collector.read.record import RunRecord
 
@@ -54,6 +62,26 @@ async def list_events(
     unknown = sorted(set(where.kinds).difference(EVENT_KINDS, (item["kind"] for item in items)))
     if unknown:
         page["hint"] = f"no event here has the kind {unknown[0][:40]!r}: kinds are {', '.join(EVENT_KINDS)}"
+    return page
+
+
+async def list_checkpoints(record: RunRecord, limit: int, after: int, preview: int) -> Page[CheckpointEntry]:
+    """Checkpoints after seq `after`, oldest first. `preview`: characters of each state to answer."""
+    found = await list_events(record, EventFilter((CheckpointCreated.kind,)), limit, after, preview)
+    page: Page[CheckpointEntry] = {"items": [], "next_cursor": found["next_cursor"]}
+    for event in found["items"]:
+        refs = event["refs"]
+        item: CheckpointEntry = {
+            "seq": event["seq"],
+            "id": event["id"],
+            "time": event["time"],
+            "name": event["data"].get("name"),
+            "state": refs.get("state"),
+            "thread": refs.get("thread"),
+        }
+        if preview:
+            item["preview"] = event.get("previews", {}).get("state")
+        page["items"].append(item)
     return page
 
 

@@ -24,6 +24,7 @@ _QUESTIONS = (
     "messages",
     "llm-calls",
     "tool-calls",
+    "checkpoints",
     "spans",
     "decisions",
     "attributions",

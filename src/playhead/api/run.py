@@ -9,6 +9,7 @@ from playhead.api.guard import swallowed
 from playhead.api.ids import new_run_id
 from playhead.api.ports import RunThreads
 from playhead.api.replaying import Replay
+from playhead.api.starting import StartingPoint
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 
@@ -53,6 +54,7 @@ class ActiveRun:
         "requested",
         "responses",
         "root",
+        "start",
         "threads",
         "trace_id",
         "values",
@@ -74,6 +76,8 @@ class ActiveRun:
         """That of its first call."""
         self.replay: Replay[Any] | None = None
         """Who answers its calls, for a run that is resumed or forked."""
+        self.start: StartingPoint | None = None
+        """Where it goes on, if it has a record or continues another run."""
         self.values: Any = None
         """What it reads besides its calls, where that is recorded: see `api.values`."""
         self.root: dict[str, Any] = {}

@@ -20,17 +20,19 @@ from playhead.api.calls.flow import enter_flow, flow_here, leave_flow
 from playhead.api.calls.lifecycle import current_span, is_announced, set_payload
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.declared_compression import compression_refs
+from playhead.api.events.typed_values import typed_payload
 from playhead.api.guard import swallowed
 from playhead.api.ports import Frames, Recorder, Redact
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.replaying import idempotency_key_of
 from playhead.api.run import root_attributes
+from playhead.api.starting import RecordedCheckpoint, StartingPoint, starting_point_of
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
-_Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | None]]
+_Refer = Callable[[Recorder, Frames], Mapping[str, ContentRef | str | None]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -48,7 +50,7 @@ class UserState(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._values[key] = value
-        log_event(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, {names.VALUE_REF: value}, self.inside)
+        _log_typed(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, names.VALUE_REF, value, self.inside)
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
@@ -60,6 +62,10 @@ class UserState(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def fill(self, recorded: Mapping[str, Any]) -> None:
+        """Adds values that a record has, without recording them again."""
+        self._values.update(recorded)
+
 
 class run:  # noqa: N801 - it is used like a function
     """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
@@ -67,6 +73,10 @@ class run:  # noqa: N801 - it is used like a function
     Inside another run it is an agent of that run, and `session`, `user`, `tags` and `metadata` are that run's.
     `run.id` is the run's id (32 hex digits; None when nothing is recorded), `run.state` its state.  `record` names what
     is recorded besides calls, to be given again when the run goes on from its record: "clock,random,uuid".
+
+    `continues` begins the run from the last checkpoint of another one, by id: `run.checkpoint`, `run.state` and
+    `run.history` are that run's, and each of the two names the other.  Entering the block then raises NoRecord where
+    nothing is known of that run.
     """
 
     def __init__(
@@ -79,8 +89,11 @@ class run:  # noqa: N801 - it is used like a function
         metadata: Mapping[str, Any] | None = None,
         redact: Redact | None = None,
         record: str | Iterable[str] | None = None,
+        continues: str | None = None,
     ):
         self.name = name
+        self._continues = continues
+        self._start: StartingPoint | None = None
         self.state = UserState()
         self.id: str | None = None
         self._root = root_attributes(session, user, tags)
@@ -108,8 +121,15 @@ class run:  # noqa: N801 - it is used like a function
         self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
 
     def _enter(self, frame: FrameType) -> None:
-        span = begin("agent", self.name, root=self._root, redact=self._redact)
+        root, continued = self._root, None
+        if self._continues is not None:
+            continued = starting_point_of(self._continues)
+            root = {**root, names.CONTINUES: continued.run_id}
+        span = begin("agent", self.name, root=root, redact=self._redact)
         self.state.inside = span
+        self._start = continued or (span.run.start if span is not None else None)
+        if continued is not None:
+            self.state.fill(continued.state)
         if span is not None and span.run.recorded:
             self.id = span.run.id
             if self._metadata is not None and names.RUN_ROOT in span.attributes:
@@ -117,6 +137,28 @@ class run:  # noqa: N801 - it is used like a function
             if self._record is not None:
                 record_values(span, self._record)
         enter_block(self._entered, frame, span)
+        if continued is not None and span is not None and names.CONTINUES in span.attributes:
+            _link(span, continued)
+
+    @property
+    def checkpoint(self) -> RecordedCheckpoint | None:
+        """The last checkpoint of the run that goes on here, or of the one that this run continues; None: there is none.
+
+        A resumed program that reads it goes on from there: `run.state` is as it was at the checkpoint, and what was
+        recorded before it is not expected to happen again.  One that does not read it is replayed from the beginning.
+        """
+        if self._start is None:
+            return None
+        found = self._start.begin_here()
+        if found is not None and self._continues is None:
+            self.state.fill(self._start.state)
+        return found
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Messages of the last model call of the run that goes on here, or that this run continues, with the answer, in
+        the form of OpenAI's Chat Completions. Empty for a run from nothing. Raises CannotRestore."""
+        return self._start.history if self._start is not None else []
 
     def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
         span = leave_block(self._entered, frame, raised)
@@ -135,6 +177,21 @@ class run:  # noqa: N801 - it is used like a function
         span = self._entered.current(frame)
         if span is not None and span.run.recorded:
             set_payload(span, name, value)
+
+
+def _link(span: ObservedSpan, continued: StartingPoint) -> None:
+    """Says in the run that this one continues which run that is."""
+    try:
+        to, ids = runtime.recorder(), continued.root
+        if to is None or ids is None or not span.run.recorded or span.run.replay is not None:
+            return
+        frames = to.frames()
+        frames.new = {}
+        said = {names.RUN_ID: continued.run_id, names.CONTINUES: span.run.id}
+        to.log(names.CONTINUED, (time.time_ns(), *ids, said), frames)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("link two runs", error)
 
 
 def current_run_id() -> str | None:
@@ -156,9 +213,13 @@ def idempotency_key() -> str | None:
 
 
 def checkpoint(state: Any = None, *, name: str | None = None) -> None:
-    """Records a state from which the run can be continued. It is in the journal when this returns."""
+    """Records a state from which the run can go on. It is in the journal when this returns, whatever the durability.
+
+    `state` is any JSON value, dataclass or pydantic model; a later process finds it, with its type, as
+    `run.checkpoint.state`.  What cannot be given back is recorded all the same, with one warning that says why.
+    """
     attributes = {names.CHECKPOINT_NAME: as_text(name)} if name else {}
-    log_event(names.CHECKPOINT, attributes, {names.STATE_REF: state})
+    _log_typed(names.CHECKPOINT, attributes, names.STATE_REF, state, None)
 
 
 def annotate(
@@ -241,6 +302,13 @@ def log_event(
     span = current_span() or inside
     if span is not None:
         log_event_of(span, event, attributes, payloads)
+
+
+def _log_typed(event: str, attributes: dict[str, Any], name: str, value: Any, inside: ObservedSpan | None) -> None:
+    """Journals a log event with a value that can be given back with its type."""
+    span = current_span() or inside
+    if span is not None:
+        _journal_event(span, event, attributes, lambda to, frames: typed_payload(to, frames, span, name, value))
 
 
 def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    look     runs (runs, show), trees (tree), read (events, state, context, messages, content, watch), tokens
+    look     runs (runs, show), trees (tree), read (events, state, context, messages, content, checkpoints, watch),
+             tokens
     ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
@@ -140,7 +141,7 @@ _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
     "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
             compare.compare, reasoning.explain),
     "Score": (scores.score,),
-    "Rewind": (rewinding.resume, rewinding.fork),
+    "Rewind": (rewinding.resume, rewinding.fork, read.checkpoints),
 }  # fmt: skip
 for _group, _commands in _GROUPS.items():
     for _command in _commands:

@@ -103,6 +103,27 @@ def state(
         output.facts(_state(answer))
 
 
+def checkpoints(
+    ctx: typer.Context,
+    run: Run,
+    values: Annotated[
+        bool, typer.Option("--values", help=f"States up to {_LONG:,} characters each, instead of {_SHORT}.")
+    ] = False,
+    limit: Limit = 1_000,
+    json: Json = False,
+) -> None:
+    """List the states that a run can go on from; `playhead content REF` has a whole one."""
+    preview = _LONG if values else 0 if json else _SHORT
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        found = client.checkpoints(run_id(client, run), preview=preview, limit=limit + 1)
+        rows = first(ctx, "checkpoints", found, limit)
+    if json:
+        output.as_json(rows)
+        return
+    lines = ((row["seq"], row["time"][11:23], row["name"], row["state"], row.get("preview")) for row in rows)
+    output.table(("seq", "time", "name", "ref", "state"), lines)
+
+
 def context(
     ctx: typer.Context,
     run: Run,

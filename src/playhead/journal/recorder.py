@@ -12,6 +12,7 @@ from playhead.errors import NotFaithful
 from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame, thread_frame
 from playhead.journal.journal import Journal
 from playhead.journal.listeners import LISTENERS
+from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
@@ -22,6 +23,9 @@ from playhead.refs.hidden_values import is_covered_by_recorded
 from playhead.refs.intake import PayloadIntake
 from playhead.refs.secrets import holds_secret, without_secrets
 from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
+
+# What a program goes on from, or waits for, after its end: written at once, also where calls are kept in memory.
+_DURABLE_LOGS = frozenset({names.CHECKPOINT})
 
 
 class JournalRecorder:
@@ -223,6 +227,8 @@ class JournalRecorder:
 
     def log(self, name: str, fields: Sequence[Any], frames: Any) -> None:
         self._append(LOG, (name, *fields), frames)
+        if name in _DURABLE_LOGS:
+            self.journal.flush()
 
     def _append(self, kind: bytes, fields: Sequence[Any], frames: Any) -> None:
         payload = _fields_json(fields)

@@ -50,7 +50,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStarted(Event):
-    """The run's outermost observed call began."""
+    """The run's outermost observed call began. `continues`: the run whose last checkpoint it begins from."""
 
     kind: ClassVar[str] = "run_started"
     priority: ClassVar[str] = CRITICAL
@@ -59,6 +59,7 @@ class RunStarted(Event):
     session: str | None = None
     user: str | None = None
     tags: tuple[str, ...] = ()
+    continues: str | None = None
     input: ContentRef | None = ref()
     metadata: ContentRef | None = ref()
 
@@ -105,6 +106,15 @@ class RunForked(Event):
     priority: ClassVar[str] = CRITICAL
     parent_run: str
     at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContinued(Event):
+    """Another run begins from this one's last checkpoint (`run(continues=...)`)."""
+
+    kind: ClassVar[str] = "run_continued"
+    priority: ClassVar[str] = CRITICAL
+    next_run: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,7 +477,7 @@ class UnknownEvent(Event):
 
 
 RunEvent = (
-    RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunDiverged | MessageAdded
+    RunStarted | RunCompleted | RunFailed | RunResumed | RunForked | RunContinued | RunDiverged | MessageAdded
     | LlmCalled | LlmCompleted | LlmFailed | ToolCalled | ToolCompleted | ToolFailed | StepStarted | StepCompleted
     | AgentHandoff | PlanCreated | OrchestrationDecision | UserInterrupted | ApprovalRequested | ApprovalGranted
     | ApprovalDenied | InputRequested | InputReceived | ContextWarning | ContextCompressed | StateChanged

@@ -163,8 +163,8 @@ class _Folding:
                 self.approvals = [approval for approval in self.approvals if approval != event.approval]
             case (
                 ev.OrchestrationDecision() | ev.UserInterrupted() | ev.InputRequested() | ev.InputReceived()
-                | ev.RunDiverged() | ev.ValueRead() | ev.ContextWarning() | ev.CustomEvent() | ev.MetricRecorded()
-                | ev.ScoreRecorded() | ev.EventLogged() | ev.UnknownEvent()
+                | ev.RunContinued() | ev.RunDiverged() | ev.ValueRead() | ev.ContextWarning() | ev.CustomEvent()
+                | ev.MetricRecorded() | ev.ScoreRecorded() | ev.EventLogged() | ev.UnknownEvent()
             ):  # fmt: skip
                 pass
             case _:

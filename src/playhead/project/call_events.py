@@ -168,6 +168,7 @@ class EventWriter:
             session=text(attributes, names.CONVERSATION) or self._tree.earliest_value(names.CONVERSATION),
             user=text(attributes, names.USER) or self._tree.earliest_value(names.USER),
             tags=texts(attributes, names.RUN_TAGS),
+            continues=text(attributes, names.CONTINUES),
             input=ref(attributes, names.INPUT_REF),
             metadata=ref(attributes, names.RUN_METADATA_REF),
         )

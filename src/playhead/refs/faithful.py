@@ -67,8 +67,9 @@ def restore_data(value: Any) -> Any:
     return tagged("json", text=json_text(value))
 
 
-def restored_value(ordinary: Any, kept: Any) -> Any:
-    """Rebuilds the value from its plain content and the result of `restore_data`. Raises CannotRestore."""
+def restored_value(ordinary: Any, kept: Any, *, with_defaults: bool = False) -> Any:
+    """Rebuilds the value from its plain content and the result of `restore_data`. `with_defaults`: fields that a class
+    has gained since have their defaults, instead of an error. Raises CannotRestore."""
     if kept is None:
         _refuse_marker(ordinary)
         return ordinary
@@ -78,7 +79,7 @@ def restored_value(ordinary: Any, kept: Any) -> Any:
             return in_key_order(ordinary, cast(Any, kept)["orders"])
         except Exception as error:
             raise CannotRestore("the order of a recorded value's keys is damaged") from error
-    return decode(kept)
+    return decode(kept, with_defaults=with_defaults)
 
 
 def with_key_orders(ordinary: Any, kept: Any) -> Any:
@@ -99,11 +100,11 @@ def encode(value: Any) -> Any:
     return _encoded(value, lenient=False)
 
 
-def decode(tree: Any) -> Any:
-    """The value that was encoded; raises CannotRestore."""
+def decode(tree: Any, *, with_defaults: bool = False) -> Any:
+    """The value that was encoded; `with_defaults` as in `restored_value`. Raises CannotRestore."""
     _refuse_marker(tree)
     try:
-        return _TaggedDecoding()(tree)
+        return _TaggedDecoding(with_defaults)(tree)
     except CannotRestore:
         raise
     except RecursionError:
@@ -151,6 +152,7 @@ class _TaggedEncoding:
 
     def __init__(self, *, lenient: bool):
         self.lenient = lenient
+        self.with_defaults = False
         self._inside: set[int] = set()
         self._levels = 0
         self._seen: dict[int, object] = {}  # the objects, too: as long as they are held, their ids stay theirs
@@ -198,6 +200,9 @@ def _holds_others(kind: Any) -> bool:
 
 class _TaggedDecoding:
     lenient = False
+
+    def __init__(self, with_defaults: bool):
+        self.with_defaults = with_defaults
 
     def __call__(self, tree: Any, /) -> Any:
         if type(tree) is list:

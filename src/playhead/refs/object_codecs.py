@@ -6,7 +6,7 @@ the user's runs a second time.  What a class does not declare (attributes that m
 
 import enum
 from collections.abc import Callable, Collection
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from types import MemberDescriptorType
 from typing import Any, cast
 
@@ -130,9 +130,19 @@ def _to_dataclass(tree: Tree, inner: Inner) -> Any:
     if not (isinstance(kind, type) and is_dataclass(kind) and has_plain_layout(kind)):
         raise CannotRestore(f"{tree['class']} is no dataclass; it was one when the value was recorded")
     value, state = object.__new__(kind), inner(tree["state"])
+    if inner.with_defaults:
+        known = {*state, *tree["unset"]}
+        state |= {field.name: default for field in fields(kind) if (default := _default(field, known)) is not MISSING}
     _refuse_new_fields(tree, {field.name for field in fields(kind)}, state)
     set_state(value, state)
     return value
+
+
+def _default(field: Field[Any], known: Collection[str]) -> Any:
+    """The default of a field that the recorded value did not have; MISSING where it had it, or there is none."""
+    if field.name in known or field.default is not MISSING:
+        return MISSING if field.name in known else field.default
+    return MISSING if field.default_factory is MISSING else field.default_factory()
 
 
 def _model(value: Any, inner: Inner) -> Tree:
@@ -155,6 +165,14 @@ def _to_model(tree: Tree, inner: Inner) -> Any:
     from pydantic import BaseModel  # noqa: PLC0415 - it is there, since the class is a model
 
     value, state = object.__new__(kind), inner(tree["state"])
+    if inner.with_defaults:
+        known = {*state["__dict__"], *tree["unset"]}
+        new = {name: field for name, field in kind.model_fields.items() if name not in known}
+        state["__dict__"] |= {
+            name: field.get_default(call_default_factory=True, validated_data=state["__dict__"])
+            for name, field in new.items()
+            if not field.is_required()
+        }
     _refuse_new_fields(tree, set(kind.model_fields), state["__dict__"])
     BaseModel.__setstate__(value, state)
     return value

@@ -27,9 +27,13 @@ Tree = dict[str, Any]
 
 
 class Inner(Protocol):
-    """Turns what is inside a value.  `lenient`: what cannot be kept is left out of an exception, and listed."""
+    """Turns what is inside a value.  `lenient`: what cannot be kept is left out of an exception, and listed.
+
+    `with_defaults`: fields that a class has gained since the value was recorded have their defaults.
+    """
 
     lenient: bool
+    with_defaults: bool
 
     def __call__(self, value: Any, /) -> Any: ...
 

@@ -6,7 +6,7 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playhead.api.calls.flow import in_event_loop, is_only_task
@@ -19,6 +19,7 @@ from playhead.api.scope import log_event, log_event_of
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
 from playhead.model import names
 from playhead.model.canonical import value_of
+from playhead.model.span import LogEvent
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.matching.divergence import describe_divergence
 from playhead.replay.matching.enclosing import EnclosingCalls
@@ -45,6 +46,7 @@ from playhead.replay.policy import (
 )
 from playhead.replay.record import Record, RecordWithPendingCall
 from playhead.replay.restoring import answer_from_outcome, answer_from_record
+from playhead.replay.starting import order_of
 
 log = logging.getLogger("playhead")
 
@@ -90,10 +92,9 @@ class RecordReplay:
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
         shared = [entry for entry in record.logs if same_run or is_shared_with_parent(entry, fork_order)]
-        # The calls that run again may have ids of their own: what was said in them is found by where they stand.
-        self._logs = Counter(
-            (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or ""))) for entry in shared
-        )
+        self._recorded_logs = _logs_with_calls(shared, keys)
+        self._logs = Counter(log[:2] for log in self._recorded_logs)
+        self._calls = calls
         # Of calls that the crash has left no more of than what was said in them.
         self._only_said = {
             str(entry.attributes[names.CALL_KEY]): entry
@@ -180,6 +181,15 @@ class RecordReplay:
             self._journal_resumed(span)
             announce_replayed(span)
         return left > 0
+
+    def start_after(self, order: int) -> None:
+        """The program goes on from a checkpoint: calls that had ended before this number, and log events before it, are
+        not expected again."""
+        past = [call for call in self._calls if call.ended is not None and call.ended[0] < order]
+        self._enclosing.forget(past)
+        self._answerable.mark_covered([call for call in past if call.can_answer], None)
+        with self._mutex:
+            self._logs = Counter(log[:2] for log in self._recorded_logs if log[2] > order)
 
     def run_ended(self, root: ObservedSpan) -> None:
         """The program has come to its end.  What it was expected to call again, and has not, is told."""
@@ -440,3 +450,12 @@ class RecordReplay:
             return None
         content = RecordWithPendingCall(self.record, span.frames).content(ref)
         return None if content is None else value_of(content)
+
+
+def _logs_with_calls(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> list[tuple[str, str, int]]:
+    """Name, key of the call, and number of each log event. Calls that run again may have ids of their own, so what was
+    recorded in them is found by the call's key; `keys` has these by span id."""
+    return [
+        (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or "")), order_of(entry))
+        for entry in logs
+    ]

@@ -10,6 +10,7 @@ from opentelemetry import context as otel
 
 from playhead.api.calls.begin import NEXT_RUN
 from playhead.api.run import ActiveRun
+from playhead.api.starting import RecordedCheckpoint
 from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
 from playhead.model import names
 from playhead.model.span import Span
@@ -24,6 +25,7 @@ from playhead.replay.record import ForkRecord, MergedRecord, Record, read_local
 from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
+from playhead.replay.starting import RecordedStart
 
 Prepared = tuple[ActiveRun, RecordReplay, RunLeaseHolder | None]
 _SPAN_ID_DIGITS = 16
@@ -103,6 +105,23 @@ class Rewound:
         return self._lease is not None and self._lease.lost
 
     @property
+    def checkpoint(self) -> RecordedCheckpoint | None:
+        """The last checkpoint of the record; None: there is none. The program is replayed from its beginning unless it
+        reads `run.checkpoint` of its own `playhead.run` block."""
+        return self._recorded.checkpoint
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Values of the run's state at the end of its record, by key. Raises CannotRestore."""
+        return dict(self._recorded.state)
+
+    @property
+    def _recorded(self) -> RecordedStart:
+        if self._run is None or self._replay is None:
+            raise ReplayError("enter the block first: `with playhead.resume(run) as run:`")
+        return RecordedStart(self._run.id, self._replay.record)
+
+    @property
     def not_called_again(self) -> list[str]:
         """Recorded calls that the program has not made (removed steps)."""
         return [call.call_path for call in self._replay.unmatched_calls()] if self._replay is not None else []
@@ -134,7 +153,20 @@ def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, te
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     load_recorded_values(run, record)
+    # One that has completed gives its results again, from the beginning.
+    run.start = _start(run, record, replay) if needs_lease else None
     return run, replay, lease if needs_lease else None
+
+
+def _start(run: ActiveRun, record: Record, replay: RecordReplay, upto: int | None = None) -> RecordedStart:
+    """What `run.checkpoint` gives, and how the run goes on from there when the program asks for it."""
+
+    def begin(checkpoint: RecordedCheckpoint) -> None:
+        replay.start_after(checkpoint.order)
+        run.values = None
+        load_recorded_values(run, record, upto, since=checkpoint.order)
+
+    return RecordedStart(run.id, record, upto=upto, begin=begin)
 
 
 def _leased(
@@ -210,6 +242,7 @@ def prepare_fork(
     replay = RecordReplay(record, before, policy, same_run=False, after_fork=beyond, fork_order=cut.order)
     run.replay = replay
     load_recorded_values(run, record, upto=cut.order)
+    run.start = _start(run, record, replay, cut.order)
     return run, replay, None
 
 

@@ -7,6 +7,7 @@ from playhead.api.replaying import ReplayAnswer, ResponseRestorer
 from playhead.errors import CannotRestore, ReplayDiverged, ReplayError
 from playhead.model import names
 from playhead.model.canonical import Content, parse_json
+from playhead.model.ref import ContentRef
 from playhead.refs.faithful import decode, decode_error, restored_value, with_key_orders
 from playhead.replay.matching.recorded_calls import Outcome, RecordedCall
 from playhead.replay.record import Record
@@ -30,6 +31,17 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
         return ReplayAnswer(items=decode(kept), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
     return ReplayAnswer(value=restored_value(_typed(_content(record, call, name), kind), kept))
+
+
+def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -> Any:
+    """The value that `typed_payload` kept under `name`. Fields that its class has gained since have their defaults.
+    Raises CannotRestore."""
+    if why := attributes.get(names.UNRESTORABLE):
+        raise CannotRestore(f"this state was recorded, but cannot be given back: {why}")
+    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE))
+    ref = attributes.get(names.RESTORE_REF)
+    kept = None if ref is None else parse_json(_content_of(record, ref).data)
+    return restored_value(ordinary, kept, with_defaults=True)
 
 
 def answer_from_outcome(
@@ -89,8 +101,11 @@ def _value(record: Record, call: RecordedCall, name: str) -> Any:
 
 
 def _content(record: Record, call: RecordedCall, name: str) -> Content:
-    ref = call.ref(name)
-    content = record.content(ref) if ref is not None else None
+    return _content_of(record, call.span.attributes.get(name))
+
+
+def _content_of(record: Record, ref: Any) -> Content:
+    content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what it returned was not recorded, or is not at hand")
     return content

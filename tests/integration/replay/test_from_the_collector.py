@@ -11,9 +11,12 @@ from typing import Any
 
 import openai
 import pytest
+from typer.testing import CliRunner
 
 import playhead
 from playhead import observe
+from playhead.cli import app
+from playhead.recording import settings_in_force
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 
@@ -134,3 +137,38 @@ def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(tm
     assert (kinds["checkpoint_created"], kinds["agent_handoff"], kinds["run_resumed"]) == (1, 1, 1)
     # The second step had said something, and was cut off: it is executed again, as the same call.
     assert (kinds["orchestration_decision"], kinds["tool_completed"]) == (2, 2)
+
+
+def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
+    recorded: tuple[str, openai.OpenAI, MockModelServer, str],
+) -> None:
+    _, _, _, url = recorded
+
+    def program(*, fails: bool) -> Any:
+        with playhead.run("points") as run:
+            if run.checkpoint is None:
+                playhead.checkpoint(("worked", work(1)), name="one")
+                playhead.checkpoint(("worked", work(2)), name="two")
+                run_ids.append(run.id)
+            if fails:
+                raise ConnectionError
+            assert run.checkpoint is not None
+            return run.checkpoint.state
+
+    run_ids: list[Any] = []
+    with pytest.raises(ConnectionError):
+        program(fails=True)
+    assert playhead.flush()
+    with playhead.Client(url) as client:
+        found = list(client.checkpoints(run_ids[0], preview=100))
+    assert [(each["name"], each.get("preview")) for each in found] == [
+        ("one", '["worked",["worked",1]]'),
+        ("two", '["worked",["worked",2]]'),
+    ]
+    listed = CliRunner().invoke(app, ["--url", url, "checkpoints", run_ids[0]])
+    assert [line.split()[2] for line in listed.stdout.splitlines()[1:]] == ["one", "two"]
+    shutil.rmtree(settings_in_force().journal_dir)
+    executed.clear()
+    with playhead.resume(run_ids[0]) as resumed:
+        assert program(fails=False) == ("worked", ("worked", 2))
+    assert (executed, resumed.report.divergences) == ([], [])

@@ -11,7 +11,7 @@ from playhead_collector.live.messages import View
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context.context import answer_context
 from playhead_collector.read.context.messages import list_history
-from playhead_collector.read.events import EventFilter, list_events, list_last_events
+from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
@@ -165,6 +165,19 @@ class RunRoutes:
         """Spans of a run with their attributes as stored, in tree order: each span after its parent."""
         return json_answer(await list_spans(await self._open(run), limit, read_seq(cursor)))
 
+    async def checkpoints(
+        self,
+        run: p.RunId,
+        preview: Annotated[
+            int, Query(ge=0, le=10_000, description="Length of the preview of each state, in characters; 0: none.")
+        ] = 0,
+        limit: p.Limit = 100,
+        cursor: p.Cursor = None,
+    ) -> Response:
+        """Checkpoints of a run, oldest first: states that it can go on from, with refs of state and thread."""
+        start = read_seq(cursor) if cursor else 0
+        return json_answer(await list_checkpoints(await self._open(run), limit, start, preview))
+
     async def logs(self, run: p.RunId, limit: p.Limit = 500, cursor: p.Cursor = None) -> Response:
         """Log events of a run as stored, in order of time: state, checkpoints, annotations and other log events."""
         return json_answer(await list_logs(await self._open(run), limit, read_seq(cursor)))
@@ -180,6 +193,7 @@ def add_routes(
     get(api, "runs", "/runs/{run}/events", routes.events, a.Page[a.RecordedEvent], also=EVENT_STREAM)
     get(api, "moments", "/runs/{run}/state", routes.state, a.StateAt)
     get(api, "moments", "/runs/{run}/context", routes.context, a.ContextAt)
+    get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, a.Page[a.CheckpointEntry])
     get(api, "calls", "/runs/{run}/messages", routes.messages, a.Page[a.HistoryEntry])
     get(api, "calls", "/runs/{run}/llm-calls", routes.llm_calls, a.Page[a.LlmCall])
     get(api, "calls", "/runs/{run}/tool-calls", routes.tool_calls, a.Page[a.ToolCall])

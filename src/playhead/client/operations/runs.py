@@ -118,6 +118,11 @@ class RunsOperations:
         }
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
 
+    @paged_client_method
+    def checkpoints(self, run: str, *, preview: int = 0, limit: int | None = None) -> PagedRequest[a.CheckpointEntry]:
+        """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
+        return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
+
     @client_method
     def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[a.StateAt]:
         """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th

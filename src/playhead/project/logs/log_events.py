@@ -21,6 +21,7 @@ _KINDS = {
     names.ANNOTATION: "orchestration_decision",
     names.PLAN: "plan_created",
     names.COMPRESSED: "context_compressed",
+    names.CONTINUED: "run_continued",
     names.RESUMED: "run_resumed",
     names.DIVERGED: "run_diverged",
     names.VALUE_READ: "value_read",
@@ -84,7 +85,7 @@ def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = N
             return ev.RunDiverged(**head, how=how, call=call, report=ref(attributes, names.DIVERGENCE_REF))
         case _ if log.name in _WAITS:
             return _waits(log, head)
-        case names.EVENT | names.METRIC | names.CONTEXT_WARNING | names.VALUE_READ:
+        case names.EVENT | names.METRIC | names.CONTEXT_WARNING | names.VALUE_READ | names.CONTINUED:
             return _own_event(log, head)
         case name if name.startswith(_OURS):
             return _unknown(log, head)
@@ -127,6 +128,8 @@ def _own_event(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
     about its context."""
     attributes = log.attributes
     match log.name:
+        case names.CONTINUED:
+            return ev.RunContinued(**head, next_run=text(attributes, names.CONTINUES) or "")
         case names.VALUE_READ:
             return ev.ValueRead(**head, of=text(attributes, names.VALUE_OF), value=_value(attributes.get(names.VALUE)))
         case names.EVENT:

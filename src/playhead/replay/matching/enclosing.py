@@ -1,7 +1,7 @@
 """Matches enclosing calls (executed again because other calls run inside them) to recorded calls."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 from playhead.api.calls.span import ObservedSpan
@@ -53,6 +53,11 @@ class EnclosingCalls:
                 if call is not None:
                     return call
         return None
+
+    def forget(self, calls: Iterable[RecordedCall]) -> None:
+        """These are not found any more."""
+        with self._mutex:
+            self._taken.update(call.span.span_id for call in calls)
 
     def is_unlike_others(self, call: RecordedCall) -> bool:
         """Whether no other recorded call at its place has its arguments."""

@@ -37,7 +37,7 @@ from playhead.wire.answers.content import ContentValue, ThreadMessages
 from playhead.wire.answers.diff import Diff
 from playhead.wire.answers.page import CutText, ErrorAnswer, ErrorDetail, Page
 from playhead.wire.answers.runs import Completeness, EventsMoved, Fork, RecordedEvent, RunDetail, RunSummary
-from playhead.wire.answers.state import Checkpoint, ErrorNote, OpenCall, StateAt, StateValues
+from playhead.wire.answers.state import Checkpoint, CheckpointEntry, ErrorNote, OpenCall, StateAt, StateValues
 
 __all__ = [
     "Calibration",
@@ -45,6 +45,7 @@ __all__ = [
     "CallError",
     "ChangedArgument",
     "Checkpoint",
+    "CheckpointEntry",
     "Completeness",
     "Compression",
     "CompressionAudit",

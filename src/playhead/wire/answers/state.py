@@ -21,6 +21,21 @@ class ErrorNote(TypedDict):
     message: str
 
 
+class CheckpointEntry(TypedDict):
+    """A checkpoint of a run: the event that recorded it, refs of the state and of the conversation at that moment.
+
+    `preview`: the beginning of the state as text, if it was asked for.
+    """
+
+    seq: int
+    id: str
+    time: str
+    name: str | None
+    state: str | None
+    thread: str | None
+    preview: NotRequired[str | None]
+
+
 class Checkpoint(TypedDict):
     """The last point from which the run can be resumed: refs of the state and the thread."""
 

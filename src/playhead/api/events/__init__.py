@@ -1,0 +1,1 @@
+"""What a program records besides its calls: events and metrics of its own, warnings, checkpoints."""

@@ -1,0 +1,32 @@
+"""Values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
+
+They are kept as plain content, and beside it what is needed to restore them.
+"""
+
+from typing import Any
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import warn_once
+from playhead.api.ports import Frames, Recorder
+from playhead.model import names
+from playhead.model.ref import ContentRef
+
+
+def typed_payload(
+    to: Recorder, frames: Frames, span: ObservedSpan, name: str, value: Any
+) -> dict[str, ContentRef | str | None]:
+    """Attributes for a value under `name` that can be given back: its ref, what restores it, or why nothing does."""
+    ref = to.payload(value, frames, span.redact)
+    if ref is None:
+        return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    said: dict[str, ContentRef | str | None] = {name: ref}
+    said[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
+    if not to.is_as_given(value, ref, span.redact):
+        why: str | None = "it is redacted in the record"
+    else:
+        said[names.RESTORE_REF], why = to.faithful(value, frames, whole=False, redact=span.redact)
+    if why is not None:
+        said[names.UNRESTORABLE] = why
+        warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
+    return said

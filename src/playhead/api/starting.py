@@ -1,0 +1,85 @@
+"""Where a run goes on that has a record, or that continues another run: checkpoint, state, conversation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+_NOT_READ: Any = object()
+
+
+class RecordedCheckpoint:
+    """A checkpoint of a recorded run. `name` as the program gave it; `time_ns`: when, in nanoseconds since 1970."""
+
+    def __init__(self, run: str, name: str | None, time_ns: int, order: int, load: Callable[[], Any]):
+        """`order`: its number in the run; `load` restores the state, and raises CannotRestore."""
+        self.run = run
+        self.name = name
+        self.time_ns = time_ns
+        self.order = order
+        self._load = load
+        self._state: Any = _NOT_READ
+
+    @property
+    def state(self) -> Any:
+        """The state with its types: JSON values, dataclasses, pydantic models, and what resume gives back of results.
+
+        Fields that a class has gained since have their defaults.  Raises CannotRestore where the state was not kept so
+        that it comes back, or its class is gone; the message says what to do.
+        """
+        if self._state is _NOT_READ:
+            self._state = self._load()
+        return self._state
+
+    def __repr__(self) -> str:
+        """Names the checkpoint, without its state."""
+        return f"<RecordedCheckpoint {self.name or self.order} of run {self.run}>"
+
+
+class StartingPoint(Protocol):
+    """Where a run goes on that has a record, or that continues another run."""
+
+    @property
+    def checkpoint(self) -> RecordedCheckpoint | None:
+        """The last checkpoint; None: there is none."""
+        ...
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """Values of `run.state` at the end of what was recorded, or at the checkpoint for a run that goes on there."""
+        ...
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The conversation of the last model call with its answer, in the form of OpenAI's Chat Completions."""
+        ...
+
+    @property
+    def run_id(self) -> str:
+        """The run that was recorded."""
+        ...
+
+    @property
+    def root(self) -> tuple[str, str] | None:
+        """Trace id and span id of that run's outermost call."""
+        ...
+
+    def begin_here(self) -> RecordedCheckpoint | None:
+        """Makes the run go on from the checkpoint: calls and log events before it are not expected again."""
+        ...
+
+
+class _Reader:
+    """Reads the record of a run that another one continues. `playhead.configure` provides it."""
+
+    read: Callable[[str], StartingPoint] | None = None
+
+
+def read_starting_points_with(read: Callable[[str], StartingPoint]) -> None:
+    """Sets the function that finds a run by id and reads its record. It raises ReplayError."""
+    _Reader.read = staticmethod(read)
+
+
+def starting_point_of(run_id: str) -> StartingPoint:
+    """Where a run begins that continues this one. Raises NoRecord."""
+    if _Reader.read is None:
+        raise RuntimeError("import playhead first")
+    return _Reader.read(run_id)

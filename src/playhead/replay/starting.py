@@ -1,0 +1,118 @@
+"""Where a run goes on from its record, or from another run's: last checkpoint, values of `run.state`, conversation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from playhead.api.starting import RecordedCheckpoint
+from playhead.dialect.openai import from_messages
+from playhead.errors import CannotRestore
+from playhead.model import names
+from playhead.model.canonical import parse_json
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent
+from playhead.replay.matching.recorded_calls import recorded_calls
+from playhead.replay.record import Record
+from playhead.replay.restoring import restored_payload
+
+_FOREVER = 2**62
+
+
+class RecordedStart:
+    """Implements `api.starting.StartingPoint` with a record."""
+
+    def __init__(
+        self,
+        run_id: str,
+        record: Record,
+        *,
+        upto: int | None = None,
+        begin: Callable[[RecordedCheckpoint], None] | None = None,
+    ):
+        """`upto`: only what came before this number (a fork's cut). `begin` makes the run go on from a checkpoint;
+        None: the run has no calls of the record."""
+        self.run_id = run_id
+        self._record = record
+        self._upto = upto or _FOREVER
+        self._begin = begin
+        self._begun = False
+        self._checkpoint = self._last_checkpoint()
+
+    @property
+    def checkpoint(self) -> RecordedCheckpoint | None:
+        """The last one."""
+        return self._checkpoint
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """Folded from the changes that were recorded."""
+        upto = self._checkpoint.order if self._begun and self._checkpoint is not None else self._upto
+        found: dict[str, Any] = {}
+        for entry in self._logs(names.STATE_CHANGED):
+            key = str(entry.attributes.get(names.STATE_KEY))
+            if order_of(entry) > upto:
+                break
+            if names.VALUE_REF in entry.attributes:
+                found[key] = restored_payload(self._record, entry.attributes, names.VALUE_REF)
+            else:
+                found.pop(key, None)
+        return found
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """Of the last model call that has ended."""
+        calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.is_settled]
+        calls = [call for call in calls if call.order < self._upto and call.ref(names.INPUT_MESSAGES_REF) is not None]
+        if not calls:
+            return []
+        threads = (calls[-1].ref(names.INPUT_MESSAGES_REF), calls[-1].ref(names.OUTPUT_MESSAGES_REF))
+        refs = [ref for thread in threads if thread is not None for ref in self._messages(thread)]
+        return from_messages(map(self._message, refs))
+
+    @property
+    def root(self) -> tuple[str, str] | None:
+        """Of the run's last attempt."""
+        roots = [span for span in self._record.spans if span.attributes.get(names.RUN_ROOT) is True]
+        own = [span for span in roots if span.attributes.get(names.RUN_ID) == self.run_id]
+        return (own[-1].trace_id, own[-1].span_id) if own else None
+
+    def begin_here(self) -> RecordedCheckpoint | None:
+        """Once; a second time changes nothing."""
+        if self._checkpoint is not None and not self._begun:
+            self._begun = True
+            if self._begin is not None:
+                self._begin(self._checkpoint)
+        return self._checkpoint
+
+    def _last_checkpoint(self) -> RecordedCheckpoint | None:
+        entries = [entry for entry in self._logs(names.CHECKPOINT) if order_of(entry) < self._upto]
+        if not entries:
+            return None
+        entry = entries[-1]
+
+        def load() -> Any:
+            return restored_payload(self._record, entry.attributes, names.STATE_REF)
+
+        name = entry.attributes.get(names.CHECKPOINT_NAME)
+        return RecordedCheckpoint(self.run_id, cast("str | None", name), entry.time_ns, order_of(entry), load)
+
+    def _logs(self, name: str) -> list[LogEvent]:
+        found = [entry for entry in self._record.logs if entry.name == name]
+        return sorted(found, key=lambda entry: (order_of(entry), entry.time_ns))
+
+    def _messages(self, thread: ContentRef) -> list[ContentRef]:
+        found = self._record.messages(thread)
+        if found is None:
+            raise CannotRestore(f"the conversation of run {self.run_id} is not at hand; begin with other messages")
+        return found
+
+    def _message(self, ref: ContentRef) -> Message:
+        content = self._record.content(ref)
+        if content is None:
+            raise CannotRestore(f"the message {ref} of run {self.run_id} is not at hand; begin with other messages")
+        return cast(Message, parse_json(content.data))
+
+
+def order_of(entry: LogEvent) -> int:
+    """Its number in the run; 0 for one of another process than the run's."""
+    return int(entry.attributes.get(names.CALL_ORDER) or 0)
