@@ -10,7 +10,7 @@ from playhead.model.ref import ContentRef, NotARef
 from playhead.model.thread import THREAD, ThreadNode
 from playhead.wire.answers import ContentValue, ThreadMessages
 from playhead.wire.pack import Pack, ThreadExtension
-from playhead_collector.errors import ContentMissing, Refused
+from playhead_collector.errors import Refused
 from playhead_collector.read.values import fetch, messages_of, plain_value
 from playhead_collector.settings import MIB
 from playhead_collector.store.ports import Store
@@ -96,11 +96,15 @@ class PackedRefs:
         """Whether this thread is among those that were added, or the beginning of one."""
         return ref in self._nodes
 
-    def add_thread(self, nodes: Sequence[ThreadNode]) -> None:
-        """Adds a thread from its first node to its last, without what the pack has of it already."""
-        new = [node for node in nodes if node.ref not in self._nodes]
+    def add_thread(self, tip: ContentRef, nodes: Mapping[ContentRef, ThreadNode]) -> None:
+        """Adds the thread that ends in `tip`, without what the pack has of it already."""
+        new: list[ThreadNode] = []
+        at: ContentRef | None = tip
+        while at is not None and at not in self._nodes:
+            new.append(nodes[at])
+            at = nodes[at].parent
         if new:
-            self.threads.append(ThreadExtension(new[0].parent, tuple(node.message for node in new)))
+            self.threads.append(ThreadExtension(at, tuple(node.message for node in reversed(new))))
             self._nodes.update(node.ref for node in new)
 
 
@@ -110,22 +114,31 @@ async def pack_refs(store: Store, project: int, refs: Sequence[ContentRef]) -> P
     A thread is added from its beginning. Asked for the last thread of a chat first, its other threads cost nothing."""
     packed = PackedRefs()
     while packed.looked_at < len(refs) and not packed.is_full:
-        portion = refs[packed.looked_at : packed.looked_at + _PORTION]
-        found = await store.get_many(project, [ref for ref in portion if not packed.has_node(ref)])
-        for ref in portion:
-            content = found.get(ref)
-            if content is not None and content.media_type != THREAD:
-                if not packed.fits(content):
-                    return packed
-                packed.add(content)
-            elif content is not None and not packed.has_node(ref):
-                await _add_thread(store, project, ref, packed)
-            packed.looked_at += 1
+        rest = refs[packed.looked_at :]
+        threads = await store.threads(project, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
+        # One that was not read may be the beginning of one that was: then it has to be read no more.
+        end = next((at for at, ref in enumerate(rest) if ref in threads.unread), len(rest))
+        if not await _add_portion(store, project, rest[:end], threads.nodes, packed):
+            break
     return packed
 
 
-async def _add_thread(store: Store, project: int, ref: ContentRef, packed: PackedRefs) -> None:
-    try:
-        packed.add_thread(await store.thread(project, ref))
-    except ContentMissing:  # its beginning has not arrived
-        return
+async def _add_portion(
+    store: Store, project: int, refs: Sequence[ContentRef], nodes: Mapping[ContentRef, ThreadNode], packed: PackedRefs
+) -> bool:
+    """Adds the contents and threads of these refs; returns False when not all of them fit."""
+    for start in range(0, len(refs), _PORTION):
+        portion = refs[start : start + _PORTION]
+        asked = [ref for ref in portion if ref not in nodes and not packed.has_node(ref)]
+        contents: Mapping[ContentRef, Content] = await store.get_many(project, asked) if asked else {}
+        for ref in portion:
+            if ref in nodes:
+                packed.add_thread(ref, nodes)
+            elif (content := contents.get(ref)) is not None and content.media_type != THREAD:
+                if not packed.fits(content):
+                    return False
+                packed.add(content)
+            packed.looked_at += 1
+            if packed.is_full:
+                return False
+    return True

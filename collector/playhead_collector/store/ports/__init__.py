@@ -4,6 +4,7 @@
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -87,9 +88,21 @@ class ContentStore(Protocol):
         """All nodes from first to last; raises ContentMissing.  A constant number of round trips for any length."""
         ...
 
+    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> "ThreadNodes":
+        """The nodes of the stored threads among these refs, of as many as have `most_nodes` together; of the first
+        whatever its length.  A constant number of round trips."""
+        ...
+
     async def epoch(self, project: int) -> str:
         """A text that changes whenever content may have been deleted: a ref is known to be stored within one epoch."""
         ...
+
+
+class ThreadNodes(NamedTuple):
+    """The nodes of some threads, each once; and the threads that were not read, since they were too many."""
+
+    nodes: Mapping[ContentRef, ThreadNode]
+    unread: AbstractSet[ContentRef]
 
 
 class StoredPage(NamedTuple):

@@ -27,6 +27,7 @@ from playhead_collector.store.ports import (
     RunFilter,
     RunWork,
     StoredPage,
+    ThreadNodes,
     ToPack,
 )
 from playhead_collector.store.ports.forwarding import (
@@ -141,6 +142,10 @@ class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScore
         if not nodes:
             raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
         return nodes
+
+    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
+        async with self._db.reading() as conn:
+            return await threads.read_together(conn, self._memory.packs, project, refs, most_nodes)
 
     async def epoch(self, project: int) -> str:
         async with self._db.reading() as conn:

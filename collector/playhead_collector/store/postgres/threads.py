@@ -12,6 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.thread_nodes import PACKED, Chain, NodePosition, ThreadGrowth, chains, grow
+from playhead_collector.store.ports import ThreadNodes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision
 from playhead_collector.store.postgres.content import role_named, roles_of
@@ -99,6 +100,26 @@ async def read(conn: Conn, packs: Packs, project: int, ref: ContentRef) -> list[
         return []
     nodes = _chain(rows, first) if len(rows) <= _OFF_LOOP_NODES else await asyncio.to_thread(_chain, rows, first)
     return packed + nodes
+
+
+async def read_together(
+    conn: Conn, packs: Packs, project: int, refs: Sequence[ContentRef], most_nodes: int
+) -> ThreadNodes:
+    """The nodes of the threads among these refs, of as many as have `most_nodes` together; of the first in any case."""
+    by_digest = {ref.digest: ref.plain for ref in refs}
+    rows = await sql.rows(conn, "find_nodes", project=project, refs=list(by_digest))
+    depths: dict[ContentRef, int] = {by_digest[row["ref"]]: row["depth"] for row in rows}
+    packed = await packs.nodes(conn, project, [ref for ref in by_digest.values() if ref not in depths])
+    depths |= {ref: node.depth for ref, node in packed.items()}
+    together, unread = list[ContentRef](), set[ContentRef]()
+    for ref in by_digest.values():
+        if ref in depths and (depths[ref] <= most_nodes or not together):
+            together.append(ref)
+            most_nodes -= depths[ref]
+        elif ref in depths:
+            unread.add(ref)
+    [found] = await read_many(conn, packs, project, [(together, {})])
+    return ThreadNodes(found.nodes, unread)
 
 
 def _thread_of(packed: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
