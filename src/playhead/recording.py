@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from playhead.api import runtime
 from playhead.api.calls.grouping import forget_groups
 from playhead.api.events.context_warnings import ContextWarnings
-from playhead.api.forks import delay_forks
+from playhead.api.forks import delay_forks, end_imports
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
@@ -382,6 +382,7 @@ def _at_exit() -> None:
     recording = ProcessState.recording
     ProcessState.settings_at_exit = recording.settings if recording is not None else None
     shutdown()
+    end_imports()
     ProcessState.is_ending = True  # what runs after us at exit is recorded in a lane of its own, and starts no thread
 
 

@@ -23,7 +23,10 @@ from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
 
-PROGRAM = Path(__file__).parents[1] / "wire" / "rewind" / "resume_fifty_steps.py"
+TESTS = Path(__file__).parents[1]
+PROGRAM = TESTS / "wire" / "rewind" / "resume_fifty_steps.py"
+# Of clients that have an environment of their own.
+OTHER_CLIENTS = str(TESTS / "frameworks" / "programs")
 POINTS, MODELS, TOOLS = 95, 25, 25
 """Points that the program passes; model calls, and tools, of its fifty steps."""
 _SECONDS = 120
@@ -43,7 +46,8 @@ class Program:
     def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
         """One process, until it ends, however it ends."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
-        kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
+        kept |= {"PYTHONPATH": os.pathsep.join([*filter(None, sys.path), OTHER_CLIENTS])}
+        kept |= {"PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none", "CLIENT": self.client}
         kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}

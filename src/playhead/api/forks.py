@@ -1,7 +1,8 @@
-"""Locks and imports that survive `os.fork` in a program with threads.
+"""Locks and imports that survive `os.fork`, and the end of the interpreter, in a program with threads.
 
 Locks of ours that another thread held are new in the child.  A module that another thread was importing can never be
-imported there, so forks wait for our imports.
+imported there, so forks wait for our imports.  So does the program's end: Python stops daemon threads then, with the
+locks of imports that they hold, and what is deleted after that may import something.
 """
 
 import os
@@ -35,6 +36,12 @@ def delay_forks() -> Generator[None]:
     """Delays forks in other threads for the duration of the block, by a few seconds at most. Used around imports."""
     with _Imports.lock:
         yield
+
+
+def end_imports() -> None:
+    """Waits for an import of another thread, a few seconds at most, and prevents further ones there. For the program's
+    end."""
+    _Imports.lock.acquire(timeout=_MAX_SECONDS)
 
 
 def _before() -> None:

@@ -1,7 +1,10 @@
-"""What a forked child finds of locks that another thread held."""
+"""What a forked child, and the end of the program, find of locks and imports of other threads."""
 
 import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +61,38 @@ def test_a_thread_forks_in_the_middle_of_its_own_import():
         if pid == 0:
             os._exit(0)
         assert os.waitpid(pid, 0)[1] == 0
+
+
+SLOW = "import builtins, time; builtins.began.set(); time.sleep(0.5)"
+# What is left of the program is deleted after daemon threads were stopped, and may import something.
+ENDS = """
+import builtins, threading
+import playhead
+from playhead.api.forks import delay_forks
+
+class Left:
+    def __del__(self):
+        try:
+            import slow
+        except ImportError:  # Python is shutting down
+            pass
+        print("ended", flush=True)
+
+def load():
+    with delay_forks():
+        import slow
+
+left, builtins.began = Left(), threading.Event()
+threading.Thread(target=load, daemon=True).start()
+began.wait(20)
+"""
+
+
+def test_the_program_ends_after_an_import_of_another_thread(tmp_path: Path):
+    """Else the lock of that import is held for ever."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "ends.py").write_text(ENDS)
+    done = subprocess.run(
+        [sys.executable, "ends.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr

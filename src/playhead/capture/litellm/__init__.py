@@ -15,7 +15,7 @@ from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
 from playhead.capture.patching import Instrumentation, Wrap
 
-SUPPORTS = "litellm >= 1.70"
+SUPPORTS = "litellm >= 1.70.4"
 
 
 class LiteLLMInstrumentor(BaseInstrumentor):

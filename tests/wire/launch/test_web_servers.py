@@ -20,7 +20,7 @@ from playhead.model import names
 from playhead.testing import ChatRequest, MockModelServer, contains, pytest_plugin, text
 from playhead.testing.answers import Answer
 from tests.support.journal_reader import read_journal
-from tests.wire.test_run_command import environ
+from tests.wire.launch.test_run_command import environ
 
 server = pytest_plugin.mock_model_server
 Process = subprocess.Popen[str]

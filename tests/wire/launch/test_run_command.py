@@ -119,7 +119,7 @@ def test_the_program_that_cannot_be_recorded_is_told_so_once(folder: Path):
     """As with the Python of another environment: it is the process of the command, which its children are not."""
     code = "import os, subprocess, sys; subprocess.run([sys.executable, '-c', '0']); print(os.getpid())"
     env = environ(folder)
-    env["PYTHONPATH"] = str(HERE.parent.parent / "src")
+    env["PYTHONPATH"] = str(HERE.parents[2] / "src")
     command = [sys.executable, "-m", "playhead", "run", "--", "/usr/bin/env", "-u", "NONE", sys.executable, "-S", "-c"]
     done = subprocess.run([*command, code], env=env, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, ""), "with -S there is no `sitecustomize`, and nothing to tell"
