@@ -259,11 +259,20 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
     """What the operator chose that answers depend on.  Raises BadSetting."""
     if (settings.explain_url is None) != (settings.explain_model is None):
         raise BadSetting("PLAYHEAD_EXPLAIN_URL and PLAYHEAD_EXPLAIN_MODEL belong together: set both, or neither")
-    explainer = None
+    model = None
     if settings.explain_url is not None and settings.explain_model is not None:
-        explainer = ModelApi(settings.explain_url, settings.explain_model, settings.explain_api_key)
+        key, others = settings.explain_api_key, settings.ask_models
+        model = ModelApi(settings.explain_url, settings.explain_model, key, others=others)
     prices = shipped() if settings.prices is None else read_prices(settings.prices)
-    return Configured(prices, settings.reasoning_tag, explainer, settings.max_analysed_characters, clock)
+    return Configured(
+        prices,
+        settings.reasoning_tag,
+        explainer=model,
+        asked=model,
+        longest_text=settings.max_analysed_characters,
+        max_asked=settings.max_asked,
+        clock=clock,
+    )
 
 
 def _settle() -> None:

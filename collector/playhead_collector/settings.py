@@ -278,6 +278,14 @@ class CollectorSettings:
     explain_api_key: str | None = setting(
         "PLAYHEAD_EXPLAIN_API_KEY", None, s.KEY, "its key, if it needs one", secret=True
     )
+    # None by default: a model costs money, and whoever asks chooses the words.
+    ask_models: tuple[str, ...] = setting(
+        "PLAYHEAD_ASK_MODELS", (), NAMES, "further models at PLAYHEAD_EXPLAIN_URL that calls may be asked again of"
+    )
+    # 4: each holds a call's context in memory for as long as a model thinks.
+    max_asked: int = setting(
+        "PLAYHEAD_MAX_ASKED", 4, COUNT, "calls that are asked again at a time; beyond, callers are asked to come back"
+    )
     # By default the address it listens on, which is right on one machine and wrong behind a proxy.
     public_url: str | None = setting(
         "PLAYHEAD_PUBLIC_URL", None, s.HTTP_URL, "where people reach it: forwarded spans link to runs there"

@@ -92,7 +92,12 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {f"get /runs/{{run}}/{why}" for why in ("tree", "decisions", "decisions/{seq}", "causes/{seq}")}
     expected |= {f"get /runs/{{run}}/{why}" for why in ("attributions", "attributions/{seq}")}
     expected |= {f"get /runs/{{run}}/{change}" for change in ("diff", "compressions", "compressions/{seq}")}
-    expected |= {"get /runs/{run}/tokens", "post /runs/{run}/explain", "get /runs/{a}/compare/{b}"}
+    expected |= {
+        "get /runs/{run}/tokens",
+        "post /runs/{run}/explain",
+        "post /runs/{run}/ask-again",
+        "get /runs/{a}/compare/{b}",
+    }
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
     expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc", "get /scopes"}
     expected |= {"get /runs/{run}/otlp", "post /content/pack"}

@@ -346,6 +346,13 @@ def _explain(run: Swept) -> Iterator[Question]:
         yield Question(run.path("/explain"), status=409, body={"seq": decision["seq"]})
 
 
+def _ask_again(run: Swept) -> Iterator[Question]:
+    """Nobody has set a model that could be asked."""
+    yield Question(run.path("/ask-again"), status=409, body={})
+    for call in run.calls:
+        yield Question(run.path("/ask-again"), status=409, body={"at": call, "system": "Be brief."})
+
+
 def _runs(run: Swept) -> Iterator[Question]:
     yield Question(
         f"{PREFIX}/runs", {"limit": 1000}, holds=lambda body: run.run in {each["run"] for each in body["items"]}
@@ -435,6 +442,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
     "post /runs/{run}/explain": _explain,
+    "post /runs/{run}/ask-again": _ask_again,
     "get /content/{ref}": _content,
     "post /content/batch": _batch,
     "post /content/pack": _pack,

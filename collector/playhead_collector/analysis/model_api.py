@@ -3,8 +3,8 @@
 Whatever goes wrong there becomes a refusal that says what the other side said, and which setting to look at.
 """
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -31,16 +31,41 @@ class ModelApi:
     model: str
     api_key: str | None = field(default=None, repr=False)
     transport: httpx.AsyncBaseTransport | None = None
+    others: tuple[str, ...] = ()
+    """Further models there, which calls may be asked again of."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All models; the first is the one that explains."""
+        return tuple(dict.fromkeys((self.model, *self.others)))
+
+    async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The chat completion for a request's body. Raises Refused."""
+        with self._refusing():
+            async with self._client() as http, http.stream("POST", self._path, json=dict(body)) as response:
+                whole = await _whole(response)
+                if not response.is_success:
+                    raise self._refused(response.status_code, whole)
+                value = parse_json(whole)
+                if not isinstance(value, dict):
+                    raise TypeError("no object")
+                return cast(dict[str, Any], value)
 
     async def ask(self, messages: Sequence[dict[str, str]]) -> AsyncGenerator[str]:
         """Yields the answer piece by piece. Raises Refused."""
-        try:
+        with self._refusing():
             async with self._client() as http, http.stream("POST", self._path, json=self._body(messages)) as response:
                 if not response.is_success:
                     raise self._refused(response.status_code, await _whole(response))
                 async with aclosing(_pieces(response)) as pieces:
                     async for piece in pieces:
                         yield piece
+
+    @contextmanager
+    def _refusing(self) -> Generator[None]:
+        """What goes wrong within becomes Refused."""
+        try:
+            yield
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
             raise self._bad_gateway("explainer_unreachable", f"does not answer ({why})") from error

@@ -26,6 +26,7 @@ _QUESTIONS = (
     "tool-calls",
     "checkpoints",
     "spans",
+    "tree",
     "decisions",
     "attributions",
     "tokens",

@@ -86,7 +86,8 @@ def needed_for(method: str, path: str) -> str:
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
         if path.endswith(("/lease", "/scores")):  # a program that resumes its run; an evaluator
             return INGEST
-        return READ if method == "POST" else ADMIN  # the other POST is `explain`, which reads; the others delete
+        # `explain` reads. The others delete, or, as `ask-again`, spend the operator's money on any words.
+        return READ if method == "POST" and path.endswith("/explain") else ADMIN
     return READ
 
 

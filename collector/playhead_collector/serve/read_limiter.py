@@ -18,17 +18,22 @@ from playhead_collector.serve.errors import client_gone
 WAIT_SECONDS = 10.0
 # Waiting requests are answered within a few seconds, unless the database is slow.
 _RETRY_SECONDS = 2
+_ADVICE = "raise PLAYHEAD_MAX_READS and PLAYHEAD_POOL_SIZE"
 
 
 class ReadLimiter:
     """Lets `at_a_time` requests run and `most_waiting` wait, each for up to `wait_seconds`; refuses all others."""
 
-    def __init__(self, at_a_time: int, most_waiting: int, wait_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self, at_a_time: int, most_waiting: int, wait_seconds: float = WAIT_SECONDS, advice: str = _ADVICE
+    ) -> None:
+        """`advice`: what the operator may do when requests are refused."""
         self.running = 0
         self.waiting = 0
         self._turns = asyncio.Semaphore(at_a_time)
         self._most_waiting = most_waiting
         self._wait_seconds = wait_seconds
+        self._advice = advice
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
@@ -50,21 +55,20 @@ class ReadLimiter:
 
     async def _wait(self) -> None:
         if self._turns.locked() and self.waiting >= self._most_waiting:
-            raise _too_many()
+            raise self._too_many()
         self.waiting += 1
         try:
             async with asyncio.timeout(self._wait_seconds):
                 await self._turns.acquire()
         except TimeoutError:
-            raise _too_many() from None
+            raise self._too_many() from None
         finally:
             self.waiting -= 1
 
-
-def _too_many() -> Refused:
-    return Refused(
-        503,
-        "too_many_questions",
-        "other questions are being answered: ask again later, or raise PLAYHEAD_MAX_READS and PLAYHEAD_POOL_SIZE",
-        {"Retry-After": str(_RETRY_SECONDS)},
-    )
+    def _too_many(self) -> Refused:
+        return Refused(
+            503,
+            "too_many_questions",
+            f"other questions are being answered: ask again later, or {self._advice}",
+            {"Retry-After": str(_RETRY_SECONDS)},
+        )

@@ -139,7 +139,7 @@ _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
     "Look": (runs.runs, runs.show, scores.scores, calls.tree, read.events, read.state, read.context, read.messages,
              tokens.tokens, read.content, read.watch),
     "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
-            compare.compare, reasoning.explain),
+            compare.compare, reasoning.explain, reasoning.ask_again),
     "Score": (scores.score,),
     "Rewind": (rewinding.resume, rewinding.fork, read.checkpoints),
 }  # fmt: skip

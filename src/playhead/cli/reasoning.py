@@ -1,12 +1,15 @@
-"""`playhead reasoning` and `playhead explain`: what the model was thinking, and what a model says about it."""
+"""`playhead reasoning`, `explain` and `ask-again`: what the model was thinking, what another one says about it, and
+what one would have answered."""
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, At, Json, Run
+from playhead.model.canonical import parse_json
 from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
 
 # A model may think for minutes before it says the first word.
@@ -47,6 +50,49 @@ def explain(
         output.as_json(answer)
         return
     _explanation(answer)
+
+
+def ask_again(
+    ctx: typer.Context,
+    run: Run,
+    at: At = None,
+    model: Annotated[str | None, typer.Option("--model", help="One of the collector's models.")] = None,
+    system: Annotated[str | None, typer.Option("--system", help="Other system instructions.")] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(
+            "--messages", help="A JSON file: a list of messages of Chat Completions, instead of the recorded."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask a recorded model call again, of a model that the collector is configured with. The run stays as it is."""
+    given = None if messages is None else _read_messages(messages)
+    with ctx.ensure_object(CollectorAddress).ask(_EXPLAIN_SECONDS) as client:
+        answer = client.ask_again(run_id(client, run), at, model=model, system=system, messages=given)
+    if json:
+        output.as_json(answer)
+        return
+    changed = ", ".join(answer["changed"]) or "nothing"
+    facts = {"call": answer["seq"], "changed": changed, "model": answer["model"], "kept as": answer["ref"]}
+    output.facts({**facts, **answer["usage"], "same answer": "yes" if answer["same"] else "no"})
+    for name in ("recorded", "answer"):
+        found = answer[name]
+        if found is not None:
+            calls = [f"{tool['name']}({output.compact(tool['arguments'])})" for tool in found["tools"]]
+            typer.echo(f"\n{name}:\n" + output.visible("\n".join(filter(None, [found["text"], *calls]))))
+
+
+def _read_messages(path: Path) -> list[dict[str, Any]]:
+    try:
+        found = parse_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(
+            f"{path} cannot be read as JSON ({error}): give a file with a list of messages"
+        ) from None
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast(list[object], found)):
+        raise typer.BadParameter(f'{path} has no list of messages: [{{"role": "user", "content": "..."}}]')
+    return cast(list[dict[str, Any]], found)
 
 
 def _structured(written: StructuredReasoning) -> None:

@@ -301,6 +301,9 @@ async def test_forks_parents_and_siblings_stand_in_each_other_s_decision_trees(
     after_fork = next(each["seq"] for each in decisions if each["seq"] >= fork_at)
     last = [each["seq"] for each in decisions if each["kind"] == "tool_selection"][-1]
     assert await branches(PARENT) == [(after_fork, "fork", FORK), (last, "sibling", SECOND)]
+    await client.score(FORK, "reward", 1.0, comment="by hand")
+    [fork_branch] = [branch for node in (await client.tree(PARENT))["items"] for branch in node["branches"]][:1]
+    assert fork_branch["outcome"]["scores"] == [{"name": "reward", "value": 1.0, "label": None}]
     kinds = {(kind, run) for _, kind, run in await branches(FORK)}
     assert kinds == {("parent", PARENT), ("sibling", SECOND)}
     assert {(kind, run) for _, kind, run in await branches(SECOND)} == {("sibling", PARENT)}

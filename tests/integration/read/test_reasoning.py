@@ -8,6 +8,7 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.errors import ClientError
 from playhead.model import names
+from playhead.model.canonical import canonical_json, value_of
 from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, text
@@ -17,7 +18,7 @@ from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import Recorder, conversation
 
-RUN, CUT, SILENT = "0a" * 16, "0b" * 16, "0c" * 16
+RUN, CUT, SILENT, AGAIN = "0a" * 16, "0b" * 16, "0c" * 16, "0d" * 16
 
 
 @pytest.fixture
@@ -125,6 +126,22 @@ async def test_an_explanation_survives_the_collector(store: Store, server: MockM
         assert (await client.explain(RUN))["seq"] is None
     assert len(server.requests) == 2
     assert (await store.get(PROJECT, ContentRef(made["ref"]))).media_type == "application/json"
+
+
+async def test_a_call_asked_again_stays_out_of_the_run_and_goes_with_it(store: Store, server: MockModelServer):
+    await store.ingest(PROJECT, conversation(AGAIN, 3).batch())
+    settings = CollectorSettings(explain_url=server.base_url, explain_model="mock-model")
+    async with asking(store, settings) as client:
+        before = [event async for event in client.events(AGAIN)]
+        answer = await client.ask_again(AGAIN, "turn:1", system="Be brief.")
+        assert server.requests[-1].messages[0] == {"role": "system", "content": "Be brief."}
+        assert answer["recorded"] is not None
+        assert answer["recorded"]["tools"] == [{"name": "search", "arguments": {"order": 0}}]
+        assert [event async for event in client.events(AGAIN)] == before
+        kept = value_of(await client.content(answer["ref"]))
+        assert (kept["answer"], kept["changed"]) == (answer["answer"], ["system"])
+        await client.delete_run(AGAIN)
+    assert await store.explanation(PROJECT, ContentRef.of(b"asked again: " + canonical_json(kept))) is None
 
 
 async def test_without_a_model_nobody_is_asked(client: AsyncClient):

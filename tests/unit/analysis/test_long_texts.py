@@ -39,6 +39,7 @@ ASKED = {
     "/attributions": [""],
     "/attributions/{seq}": [""],
     "/causes/{seq}": ["?direction=both"],
+    "/checkpoints": [""],
     "/compressions": [""],
     "/compressions/{seq}": [""],
     "/context": ["?form=openai"],
@@ -54,7 +55,7 @@ ASKED = {
     "/tool-calls": ["?hydrate=true"],
     "/events": ["?preview=10000"],
 }
-READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain"}
+READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/ask-again", "/scores"}
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)

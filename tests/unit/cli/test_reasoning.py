@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
@@ -40,7 +41,7 @@ def url(server: MockModelServer) -> Iterator[str]:
     chat.done()
     web = FastAPI()
     explainer = ModelApi(server.base_url, "mock-model")
-    web.include_router(routes.router(chat.store, FakeRunner(), 1, Configured(explainer=explainer)))  # type: ignore[arg-type]
+    web.include_router(routes.router(chat.store, FakeRunner(), 1, Configured(explainer=explainer, asked=explainer)))  # type: ignore[arg-type]
     errors.install(web)
     with served(web) as url:
         yield url
@@ -57,6 +58,28 @@ def playhead(url: str, monkeypatch: pytest.MonkeyPatch):
         return result
 
     return call
+
+
+def test_a_call_is_asked_again_with_other_words(playhead, server: MockModelServer, tmp_path: Path):
+    out = playhead("ask-again", RUN, "--at", "4", "--system", "Be brief.").stdout
+    assert server.requests[-1].messages[0] == {"role": "system", "content": "Be brief."}
+    facts = dict(line.split("\t", 1) for line in out.splitlines() if "\t" in line)
+    assert (facts["call"], facts["changed"], facts["same answer"]) == ("4", "system", "no")
+    assert "recorded:\n<reasoning>" in out
+    assert 'find({"order": "A1"})' in out
+    given = tmp_path / "messages.json"
+    given.write_text('[{"role": "user", "content": "Hello"}]')
+    answer = json.loads(playhead("ask-again", RUN, "--messages", str(given), "--json").stdout)
+    assert (answer["changed"], answer["messages"]) == (["messages"], [{"role": "user", "content": "Hello"}])
+
+
+@pytest.mark.parametrize("written", ["{", "[1]", None])
+def test_a_file_without_messages_is_no_question(url: str, tmp_path: Path, written: str | None):
+    given = tmp_path / "messages.json"
+    if written is not None:
+        given.write_text(written)
+    done = CliRunner().invoke(app, ["--url", url, "ask-again", RUN, "--messages", str(given)])
+    assert (done.exit_code, str(given.name) in done.stderr.replace("\n", "")) == (2, True)
 
 
 def test_tokens_sum_up_the_run_and_list_its_points(playhead):

@@ -29,6 +29,7 @@ CHANGES = {
     ("POST", "/api/v1/content/batch"): READ,
     ("POST", "/api/v1/content/pack"): READ,
     ("POST", "/api/v1/runs/{run}/explain"): READ,
+    ("POST", "/api/v1/runs/{run}/ask-again"): ADMIN,
 }
 
 

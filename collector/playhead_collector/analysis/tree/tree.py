@@ -18,14 +18,19 @@ from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.analysis.tree.branches import SIBLING, BranchingRun, read_branching_runs
 from playhead_collector.read.record import RunRecord, stored_record
 from playhead_collector.read.values import fetch
+from playhead_collector.store.ports.scores import ScoreFilter
+
+# Of a run's latest scores; those of its calls are among them and left out.
+_MAX_SCORES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class BranchChoice:
-    """The first choice of a branch; `same` as in `TreeBranch`."""
+class FirstChoice:
+    """The first choice of a branch, with `same` as in `TreeBranch`, and what came of the run."""
 
     chosen: Any
     same: bool | None
+    outcome: RunOutcome
 
 
 async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree:
@@ -35,14 +40,14 @@ async def answer_tree(record: RunRecord, limit: int, after: int) -> DecisionTree
     runs, more_branches = await read_branching_runs(record)
     is_last = len(found) <= limit
     placed = placed_at(transcript, [decision for decision, _ in found[:limit]], runs, after, is_last=is_last)
-    choices = await _choices(record, transcript, [run for some in placed.values() for run in some])
-    path = await asyncio.to_thread(_path, transcript, found[:limit], placed, choices)
+    firsts = await _first_choices(record, transcript, [run for some in placed.values() for run in some])
+    path = await asyncio.to_thread(_path, transcript, found[:limit], placed, firsts)
     return {
         "run": record.run,
         "name": record.row.name,
-        "outcome": outcome_of(record.row),
+        "outcome": await _read_outcome(record, record.row),
         "items": path,
-        "branches": _branches(placed.get(None, []), choices),
+        "branches": _branches(placed.get(None, []), firsts),
         "more_branches": more_branches,
         "next_cursor": None if is_last else str(path[-1]["seq"]),
     }
@@ -67,9 +72,14 @@ def placed_at(
     return placed
 
 
-def outcome_of(row: RunRow) -> RunOutcome:
-    """How the run ended.  Pure."""
+async def _read_outcome(record: RunRecord, row: RunRow) -> RunOutcome:
+    """How the run ended, with the latest scores of it as a whole."""
+    where = ScoreFilter(row.run, latest=True)
+    scores = await record.store.scores(record.project, where, limit=_MAX_SCORES)
     return {
+        "scores": [
+            {"name": each.name, "value": each.value, "label": each.label} for each in scores if each.span is None
+        ],
         "status": row.status,
         "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
         "events": row.events,
@@ -81,13 +91,13 @@ def _path(
     transcript: Transcript,
     found: Sequence[tuple[Decision, Turn | None]],
     placed: Mapping[int | None, Sequence[BranchingRun]],
-    choices: Mapping[str, BranchChoice],
+    firsts: Mapping[str, FirstChoice],
 ) -> list[TreeNode]:
     return [
         {
             **decision,
             "untaken": _untaken(transcript, decision, turn),
-            "branches": _branches(placed.get(decision["seq"], ()), choices),
+            "branches": _branches(placed.get(decision["seq"], ()), firsts),
         }
         for decision, turn in found
     ]
@@ -101,7 +111,7 @@ def _untaken(transcript: Transcript, decision: Decision, turn: Turn | None) -> l
     ]
 
 
-def _branches(runs: Sequence[BranchingRun], choices: Mapping[str, BranchChoice]) -> list[TreeBranch]:
+def _branches(runs: Sequence[BranchingRun], firsts: Mapping[str, FirstChoice]) -> list[TreeBranch]:
     """As answers.  Runs without a choice were siblings by a short hash only."""
     return [
         {
@@ -110,35 +120,35 @@ def _branches(runs: Sequence[BranchingRun], choices: Mapping[str, BranchChoice])
             "name": run.row.name,
             "at": run.at,
             "seq": run.seq,
-            "chosen": choices[run.row.run].chosen,
-            "same": choices[run.row.run].same,
-            "outcome": outcome_of(run.row),
+            "chosen": firsts[run.row.run].chosen,
+            "same": firsts[run.row.run].same,
+            "outcome": firsts[run.row.run].outcome,
         }
         for run in runs
-        if run.row.run in choices
+        if run.row.run in firsts
     ]
 
 
-async def _choices(
+async def _first_choices(
     record: RunRecord, transcript: Transcript, runs: Sequence[BranchingRun]
-) -> Mapping[str, BranchChoice]:
+) -> Mapping[str, FirstChoice]:
     """The first choice of each branch, by its run."""
-    choices: dict[str, BranchChoice] = {}
+    firsts: dict[str, FirstChoice] = {}
     for run in runs:
-        choice = await (_sibling_choice if run.kind == SIBLING else _fork_choice)(record, transcript, run)
-        if choice is not None:
-            choices[run.row.run] = choice
-    return choices
+        found = await (_sibling_choice if run.kind == SIBLING else _fork_choice)(record, transcript, run)
+        if found is not None:
+            firsts[run.row.run] = FirstChoice(*found, await _read_outcome(record, run.row))
+    return firsts
 
 
-async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> BranchChoice:
+async def _fork_choice(record: RunRecord, _: Transcript, run: BranchingRun) -> tuple[Any, bool | None]:
     other = await stored_record(record.store, record.project, run.row.run)
     page = await read_transcript_page(other, run.seq - 1, 1, ev.LlmCompleted, with_contexts=False)
     own = (decision["chosen"] for decision, _ in decisions(page) if decision["seq"] >= run.seq)
-    return BranchChoice(next(own, None), None)
+    return next(own, None), None
 
 
-async def _sibling_choice(record: RunRecord, transcript: Transcript, run: BranchingRun) -> BranchChoice | None:
+async def _sibling_choice(record: RunRecord, transcript: Transcript, run: BranchingRun) -> tuple[Any, bool] | None:
     """None when its context was another one after all."""
     turn = next((turn for turn in transcript.turns if turn.begin.seq == run.at), None)
     if turn is None or turn.begin.thread is None:
@@ -148,4 +158,4 @@ async def _sibling_choice(record: RunRecord, transcript: Transcript, run: Branch
         return None
     cache = await fetch(record.store, record.project, sibling.outputs)
     chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
-    return BranchChoice(chosen, canonical_json(chosen) == canonical_json(choice_of(transcript, turn)))
+    return chosen, canonical_json(chosen) == canonical_json(choice_of(transcript, turn))

@@ -29,6 +29,7 @@ from playhead_collector.serve.routes import (
 )
 from playhead_collector.serve.routes.across import scores
 from playhead_collector.serve.routes.analysis import (
+    ask_again,
     causes,
     compare,
     compression,
@@ -91,6 +92,7 @@ def router(
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
+    ask_again.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.

@@ -68,7 +68,8 @@ def _add_branches(tree: Tree, branches: Iterable[TreeBranch]) -> None:
 
 def _titled(name: str, outcome: RunOutcome) -> Text:
     status = outcome["status"]
-    return Text.assemble(output.visible(name), "  ", (status, _STYLES.get(status, "")))
+    scores = "".join(f", {score['name']} {score['value']}" for score in outcome["scores"])
+    return Text.assemble(output.visible(name), "  ", (status, _STYLES.get(status, "")), output.visible(scores))
 
 
 def _value(chosen: Any) -> str:

@@ -1,7 +1,11 @@
 """[client]: reasoning of a model."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from playhead.client.operation import ApiRequest, client_method, run_path
 from playhead.wire import answers as a
+from playhead.wire.answers.analysis.ask_again import AskedAgain
 
 
 class ReasoningOperations:
@@ -20,3 +24,23 @@ class ReasoningOperations:
         an explanation is stored.  Raises Conflict if no model is configured.
         """
         return ApiRequest(run_path(run, "explain"), body={"seq": at, "again": again})
+
+    @client_method
+    def ask_again(
+        self,
+        run: str,
+        at: int | str | None = None,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+    ) -> ApiRequest[AskedAgain]:
+        """The answer of a model that is asked once more what a recorded call asked, with these changes.
+
+        `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
+        `system` and `messages` (in the form of Chat Completions) stand in place of the recorded ones. Nothing of it
+        becomes a part of the run. Needs a key of scope `admin`; raises Conflict if no model is configured.
+        """
+        given = None if messages is None else [dict(message) for message in messages]
+        body = {"at": at, "model": model, "system": system, "messages": given}
+        return ApiRequest(run_path(run, "ask-again"), body=body)

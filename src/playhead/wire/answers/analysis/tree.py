@@ -6,9 +6,18 @@ from playhead.wire.answers.analysis.decisions import Decision
 from playhead.wire.answers.page import CutText
 
 
-class RunOutcome(TypedDict):
-    """How a run ended.  `status` is `running`, `completed`, `failed` or `cancelled`."""
+class OutcomeScore(TypedDict):
+    """The latest score of this name of a run as a whole; `label` is what the evaluator calls a number."""
 
+    name: str
+    value: float | bool | str
+    label: str | None
+
+
+class RunOutcome(TypedDict):
+    """How a run ended, and its scores, newest first.  `status` is `running`, `completed`, `failed` or `cancelled`."""
+
+    scores: list[OutcomeScore]
     status: str
     ended: str | None
     events: int

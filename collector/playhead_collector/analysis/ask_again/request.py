@@ -1,0 +1,127 @@
+"""[analysis]: the request with which a recorded call is asked again, in the form of Chat Completions.  Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from playhead.dialect import openai
+from playhead.model.event import LlmCalled
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.transcript.arguments import definitions_of
+from playhead_collector.errors import Refused
+from playhead_collector.read.values import ContentCache, text_of
+
+_SYSTEM_ROLES = ("system", "developer")
+_ROLES = (*_SYSTEM_ROLES, "user", "assistant", "tool")
+# Settings that mean the same to every model; others (tool_choice, thinking, ...) have forms of their own.
+_SETTINGS = (
+    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "frequency_penalty",
+    "presence_penalty",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What the caller changes; None: as recorded.  `messages` have the form of Chat Completions."""
+
+    model: str | None = None
+    system: str | None = None
+    messages: Sequence[dict[str, Any]] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what is changed."""
+        return [name for name in ("model", "system", "messages") if getattr(self, name) is not None]
+
+
+def request_body(
+    begin: LlmCalled, thread: Sequence[ContentRef], cache: ContentCache, changes: Changes, model: str
+) -> dict[str, Any]:
+    """The body for `model`.  Raises Refused: 404 if a part that is needed is not stored, 422 if the call is no chat."""
+    if begin.thread is None and changes.messages is None:
+        raise Refused(422, "not_a_chat", f"the call at {begin.seq} had no messages: give `messages` to ask it again")
+    system = _recorded_system(begin, cache) if changes.system is None else [_system(changes.system)]
+    body: dict[str, Any] = {"model": model, "stream": False, **settings_of(begin, cache)}
+    if changes.messages is None:
+        recorded = [_stored(cache.parsed_message(ref), begin) for ref in thread]
+        kept = [each for each in recorded if changes.system is None or each["role"] not in _SYSTEM_ROLES]
+        body["messages"] = [*system, *(native for each in kept for native in _native(each))]
+    else:
+        given = list(map(_checked, changes.messages))
+        recorded = [cache.parsed_message(ref) for ref in thread] if changes.system is None else []
+        own = [openai.from_message(each) for each in recorded if each and each["role"] in _SYSTEM_ROLES]
+        has_system = any(each["role"] in _SYSTEM_ROLES for each in given)
+        body["messages"] = given if has_system and changes.system is None else [*system, *own, *given]
+    if begin.tools is not None:
+        tools = tools_of(_stored(cache.parsed(begin.tools), begin))
+        body |= {"tools": tools} if tools else {}
+    return body
+
+
+def settings_of(begin: LlmCalled, cache: ContentCache) -> dict[str, Any]:
+    """The recorded settings that any model understands."""
+    request = cache.parsed(begin.request)
+    recorded = cast(dict[str, Any], request) if isinstance(request, dict) else {}
+    return {name: recorded[name] for name in _SETTINGS if recorded.get(name) is not None}
+
+
+def tools_of(recorded: Any) -> list[dict[str, Any]]:
+    """The functions among recorded tools, whatever the provider's form was."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": each.name,
+                "description": each.description,
+                "parameters": dict(each.schema) or {"type": "object", "properties": {}},
+            },
+        }
+        for each in definitions_of(recorded).values()
+    ]
+
+
+def _native(message: Message) -> list[dict[str, Any]]:
+    """A recorded message; each result of a tool is a message of its own here, which not all providers do."""
+    results = [part for part in message["parts"] if part.get("type") == "tool_call_response"]
+    others = [part for part in message["parts"] if part.get("type") != "tool_call_response"]
+    if not results or (len(results) == 1 and not others):
+        return [openai.from_message(message)]
+    split: list[Message] = [{"role": "tool", "parts": [part]} for part in results]
+    if others:
+        split.append({"role": message["role"], "parts": others})
+    return openai.from_messages(split)
+
+
+def _recorded_system(begin: LlmCalled, cache: ContentCache) -> list[dict[str, Any]]:
+    """System instructions that were not a message."""
+    return [] if begin.system is None else [_system(text_of(_stored(cache.parsed(begin.system), begin)))]
+
+
+def _system(text: str) -> dict[str, Any]:
+    return {"role": "system", "content": text}
+
+
+def _stored(value: Any, begin: LlmCalled) -> Any:
+    if value is None:
+        message = (
+            f"a part of what the call at {begin.seq} was given is not stored: give `system` and `messages` instead"
+        )
+        raise Refused(404, "not_stored", message)
+    return value
+
+
+def _checked(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message that the caller gave."""
+    if message.get("role") not in _ROLES:
+        raise Refused(422, "bad_message", f"each of `messages` needs a role, one of {', '.join(_ROLES)}")
+    if not isinstance(message.get("content"), str | list) and not message.get("tool_calls"):
+        raise Refused(422, "bad_message", "each of `messages` needs a `content`: a text, or a list of parts")
+    return dict(message)
+
+
+def answered_message(completion: Mapping[str, Any]) -> tuple[Message, str | None]:
+    """The answer of a chat completion and why it ended.  Raises LookupError, TypeError, ValueError if it is none."""
+    choice = completion["choices"][0]
+    message, _ = openai.output_message(choice["message"])
+    return message, choice.get("finish_reason")
