@@ -112,6 +112,7 @@ OUTCOME: Final = "playhead.outcome"
 MCP_SERVER: Final = "playhead.mcp.server"  # the name that the server gives itself, for which there is no convention
 PREFERRED: Final = "playhead.preferred"  # true: by another instrumentation, which the program prefers to ours
 INTERRUPTED: Final = "interrupted"
+WAITING: Final = "waiting"  # of a call that a framework will make again when a person has answered
 TRIPPED: Final = "tripped"  # of a guardrail that stops what it checked
 
 # --- log events (OTLP log records, `event_name`) --------------------------------------------------------------------

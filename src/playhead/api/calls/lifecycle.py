@@ -18,6 +18,7 @@ from playhead.api import runtime
 from playhead.api.calls import mirror_span
 from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
 from playhead.errors import is_run_stopped
 from playhead.model import names
@@ -203,6 +204,8 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
     try:
         if span.run.recorded and not span.silent:
             _describe_error(span, raised)
+            if (note := waiting_note(raised)) is not None:
+                _wait(span, raised, note)
             # A time limit's TimeoutError is an answer, which programs handle; what ends the program is none.
             if not isinstance(raised, Exception) and is_from_outside(raised):
                 span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
@@ -267,6 +270,14 @@ def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, ite
     elif why is not None:
         span.attributes[names.UNRESTORABLE] = why
         warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
+
+
+def _wait(span: ObservedSpan, raised: BaseException, note: NoteWait) -> None:
+    """Makes of an error that was described the end of a call that waits: on resume, the same is raised again."""
+    span.attributes[names.OUTCOME] = names.WAITING
+    span.attributes.pop(names.ERROR_TYPE, None)
+    span.status, span.status_message = _UNSET, ""
+    note(span, raised)
 
 
 @reading()

@@ -15,7 +15,13 @@ from playhead.api.functions import wrappers
 from playhead.api.guard import swallowed
 from playhead.api.scope import log_event
 from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
-from playhead.capture.langgraph.interrupts import answers_in, note_answers, noting_answers, noting_answers_async
+from playhead.capture.langgraph.interrupts import (
+    answers_in,
+    declare_interrupts,
+    note_answers,
+    noting_answers,
+    noting_answers_async,
+)
 from playhead.capture.langgraph.nodes import NODES
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
@@ -174,4 +180,10 @@ def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 _METHODS = {"invoke": _invoke, "ainvoke": _ainvoke, "stream": _stream, "astream": _astream}
 _GRAPHS = (Wrap("langgraph.pregel.main", f"Pregel.{method}", wrapper) for method, wrapper in _METHODS.items())
 _langgraph = Instrumentation([*_GRAPHS, *NODES])
-patch, unpatch = _langgraph.patch, _langgraph.unpatch
+unpatch = _langgraph.unpatch
+
+
+def patch() -> None:
+    """Wraps the graphs and their nodes; tools and functions that `interrupt()` leaves are waiting."""
+    _langgraph.patch()
+    declare_interrupts()

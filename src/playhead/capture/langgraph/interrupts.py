@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.calls.waiting import declare_waiting
 from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
@@ -24,6 +25,14 @@ def note_interrupts(span: ObservedSpan, raised: Any) -> None:
         log_event_of(
             span, names.INPUT_REQUESTED, {names.WAIT_ID: str(interrupt.id)}, {names.PROMPT_REF: interrupt.value}
         )
+
+
+@none_on_error
+def declare_interrupts() -> None:
+    """Tools, and other functions inside a node, that an interrupt leaves are waiting: they have not failed."""
+    from langgraph.errors import GraphInterrupt  # noqa: PLC0415 - imported with LangGraph
+
+    declare_waiting(GraphInterrupt, note_interrupts)
 
 
 @none_on_error

@@ -156,6 +156,8 @@ def _outcome(span: Span, by_id: Mapping[str, Span]) -> Outcome:
         return Outcome.IN_DOUBT
     # A framework may make a result of what a tool raised: that result is what the program got.
     raised = span.status == STATUS_ERROR and names.TOOL_RESULT_REF not in span.attributes
+    if span.attributes.get(names.OUTCOME) == names.WAITING:
+        return Outcome.FAILED  # as it left the call, so that the framework waits again
     # Somebody stopped the program: that is no answer of the call, and would stop every attempt anew.
     if raised and _is_interrupted(span) and not _was_handled(span, by_id):
         return Outcome.IN_DOUBT
