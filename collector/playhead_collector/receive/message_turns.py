@@ -70,7 +70,7 @@ class MessageTurns:
                     try:
                         yield arriving
                     finally:
-                        await self._tell_one()
+                        await self._notify_one()
                     return
             await self._wait(last - loop.time())
 
@@ -85,6 +85,6 @@ class MessageTurns:
         finally:
             self.waiting -= 1
 
-    async def _tell_one(self) -> None:
+    async def _notify_one(self) -> None:
         async with self._ended:
             self._ended.notify()

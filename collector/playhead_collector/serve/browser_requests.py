@@ -14,6 +14,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead_collector.errors import Refused
+from playhead_collector.serve.drop_in.hints import hint
 from playhead_collector.serve.errors import answer
 
 # Types that HTML forms can send, and scripts without a CORS preflight.
@@ -111,9 +112,8 @@ def _check_type(scope: Scope) -> None:
     length = next(_values(scope, b"content-length"), "0")
     has_body = length != "0" or next(_values(scope, b"transfer-encoding"), "") != ""
     if given in _FORM_TYPES or (has_body and not given):
-        raise Refused(
-            415, "unknown_type", f"Content-Type is {given or 'missing'}: send application/json, or what the path takes"
-        )
+        todo = hint(scope["method"], scope["path"]) or "send application/json, or what the path takes"
+        raise Refused(415, "unknown_type", f"Content-Type is {given or 'missing'}: {todo}")
 
 
 def _values(scope: Scope, name: bytes) -> Iterator[str]:

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 _LANGSMITH = (
-    "LangSmith's own format is not read here: set LANGSMITH_TRACING_MODE=otel, with which its SDK sends OTLP to "
-    "/otel/v1/traces"
+    "LangSmith's own format is not read here: set LANGSMITH_TRACING_MODE=otel (in older versions of its SDK "
+    "LANGSMITH_OTEL_ENABLED=true), with which it sends OTLP to /otel/v1/traces"
 )
 _LANGFUSE = (
     "this path of Langfuse is not here: spans are taken as OTLP at /api/public/otel/v1/traces, which its SDKs use from "
@@ -32,4 +32,4 @@ def hint(method: str, path: str) -> str | None:
     """What to do about a request to a path that does not exist or does not take the method; None: nothing is known."""
     if method != "POST":
         return None
-    return next((said for pattern, said in _HINTS if pattern.fullmatch(path)), None)
+    return next((todo for pattern, todo in _HINTS if pattern.fullmatch(path)), None)

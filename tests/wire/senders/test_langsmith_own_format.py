@@ -1,0 +1,27 @@
+"""LangSmith's SDK with only its endpoint changed sends its own format: its error names the variable to set."""
+
+import logging
+
+import pytest
+from langsmith import Client, traceable
+
+from playhead_collector.process import CollectorProcess
+
+
+@pytest.mark.parametrize("batches", [True, False], ids=["multipart", "each run"])
+def test_the_sdk_logs_which_variable_has_to_be_set(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, batches: bool
+):
+    monkeypatch.setenv("LANGSMITH_TRACING", "true")
+    monkeypatch.delenv("LANGSMITH_TRACING_MODE", raising=False)
+    with CollectorProcess() as collector, caplog.at_level(logging.WARNING, "langsmith"):
+        client = Client(api_url=collector.url, api_key="none", auto_batch_tracing=batches)
+
+        @traceable(client=client)
+        def double(number: int) -> int:
+            return 2 * number
+
+        assert double(4) == 8
+        client.flush()
+        client.close()
+    assert "LANGSMITH_TRACING_MODE=otel" in caplog.text
