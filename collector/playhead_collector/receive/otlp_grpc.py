@@ -107,8 +107,8 @@ class OtlpGrpc:
             share.hold(len(message))
             share.sent, share.encoding, share.limit = message, encoding_in(message), intake.max_bytes
             del message  # the admitted request frees it after decompression
-            said = await intake.store(signal, PROTOBUF, share)
-        return reply.export_response(signal, said.rejected, str(said)).SerializeToString()
+            result = await intake.store(signal, PROTOBUF, share)
+        return reply.export_response(signal, result.rejected, str(result)).SerializeToString()
 
 
 def encoding_in(message: bytes) -> str:

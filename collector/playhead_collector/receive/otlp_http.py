@@ -23,6 +23,8 @@ PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
 # The prefixes of all paths for spans, logs and content.
 INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
+# With which Phoenix's clients name a project.
+PROJECT_HEADER: Final = "x-project-name"
 
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 
@@ -58,7 +60,7 @@ class OtlpHttp:
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
         async with self.intake.flow.take(request, self.intake.max_bytes) as share:
-            said = await self.intake.store(signal, wire, share)
-        answer = reply.success(signal, wire, said.rejected, str(said))
-        answer.headers[STORED_HEADER] = said.stored
+            result = await self.intake.store(signal, wire, share, request.headers.get(PROJECT_HEADER))
+        answer = reply.success(signal, wire, result.rejected, str(result))
+        answer.headers[STORED_HEADER] = result.stored
         return answer

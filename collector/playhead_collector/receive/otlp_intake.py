@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from playhead.model import names
 from playhead_collector.receive.otlp import decode
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
@@ -25,20 +26,26 @@ class OtlpIntake:
     max_bytes: int
     limits: DecodeLimits
 
-    async def store(self, signal: Signal, wire: Wire, share: AdmittedRequest) -> PartialSuccessMessage:
-        """Stores what an admitted request holds. All of it is durable when this returns.
+    async def store(
+        self, signal: Signal, wire: Wire, share: AdmittedRequest, project: str | None = None
+    ) -> PartialSuccessMessage:
+        """Stores what an admitted request holds. All of it is durable when this returns. `project`: what Phoenix's
+        clients name for spans whose resource names no project.
 
         Raises Refused, StoreUnavailable; then a part may be stored, and storing it again changes nothing.
         """
-        said = PartialSuccessMessage()
+        result = PartialSuccessMessage()
         portions, size = await self._portions(signal, wire, share)
         # Each portion is durable before the next is read, and storing one twice changes nothing: when a later
         # portion fails and the sender retries, nothing is lost or stored twice.
         while (portion := await off_loop(size, partial(next, portions, None))) is not None:
             share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
-            said.left_out(portion.rejected, portion.reason)
-            said.taken(await self._store(signal, portion))
-        return said
+            if project:
+                for span in portion.spans:
+                    span.resource.setdefault(names.PROJECT_NAME, project)
+            result.left_out(portion.rejected, portion.reason)
+            result.taken(await self._store(signal, portion))
+        return result
 
     async def _portions(self, signal: Signal, wire: Wire, share: AdmittedRequest) -> tuple[Iterator[Decoded], int]:
         # Separate from `store`, so that the body is freed while its last spans wait for the database.

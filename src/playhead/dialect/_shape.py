@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import orjson
 
-from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.canonical import canonical_json, parse_bounded, parse_json
 from playhead.model.message import REF_PART, Part
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
@@ -50,7 +50,7 @@ def read_arguments(text: str) -> Any:
     if text[:1] not in ("{", "[") and text.lstrip()[:1] not in ("{", "["):
         return text
     try:
-        value = parse_json(text)
+        value = parse_bounded(text)
         return value if _says_all(value, text) else text
     except (ValueError, RecursionError):
         return text

@@ -18,7 +18,7 @@ from playhead.dialect._shape import (
     without_nulls,
     write_arguments,
 )
-from playhead.model.canonical import parse_json
+from playhead.model.canonical import parse_bounded
 from playhead.model.message import Message, Part
 
 NAME = "otel_genai"
@@ -26,16 +26,6 @@ NAME = "otel_genai"
 _READ = frozenset({"role", "parts", "name", "finish_reason"})
 _NO_ROLE = "unknown"
 _TIMES_ENCODED = 3
-# A message takes up to 1 kB of memory while it is read, and as little as two characters of text: 50,000 are 50 MB.
-_MOST_OBJECTS = 50_000
-
-
-def parse_bounded(text: str | bytes) -> Any:
-    """The value of JSON text.  Raises ValueError for other text, and for more objects than any conversation has."""
-    objects = text.count("{") if isinstance(text, str) else text.count(b"{")
-    if objects > _MOST_OBJECTS:
-        raise ValueError(f"there are {objects} objects in it, and no more than {_MOST_OBJECTS} are read")
-    return parse_json(text)
 
 
 def structured(value: Any) -> Any:
@@ -63,7 +53,7 @@ def tool_value(value: Any) -> Any:
     text = value
     if text[:1] == '"':
         try:
-            inner = parse_json(text)
+            inner = parse_bounded(text)
         except ValueError:
             return value
         text = inner if isinstance(inner, str) else text

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from playhead.lift.attribute_names import normalise
+from playhead.lift.attribute_names import add_project, normalise
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
 from playhead.lift.dialects.coding_agents import take_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
@@ -102,17 +102,19 @@ def lift(
     found = found or LiftedContent(shared)
     span = in_session(span)
     kind = _kind(span.attributes)
-    said = MessageEvents()
-    of_events = [said.take(event, found) for event in span.events]
-    known = said.any or _has_refs(span.attributes) or span.scope == names.SCOPE
+    messages = MessageEvents()
+    of_events = [messages.take(event, found) for event in span.events]
+    known = messages.any or _has_refs(span.attributes) or span.scope == names.SCOPE
     taken, is_understood = _taken_together((span.attributes, *of_events), kind, found, inline_characters, known=known)
     for event, each in zip(span.events, taken[1:], strict=True):
         take_event(event.name, each, found, taken[0])
     attributes, *of_events = [move_oversize(each, found) for each in taken]
     events = _events(span.events, of_events, attributes)
-    said.stamp(attributes, found, kind)
+    messages.stamp(attributes, found, kind)
     found.mark(attributes)
     normalise(attributes, kind)
+    if span.parent_id is None:
+        add_project(attributes, span.resource)
     note_handoff(span.name, span.attributes, attributes)
     message = _status_message(span, attributes, found)
     lifted = dataclasses.replace(
@@ -140,13 +142,13 @@ def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTE
         if log.span_id is None or not is_message(log.name):
             lifted.append(lift_log(log, inline_characters))
             continue
-        said = conversations.setdefault((log.trace_id, log.span_id), MessageEvents())
+        messages = conversations.setdefault((log.trace_id, log.span_id), MessageEvents())
         found = LiftedContent()
-        lifted.append(_lift_log(log, inline_characters, said, found))
+        lifted.append(_lift_log(log, inline_characters, messages, found))
         last[log.trace_id, log.span_id] = lifted[-1], found
-    for of_span, said in conversations.items():
+    for of_span, messages in conversations.items():
         one, found = last[of_span]
-        said.stamp(one.log.attributes, found)
+        messages.stamp(one.log.attributes, found)
         one.contents[:], one.threads[:] = found.contents, found.threads
     return lifted
 
@@ -161,7 +163,7 @@ def lift_log(
     return _lift_log(log, inline_characters, MessageEvents(), found or LiftedContent())
 
 
-def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found: LiftedContent) -> LiftedLog:
+def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, found: LiftedContent) -> LiftedLog:
     if names.CONTENT_INLINE in log.attributes:
         log = dataclasses.replace(log, attributes=refs_again(log.attributes, found))
     own = log.scope == names.SCOPE and log.name.startswith(names.SCOPE)
@@ -169,10 +171,10 @@ def _lift_log(log: LogEvent, inline_characters: int, said: MessageEvents, found:
         return LiftedLog(log, found.contents, found.threads)
     log = read_record(log, found)
     kind = _kind(log.attributes)
-    attributes = said.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
+    attributes = messages.take(SpanEvent(log.name, log.time_ns, log.attributes), found)
     taken, known = _taken(attributes, kind, found)
     moved = taken
-    if log.scope != names.SCOPE and not known and not said.any and not _has_refs(log.attributes):
+    if log.scope != names.SCOPE and not known and not messages.any and not _has_refs(log.attributes):
         # What a log record says is content, whatever its length.
         moved = move(taken, [key for key in (names.LOG_BODY, _BODY) if key in taken], found)
         taken = moved

@@ -37,6 +37,7 @@ _ALIASES: Final = {
 # What these say is shown and filtered by, and is no content.
 ADDED: Final = frozenset(ours for _, ours in _ALIASES.values())
 _MOST_CHARACTERS: Final = 256  # of an id or a name
+_NO_PROJECT: Final = "default"  # what Phoenix calls the project of those that name none
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 
@@ -55,15 +56,25 @@ def normalise(attributes: Attributes, kind: str | None) -> None:
         attributes[names.KIND] = kind
 
 
+def add_project(attributes: Attributes, resource: Attributes) -> None:
+    """Makes the project that a resource names (Phoenix's word for a group of traces) a tag of the run, in place."""
+    project = resource.get(names.PROJECT_NAME)
+    if not isinstance(project, str) or not _is_simple(project) or project == _NO_PROJECT:
+        return
+    tags = _as_list(attributes.get(names.RUN_TAGS, []))
+    if project not in tags:
+        attributes[names.RUN_TAGS] = [*tags, project]
+
+
 def _add_aliases(attributes: Attributes) -> None:
-    said: dict[str, tuple[int, Any]] = {}
+    best: dict[str, tuple[int, Any]] = {}
     for key, value in attributes.items():
         alias = _ALIASES.get(key)
         if alias is not None and _is_simple(value):
             priority, ours = alias
-            if ours not in attributes and (ours not in said or priority < said[ours][0]):
-                said[ours] = priority, value
-    for ours, (_, value) in said.items():
+            if ours not in attributes and (ours not in best or priority < best[ours][0]):
+                best[ours] = priority, value
+    for ours, (_, value) in best.items():
         attributes[ours] = _as_list(value) if ours in _LISTED else value
 
 

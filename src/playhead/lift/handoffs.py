@@ -58,7 +58,7 @@ def _argument(given: Attributes, key: str) -> str | None:
         except ValueError:
             continue
         if isinstance(value, dict):
-            said = cast(dict[str, Any], value).get(key)
-            if isinstance(said, str):
-                return said
+            target = cast(dict[str, Any], value).get(key)
+            if isinstance(target, str):
+                return target
     return None

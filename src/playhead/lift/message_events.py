@@ -94,8 +94,8 @@ class MessageEvents:
             return event.attributes
         self.any = True
         whole = _WHOLE.get(event.name)
-        said = (*_CONTENTS, whole) if whole else _CONTENTS
-        if all(event.attributes.get(key) is None for key in said):
+        keys = (*_CONTENTS, whole) if whole else _CONTENTS
+        if all(event.attributes.get(key) is None for key in keys):
             return event.attributes  # its sender keeps content out of telemetry, or it was taken already
         attributes = dict(event.attributes)
         text = attributes.pop(names.LOG_BODY, None)

@@ -144,8 +144,8 @@ def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
     if begin is None:
         return None
     # Codex names its records by the line of its source.
-    said = str(attributes.get("event.name", name)) if begin == "codex." else name
-    full = begin + said.removeprefix(begin)
+    own = str(attributes.get("event.name", name)) if begin == "codex." else name
+    full = begin + own.removeprefix(begin)
     if full not in _PARTS or (full == "codex.sse_event" and "input_token_count" not in attributes):
         return None
     return full
@@ -183,8 +183,8 @@ def _rename(attributes: Attributes, agent: str, *, has_failed: bool) -> None:
     attributes.setdefault(names.PROVIDER, _PROVIDERS[agent])
     has_failed = has_failed or str(attributes.get("success", "true")).lower() == "false"
     if has_failed or any(attributes.get(key) for key in _ERRORS):
-        said = next((str(attributes[key]) for key in _ERROR_TYPES if attributes.get(key)), "_OTHER")
-        attributes.setdefault(names.ERROR_TYPE, said[:_MOST_CHARACTERS])
+        error = next((str(attributes[key]) for key in _ERROR_TYPES if attributes.get(key)), "_OTHER")
+        attributes.setdefault(names.ERROR_TYPE, error[:_MOST_CHARACTERS])
 
 
 def _number(value: Any, otherwise: Any) -> Any:
@@ -219,8 +219,8 @@ def _take_call(name: str, attributes: Attributes, found: LiftedContent) -> None:
     elif name == "claude_code.api_response_body":
         stamp_output(attributes, attributes.pop("body", None), "body", found, model=True)
     elif name == "claude_code.assistant_response" and isinstance(attributes.get("response"), str):
-        said = attributes.pop("response")
-        message: Message = {"role": "assistant", "parts": [{"type": "text", "content": said}]}
+        text = attributes.pop("response")
+        message: Message = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
         stamp(attributes, names.OUTPUT_MESSAGES_REF, found.thread([message]), "response")
     elif "request_text" in attributes:
         stamp_input(attributes, attributes.pop("request_text"), "request_text", found, model=True)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from playhead.lift.found import LiftedContent
 from playhead.model import names
-from playhead.model.canonical import parse_json
+from playhead.model.canonical import parse_bounded
 from playhead.model.message import Message
 from playhead.model.span import Attributes, Span
 
@@ -35,11 +35,11 @@ def refs_again(attributes: Attributes, found: LiftedContent) -> Attributes:
     listed = attributes.get(names.CONTENT_INLINE)
     kept = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
     for name in cast("list[Any]", listed) if isinstance(listed, list | tuple) else []:
-        said = kept.get(name) if isinstance(name, str) else None
-        if not isinstance(said, str):
+        text = kept.get(name) if isinstance(name, str) else None
+        if not isinstance(text, str):
             continue
         try:
-            ref = _ref(name + names.REF_SUFFIX, parse_json(said), found)
+            ref = _ref(name + names.REF_SUFFIX, parse_bounded(text), found)
         except (ValueError, TypeError):
             continue
         del kept[name]

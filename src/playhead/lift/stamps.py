@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
 from playhead.dialect._provider_edits import provider_edits
-from playhead.dialect.otel_genai import parse_bounded
 from playhead.lift.found import LiftedContent
 from playhead.lift.natives.bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
+from playhead.model.canonical import parse_bounded
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes

@@ -81,6 +81,7 @@ RUN_ID: Final = "playhead.run.id"
 RUN_NAME: Final = "playhead.run.name"
 RUN_ATTEMPT: Final = "playhead.run.attempt"
 RUN_TAGS: Final = "playhead.run.tags"
+PROJECT_NAME: Final = "openinference.project.name"  # Phoenix's word for a group of traces, on a resource
 RUN_METADATA_REF: Final = "playhead.run.metadata_ref"
 RUN_ROOT: Final = "playhead.run.root"  # true on the span that the run begins and ends with
 RECORDED_VALUES: Final = "playhead.run.record"  # on the root: what is recorded besides calls, "clock,random,uuid"

@@ -4,7 +4,7 @@ Attributes are filled in place (`add`, then assignment): a third of the time tha
 takes, and this is most of what shipping a span costs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, TypeVar, cast
 
@@ -34,26 +34,18 @@ _MIN_INT, _MAX_INT = -(2**63), 2**63 - 1
 def traces_request(spans: Sequence[Span]) -> bytes:
     """The body of POST /v1/traces.  Raises ValueError or TypeError for a span that OTLP cannot express."""
     request = ExportTraceServiceRequest()
-    for same in _by_origin(spans):
-        of_resource = request.resource_spans.add()
-        _fill(of_resource.resource.attributes, same[0].resource)
-        of_scope = of_resource.scope_spans.add()
-        of_scope.scope.name = same[0].scope
+    for scope, same in _scopes(request.resource_spans, "scope_spans", spans):
         for span in same:
-            _fill_span(of_scope.spans.add(), span)
+            _fill_span(scope.spans.add(), span)
     return request.SerializeToString()
 
 
 def logs_request(logs: Sequence[LogEvent]) -> bytes:
     """The body of POST /v1/logs.  Raises as `traces_request` does."""
     request = ExportLogsServiceRequest()
-    for same in _by_origin(logs):
-        of_resource = request.resource_logs.add()
-        _fill(of_resource.resource.attributes, same[0].resource)
-        of_scope = of_resource.scope_logs.add()
-        of_scope.scope.name = same[0].scope
+    for scope, same in _scopes(request.resource_logs, "scope_logs", logs):
         for log in same:
-            _fill_log(of_scope.log_records.add(), log)
+            _fill_log(scope.log_records.add(), log)
     return request.SerializeToString()
 
 
@@ -82,10 +74,16 @@ def _read(kind: type[A], answer: bytes) -> A:
         return kind()
 
 
-def _by_origin(records: Iterable[T]) -> Iterable[list[T]]:
+def _scopes(resources: Any, scopes: str, records: Iterable[T]) -> Iterator[tuple[Any, Iterable[T]]]:
+    """Adds the messages of each origin (a resource, with one scope); returns each scope with its records."""
     # Records of one lane share the resource's dictionary, not only its value.
     for _, same in groupby(records, lambda record: (id(record.resource), record.scope)):
-        yield list(same)
+        first, *others = same
+        of_resource = resources.add()
+        _fill(of_resource.resource.attributes, first.resource)
+        scope = getattr(of_resource, scopes).add()
+        scope.scope.name = first.scope
+        yield scope, (first, *others)
 
 
 def _fill_span(to: SpanMessage, span: Span) -> None:

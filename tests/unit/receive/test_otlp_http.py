@@ -38,6 +38,7 @@ def as_protobuf(request: dict[str, Any]) -> bytes:
     return message_of(request, ExportTraceServiceRequest).SerializeToString()
 
 
+PROJECT = "openinference.project.name"
 ONE = spans("ab" * 8)
 PARTLY = spans("ab" * 8, "00" * 8, "cd" * 8, "")
 
@@ -45,6 +46,17 @@ PARTLY = spans("ab" * 8, "00" * 8, "cd" * 8, "")
 async def post(memory: Memory, path: str, body: Any, headers: dict[str, str], **app: Any) -> httpx.Response:
     async with client_of(make_app(memory, **app)) as client:
         return await client.post(path, content=body, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("own", "project"), [([], "shop"), ([{"key": PROJECT, "value": {"stringValue": "own"}}], "own")]
+)
+async def test_a_header_names_the_project_of_spans_whose_resource_names_none(own: list[Any], project: str):
+    memory, request = Memory(), spans("ab" * 8)
+    request["resourceSpans"][0]["resource"] = {"attributes": own}
+    answer = await post(memory, "/v1/traces", as_json(request), {**JSON, "x-project-name": "shop"})
+    assert answer.status_code == 200
+    assert memory.spans[0].resource == {PROJECT: project}
 
 
 def status_of(answer: httpx.Response) -> Status:

@@ -43,16 +43,20 @@ class PartialSuccessMessage:
         return ", ".join(f"{name}={count}" for name, count in counts.items())
 
     def __str__(self) -> str:
-        said: list[str] = []
+        sentences: list[str] = []
         if self.rejected:
-            said.append(f"{self.rejected} left out: {self._reason}")
+            sentences.append(f"{self.rejected} left out: {self._reason}")
         if self._dropped:
-            said.append(f"{self._dropped} spans and log events are of runs that were deleted, and were not kept")
+            sentences.append(f"{self._dropped} spans and log events are of runs that were deleted, and were not kept")
         if self._pending:
-            said.append(f"content pending: {len(self._pending)} refs, such as {self._pending[0]}, are not stored yet")
+            sentences.append(
+                f"content pending: {len(self._pending)} refs, such as {self._pending[0]}, are not stored yet"
+            )
         if self._scopes:
-            said.append(f"taken without understanding its content, which is kept as it came: {_named(self._scopes)}")
-        return "; ".join(said)
+            sentences.append(
+                f"taken without understanding its content, which is kept as it came: {_named(self._scopes)}"
+            )
+        return "; ".join(sentences)
 
 
 def _named(scopes: Collection[str]) -> str:

@@ -33,10 +33,10 @@ def export_runs(
         address.ask() as client,
         export_to(output_path) as files,
         RefQueue() as queue,
-        progress() as tell,
+        progress() as show,
     ):
         named = (client.run(run_id(client, run)) for run in runs) if runs else client.runs(**where)
-        taking = Taking(client, files, queue, tell)
+        taking = Taking(client, files, queue, show)
         _take(taking, with_relatives(client, named, parents=parents, forks=forks))
         counts = asdict(taking.counts)
         manifest = Manifest(_version(), datetime.now(UTC).isoformat(timespec="seconds"), **counts, files=files.files())

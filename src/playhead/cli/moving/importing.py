@@ -14,7 +14,7 @@ from playhead.archive.records import OtlpRecord, UnreadableRecord
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving.continuing import ImportPosition
-from playhead.cli.moving.progress import Tell, progress
+from playhead.cli.moving.progress import ShowProgress, progress
 from playhead.cli.moving.sources import Item, Sources, StoredContent, StoredThread, existing, total_bytes
 from playhead.cli.moving.uploading import MAX_BYTES, MAX_RECORDS, Uploader, threads_size
 from playhead.client.exchange import collector_url
@@ -51,8 +51,8 @@ def import_into(
         uploader = Uploader(known, refused.add)
         position = ImportPosition(known.journal_dir, known.endpoint, paths, uploader.epoch(), restart=restart)
         try:
-            with progress() as tell:
-                _send(sources.items(paths), uploader, position, refused, lambda: tell_bytes(tell, sources))
+            with progress() as show:
+                _send(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))
         except BaseException:
             position.write()
             raise
@@ -65,13 +65,13 @@ def import_into(
     return not refused.count
 
 
-def tell_bytes(tell: Tell, sources: Sources) -> None:
+def show_bytes(show: ShowProgress, sources: Sources) -> None:
     """Says how much of the files was read."""
-    tell("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
+    show("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
 
 
 def _send(
-    items: Iterable[Item], uploader: Uploader, position: ImportPosition, refused: _RefusedItems, tell: Any
+    items: Iterable[Item], uploader: Uploader, position: ImportPosition, refused: _RefusedItems, show: Any
 ) -> None:
     for batch in _batches(items, position.skip, refused):
         first = batch[0]
@@ -82,7 +82,7 @@ def _send(
         else:
             uploader.threads(batch)
         position.advance(len(batch))
-        tell()
+        show()
 
 
 def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterator[list[Any]]:

@@ -4,12 +4,12 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-Tell = Callable[[str, int, int | None], None]
+ShowProgress = Callable[[str, int, int | None], None]
 """Takes what is being done, how much of it is done, and how much there is (None: nobody knows)."""
 
 
 @contextmanager
-def progress() -> Generator[Tell]:
+def progress() -> Generator[ShowProgress]:
     """A line that shows what is being done."""
     if not sys.stderr.isatty():
         yield lambda what, done, of: None

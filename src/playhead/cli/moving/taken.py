@@ -6,7 +6,7 @@ from typing import Any
 
 from playhead.archive import layout
 from playhead.cli.moving.export_files import ExportFiles
-from playhead.cli.moving.progress import Tell
+from playhead.cli.moving.progress import ShowProgress
 from playhead.cli.moving.ref_queue import RefQueue
 from playhead.client import Client
 from playhead.errors import ClientError, CollectorUnreachable, NotAuthorized
@@ -36,8 +36,8 @@ class TakenCounts:
 class Taking:
     """Takes runs, then contents; `counts` says what was taken."""
 
-    def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, tell: Tell) -> None:
-        self._client, self._files, self._queue, self._tell = client, files, queue, tell
+    def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, show: ShowProgress) -> None:
+        self._client, self._files, self._queue, self._show = client, files, queue, show
         self.counts = TakenCounts()
 
     def run(self, run: RunSummary) -> None:
@@ -46,7 +46,7 @@ class Taking:
         self._files.line(layout.RUNS, canonical_json(own | {"fork_of": run["fork_of"]}))
         for request in self._client.otlp(run["run"]):
             self._records(request)
-            self._tell(f"{self.counts.runs + 1:,} runs, spans", self.counts.spans, None)
+            self._show(f"{self.counts.runs + 1:,} runs, spans", self.counts.spans, None)
         for line in self._queue.end_run():
             self._write(layout.TRACES, line)
             self.counts.spans += 1
@@ -92,7 +92,7 @@ class Taking:
                 self._queue.absent(unknown)
                 self.counts.missing += len(unknown)
                 refs = [ref for ref in refs[looked_at:] if not self._queue.is_stored(ref.digest)]
-                self._tell("contents", self.counts.contents, self.counts.contents + self._queue.waiting)
+                self._show("contents", self.counts.contents, self.counts.contents + self._queue.waiting)
 
     def _pack(self, refs: Sequence[ContentRef]) -> tuple[Pack, int]:
         """The contents of these refs; of one that the collector cannot give, nothing."""

@@ -27,7 +27,7 @@ T = TypeVar("T")
 MAX_BYTES, MAX_RECORDS = 4 * 2**20, 1_000
 _MAX_REFS = 1_000
 # A collector that restarts is back by then.
-_PATIENCE_SECONDS = 60.0
+_RETRY_SECONDS = 60.0
 _SENTENCES = {
     "unreachable": "the collector at {at} cannot be reached: start one with `playhead serve`, or name it with --url",
     "timeout": "the collector at {at} does not answer in time",
@@ -56,7 +56,7 @@ class Imported:
 
 
 class Uploader:
-    """Sends to one collector.  `refuse` is told what the collector refuses."""
+    """Sends to one collector.  `refuse` gets what the collector refuses."""
 
     def __init__(self, settings: Settings, refuse: Callable[[UnreadableRecord], None]) -> None:
         self._endpoint = CollectorEndpoint(settings, ShipCounters())
@@ -70,13 +70,13 @@ class Uploader:
 
     def epoch(self) -> str:
         """What changes when the collector may have lost content, or is another one."""
-        return self._patiently(lambda: str(self._ask([])["epoch"]))
+        return self._with_retries(lambda: str(self._ask([])["epoch"]))
 
     # --- spans and log records ------------------------------------------------------------------------------------
 
     def records(self, batch: Sequence[OtlpRecord]) -> None:
         """Sends records, which are of one signal and of one form.  Raises CollectorUnreachable, NotAuthorized."""
-        taken, given_up = self._patiently(lambda: self._sending.send(batch, self._send_records))
+        taken, given_up = self._with_retries(lambda: self._sending.send(batch, self._send_records))
         if batch[0].signal == "traces":
             self.done.spans += taken
         else:
@@ -107,7 +107,7 @@ class Uploader:
         missing: set[str] = set()
         for start in range(0, len(batch), _MAX_REFS):
             refs = [each.line.ref for each in batch[start : start + _MAX_REFS]]
-            missing.update(self._patiently(lambda refs=refs: self._ask(refs))["missing"])
+            missing.update(self._with_retries(lambda refs=refs: self._ask(refs))["missing"])
         self.done.contents += len(batch)
         self.done.content_bytes += sum(each.line.size for each in batch)
         portion: list[tuple[StoredContent, Content]] = []
@@ -143,7 +143,7 @@ class Uploader:
             refused = cast(list[dict[str, Any]], answer.get("refused", []))
             return len(refused), str(refused[0]["message"]) if refused else ""
 
-        _, given_up = self._patiently(lambda: self._sending.send(portion, send))
+        _, given_up = self._with_retries(lambda: self._sending.send(portion, send))
         lost = {id(each.item) for each in given_up}
         taken = [content for each in portion if id(each) not in lost for content in each[1:]]
         self.done.new_contents += len(taken)
@@ -158,7 +158,7 @@ class Uploader:
             self._post_pack(Pack((), tuple(each.thread for each in some)))
             return 0, ""
 
-        _, given_up = self._patiently(lambda: self._sending.send(batch, send))
+        _, given_up = self._with_retries(lambda: self._sending.send(batch, send))
         for each in given_up:
             self._refuse(UnreadableRecord(each.item.where, f"the collector refuses it: {each.why}"))
 
@@ -170,7 +170,7 @@ class Uploader:
 
     # --- waiting --------------------------------------------------------------------------------------------------
 
-    def _patiently(self, send: Callable[[], T]) -> T:
+    def _with_retries(self, send: Callable[[], T]) -> T:
         """Sends until the collector takes it: a busy one for as long as it says so, one that is away for a minute."""
         began = time.monotonic()
         for delay in backoff_delays():
@@ -182,7 +182,7 @@ class Uploader:
                     raise NotAuthorized(
                         f"the collector at {self._endpoint.shown} wants another key: set --api-key"
                     ) from error
-                if error.cause in _WITHOUT_WAITING or (error.cause != "busy" and waited > _PATIENCE_SECONDS):
+                if error.cause in _WITHOUT_WAITING or (error.cause != "busy" and waited > _RETRY_SECONDS):
                     raise self._away(error) from error
                 time.sleep(max(delay, error.retry_after if error.cause == "busy" else 0.0))
         raise AssertionError  # the delays do not end

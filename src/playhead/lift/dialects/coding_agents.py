@@ -66,11 +66,11 @@ _TOKENS: Final = {
 
 def speaks(attributes: Attributes) -> bool:
     """By the type of a span, the name of an event, or the agent."""
-    said = (attributes.get(_SPAN_TYPE), attributes.get("event.name"), attributes.get(names.AGENT_NAME))
+    named = (attributes.get(_SPAN_TYPE), attributes.get("event.name"), attributes.get(names.AGENT_NAME))
     return (
         names.LOG_PART in attributes
-        or any(isinstance(each, str) and each.startswith(_AGENTS) for each in said)
-        or (isinstance(said[0], str) and said[0].partition(".")[0] in _KINDS)
+        or any(isinstance(each, str) and each.startswith(_AGENTS) for each in named)
+        or (isinstance(named[0], str) and named[0].partition(".")[0] in _KINDS)
     )
 
 

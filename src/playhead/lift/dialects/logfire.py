@@ -107,8 +107,8 @@ def _structured(schema: Any) -> list[str]:
         return []
     return [
         key
-        for key, said in cast(dict[str, Any], properties).items()
-        if isinstance(said, dict) and cast(dict[str, Any], said).get("type") in _STRUCTURED
+        for key, schema in cast(dict[str, Any], properties).items()
+        if isinstance(schema, dict) and cast(dict[str, Any], schema).get("type") in _STRUCTURED
     ]
 
 

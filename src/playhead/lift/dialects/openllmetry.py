@@ -114,7 +114,7 @@ def _unwrapped(value: dict[str, Any], attributes: Attributes, found: LiftedConte
     inner = next((name for name in _VALUES if value.get(name) is not None), None)
     if inner is None or not value.keys() <= {*_AROUND, *_VALUES}:
         return value
-    around = {name: said for name, said in value.items() if name in _AROUND and said}
+    around = {name: given for name, given in value.items() if name in _AROUND and given}
     if around:
         stamp(attributes, names.RUN_METADATA_REF, found.content(around), "traceloop.entity.metadata")
     return value[inner]
@@ -163,9 +163,9 @@ def _content(content: Any) -> Any:
 def _call(call: Any) -> Any:
     if not isinstance(call, dict) or "function" in call:
         return cast(Any, call)
-    said = cast(dict[str, Any], call)
-    function = {"name": said.get("name"), "arguments": said.get("arguments")}
-    return {"id": said.get("id"), "type": "function", "function": function}
+    fields = cast(dict[str, Any], call)
+    function = {"name": fields.get("name"), "arguments": fields.get("arguments")}
+    return {"id": fields.get("id"), "type": "function", "function": function}
 
 
 def _name(attributes: Attributes, kind: str | None) -> None:

@@ -52,9 +52,9 @@ def _take_events(attributes: Attributes, found: LiftedContent) -> None:
     events = _listed(attributes[_EVENTS])
     if events is None:
         return
-    raw, said = attributes.pop(_EVENTS), _said(events, found)
-    if said.any:
-        said.stamp(attributes, found)
+    raw, messages = attributes.pop(_EVENTS), _messages_of(events, found)
+    if messages.any:
+        messages.stamp(attributes, found)
     else:
         stamp_value(attributes, _EVENTS + names.REF_SUFFIX, raw, _EVENTS, found)
 
@@ -64,7 +64,7 @@ def _take_all(attributes: Attributes, key: str, found: LiftedContent) -> None:
     raw = attributes.pop(key)
     natives = _listed(raw)
     if natives is not None and key == _ALL_EVENTS:
-        thread = _said(natives, found).all(found)
+        thread = _messages_of(natives, found).all(found)
     else:
         messages = None if natives is None else to_messages(natives)
         thread = None if messages is None else found.thread(messages)
@@ -74,13 +74,13 @@ def _take_all(attributes: Attributes, key: str, found: LiftedContent) -> None:
         stamp_value(attributes, key + names.REF_SUFFIX, raw, key, found)
 
 
-def _said(events: list[Any], found: LiftedContent) -> MessageEvents:
-    said = MessageEvents()
+def _messages_of(events: list[Any], found: LiftedContent) -> MessageEvents:
+    messages = MessageEvents()
     for event in events:
         if isinstance(event, dict):
             fields = cast(dict[str, Any], event)
-            said.take(SpanEvent(str(fields.get("event.name")), 0, fields), found)
-    return said
+            messages.take(SpanEvent(str(fields.get("event.name")), 0, fields), found)
+    return messages
 
 
 def _listed(raw: Any) -> list[Any] | None:

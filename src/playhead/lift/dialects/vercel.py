@@ -111,24 +111,24 @@ def _take_messages(attributes: Attributes, found: LiftedContent) -> None:
 
 
 def _take_answer(attributes: Attributes, prefix: str, kind: str | None, found: LiftedContent) -> None:
-    said = {key: attributes.pop(prefix + key, None) for key in (_TEXT, _OBJECT, _CALLS, _REASONING)}
-    if all(value is None for value in said.values()):
+    answered = {key: attributes.pop(prefix + key, None) for key in (_TEXT, _OBJECT, _CALLS, _REASONING)}
+    if all(value is None for value in answered.values()):
         return
-    text = said[_OBJECT] if said[_TEXT] is None else said[_TEXT]
+    text = answered[_OBJECT] if answered[_TEXT] is None else answered[_TEXT]
     if kind != "llm":
-        stamp_value(attributes, names.OUTPUT_REF, said[_CALLS] if text is None else text, prefix + _TEXT, found)
+        stamp_value(attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, found)
         return
     chat: dict[str, Any] = {"role": "assistant"}
     if text not in (None, ""):
         chat["content"] = text
     try:
-        calls = parsed(said[_CALLS])
+        calls = parsed(answered[_CALLS])
     except ValueError:
         calls = None
-        stamp(attributes, prefix + _CALLS + names.REF_SUFFIX, found.unparsed(prefix + _CALLS, said[_CALLS]), prefix)
+        stamp(attributes, prefix + _CALLS + names.REF_SUFFIX, found.unparsed(prefix + _CALLS, answered[_CALLS]), prefix)
     if isinstance(calls, list):
         natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
         chat["tool_calls"] = [tool_call(call) for call in natives]
     message: Message = openai.to_message(chat)
-    reasoning = [] if said[_REASONING] is None else [said[_REASONING]]
+    reasoning = [] if answered[_REASONING] is None else [answered[_REASONING]]
     stamp_answer(attributes, AnswerBody([message], reasoning), prefix + _TEXT, found)

@@ -39,16 +39,15 @@ def _content(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call(use: Any) -> dict[str, Any]:
-    said = cast(dict[str, Any], use) if isinstance(use, dict) else {}
-    arguments = canonical_json(said.get("input")).decode("utf-8", "replace")
-    return {
-        "id": said.get("toolUseId"), "type": "function", "function": {"name": said.get("name"), "arguments": arguments},
-    }  # fmt: skip
+    fields = cast(dict[str, Any], use) if isinstance(use, dict) else {}
+    arguments = canonical_json(fields.get("input")).decode("utf-8", "replace")
+    function = {"name": fields.get("name"), "arguments": arguments}
+    return {"id": fields.get("toolUseId"), "type": "function", "function": function}
 
 
 def _result(result: Any) -> dict[str, Any]:
-    said = cast(dict[str, Any], result) if isinstance(result, dict) else {}
-    return {"role": "tool", "tool_call_id": said.get("toolUseId"), "content": only_text(said.get("content"))}
+    fields = cast(dict[str, Any], result) if isinstance(result, dict) else {}
+    return {"role": "tool", "tool_call_id": fields.get("toolUseId"), "content": only_text(fields.get("content"))}
 
 
 def only_text(content: Any) -> Any:

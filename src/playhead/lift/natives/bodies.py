@@ -71,7 +71,7 @@ def read_answer(value: Any) -> AnswerBody | None:
         if isinstance(natives, list) and natives:
             found = _joined([read(native) for native in cast(list[Any], natives)])
             if found is not None:
-                rest = {name: said for name, said in body.items() if name != key and said is not None}
+                rest = {name: given for name, given in body.items() if name != key and given is not None}
                 found.rest = rest or None
                 return found
     return _one(body)
@@ -79,15 +79,15 @@ def read_answer(value: Any) -> AnswerBody | None:
 
 def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> RequestBody:
     rest: dict[str, Any] = {}
-    for name, said in body.items():
-        if name == key or said is None:
+    for name, given in body.items():
+        if name == key or given is None:
             continue
         if name in _SYSTEM:
-            request.system = said
+            request.system = given
         elif name in _TOOLS:
-            request.tools = said
+            request.tools = given
         else:
-            rest[name] = said
+            rest[name] = given
     request.rest = rest or None
     return request
 
@@ -107,7 +107,7 @@ def _one(native: Any) -> AnswerBody | None:
         return None
     rest: dict[str, Any] = {}
     if "stop_reason" in native:
-        rest = {key: said for key, said in native.items() if key not in ("role", "content") and said is not None}
+        rest = {key: value for key, value in native.items() if key not in ("role", "content") and value is not None}
     reasons = [reason] if isinstance(reason, str) else []
     return AnswerBody([message], [] if reasoning is None else [reasoning], reasons, rest or None)
 

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from playhead.lift.natives import langchain
-from playhead.model.canonical import parse_json
+from playhead.model.canonical import parse_bounded
 
 
 def tool_result(value: Any) -> tuple[str | None, Any]:
@@ -11,7 +11,7 @@ def tool_result(value: Any) -> tuple[str | None, Any]:
     read = value
     if isinstance(value, str) and value.startswith("{"):
         try:
-            read = parse_json(value)
+            read = parse_bounded(value)
         except ValueError:
             return None, value
     if not isinstance(read, dict):

@@ -25,7 +25,6 @@ _KINDS: Final = {
 _KIND: Final = "openinference.span.kind"
 # Kinds that we do not tell apart.
 _FINER_KINDS: Final = {"EVALUATOR": "step", "PROMPT": "step", "DECISION": "step", "RERANKER": "retriever"}
-_PROJECT: Final = "openinference.project.name"
 _INPUT, _OUTPUT = "input.", "output."
 _JSON_TYPE, _TEXT_TYPE = "application/json", "text/plain"
 _CONTENTS: Final = {
@@ -58,7 +57,9 @@ def encode(span: OutboundSpan, content: ShownContent, options: OutboundOptions) 
     for theirs, name in _CONTENTS.items() if not content.is_link else ():
         if (said := content.value(span.ref(theirs))) is not None:
             attributes[name] = as_text(said)
-    resource = span.span.resource if options.project is None else {**span.span.resource, _PROJECT: options.project}
+    resource = (
+        span.span.resource if options.project is None else {**span.span.resource, names.PROJECT_NAME: options.project}
+    )
     return replace(
         span.span,
         attributes={key: value for key, value in attributes.items() if value is not None},

@@ -58,8 +58,8 @@ def log_kind(log: LogEvent) -> str:
 
 def attempts_in(logs: Iterable[LogEvent]) -> dict[int, int]:
     """Attempts that have a log event for their beginning, with the call number of that."""
-    said = (log.attributes for log in logs if log.name == names.RESUMED)
-    return {attempt_of(attributes): order_of(attributes) or 0 for attributes in said}
+    resumed = (log.attributes for log in logs if log.name == names.RESUMED)
+    return {attempt_of(attributes): order_of(attributes) or 0 for attributes in resumed}
 
 
 def log_event(log: LogEvent, head: dict[str, Any], thread: ContentRef | None = None) -> ev.RunEvent:
@@ -153,22 +153,22 @@ def _logged(log: LogEvent, head: dict[str, Any]) -> ev.RunEvent:
     """The event of another program's log record. Its value is the body, or else the only content that it names."""
     if names.LOG_PART in log.attributes:
         return ev.MessageAdded(**head, role="user", message=ref(log.attributes, names.MESSAGE_REF))
-    said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
-    refs = [name for name, value in said.items() if is_ref(value)]
+    data = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
+    refs = [name for name, value in data.items() if is_ref(value)]
     body = next((name for name in _BODIES if name in refs), refs[0] if len(refs) == 1 else None)
-    value = ref(said, body) if body else None
-    severity = whole(said, names.LOG_SEVERITY)
-    rest = {name: value for name, value in said.items() if name not in (body, names.LOG_SEVERITY)}
+    value = ref(data, body) if body else None
+    severity = whole(data, names.LOG_SEVERITY)
+    rest = {name: value for name, value in data.items() if name not in (body, names.LOG_SEVERITY)}
     return ev.EventLogged(**head, name=log.name or "log", severity=severity, attributes=rest, value=value)
 
 
 def _unknown(log: LogEvent, head: dict[str, Any]) -> ev.UnknownEvent:
     """The event of a newer SDK's log record: stored under its own name, so that an updated collector can read it."""
-    said = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
-    refs = {name: value for name, value in said.items() if is_ref(value)}
+    data = {name: value for name, value in log.attributes.items() if name not in _NOT_DATA}
+    refs = {name: value for name, value in data.items() if is_ref(value)}
     original = {name: value for name, value in head.items() if value is not None}
     original |= {"kind": log.name, "priority": ev.NORMAL}
-    original |= {"data": {name: value for name, value in said.items() if name not in refs}, "refs": refs}
+    original |= {"data": {name: value for name, value in data.items() if name not in refs}, "refs": refs}
     return ev.UnknownEvent(**head, original_kind=log.name, original=original)
 
 
@@ -182,15 +182,15 @@ def describes_call(log: LogEvent) -> bool:
 def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
     """The spans with the content that log records have for them. A span's own attributes take precedence. The given
     spans are not changed."""
-    said: dict[str, dict[str, Any]] = {}
+    by_span: dict[str, dict[str, Any]] = {}
     theirs = (log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS))
     for log in sorted(theirs, key=lambda log: (log.time_ns, log.name)):
         for name in _ABOUT_THE_SPAN:
             if name in log.attributes:
-                said.setdefault(log.span_id or "", {}).setdefault(name, log.attributes[name])
-    if not said:
+                by_span.setdefault(log.span_id or "", {}).setdefault(name, log.attributes[name])
+    if not by_span:
         return spans
     return [
-        replace(span, attributes={**said[span.span_id], **span.attributes}) if span.span_id in said else span
+        replace(span, attributes={**by_span[span.span_id], **span.attributes}) if span.span_id in by_span else span
         for span in spans
     ]

@@ -119,8 +119,8 @@ class _SessionCalls:
         merged: dict[str, Span] = {span.span_id: span for span in self._spans}
         for call in {id(call): call for call in self._calls.values()}.values():
             if call.span is not None:
-                said = {**call.attributes, **call.span.attributes}
-                merged[call.span.span_id] = replace(call.span, attributes=said)
+                attributes = {**call.attributes, **call.span.attributes}
+                merged[call.span.span_id] = replace(call.span, attributes=attributes)
             else:
                 made = self._made(call)
                 merged[made.span_id] = made
@@ -229,9 +229,9 @@ def _root(run: str, spans: Sequence[Span], records: Sequence[LogEvent]) -> Span:
     }
     starts = [*(span.start_ns for span in spans), *(log.time_ns for log in ordered)]
     ends = [*(span.end_ns or span.start_ns for span in spans), *(log.time_ns for log in ordered)]
-    said = {name: value for name, value in attributes.items() if value is not None}
+    known = {name: value for name, value in attributes.items() if value is not None}
     began = min(starts) - 1  # before the first prompt, which is at the same time
-    return Span(run, _id(run), None, str(attributes[names.AGENT_NAME]), began, max(ends), said, scope=first.scope)
+    return Span(run, _id(run), None, str(attributes[names.AGENT_NAME]), began, max(ends), known, scope=first.scope)
 
 
 def _last_of_session(spans: Sequence[Span], records: Sequence[LogEvent]) -> LogEvent | Span:
