@@ -27,6 +27,7 @@ FAMILIES = {
     "followed:measure": ("L2",),
     "asked:measure": ("Q1", "Q2"),
     "questioned:measure": ("Q5",),
+    "suspected:measure_hits": ("H1",),
     "sdk.killed:measure": ("R1",),
     "durable.matrix:measure": ("MATRIX",),
 }

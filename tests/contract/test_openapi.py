@@ -98,6 +98,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
         "post /runs/{run}/ask-again",
         "get /runs/{a}/compare/{b}",
     }
+    expected |= {"get /runs/{run}/suspects", "post /runs/{run}/suspects/rerank"}
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
     expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc", "get /scopes"}
     expected |= {"get /runs/{run}/otlp", "post /content/pack"}

@@ -353,6 +353,21 @@ def _ask_again(run: Swept) -> Iterator[Question]:
         yield Question(run.path("/ask-again"), status=409, body={"at": call, "system": "Be brief."})
 
 
+def _suspects(run: Swept) -> Iterator[Question]:
+    """Alone, and beside another run."""
+
+    def holds(body: Any) -> bool:
+        return body["run"] == run.run and body["steps"] == len(run.calls) and len(body["items"]) <= body["total"]
+
+    yield Question(run.path("/suspects"), {"limit": 1000}, holds=holds)
+    yield Question(run.path("/suspects"), {"sibling": run.others[0], "limit": 1}, holds=holds)
+
+
+def _rerank(run: Swept) -> Iterator[Question]:
+    """Nobody has set a model that could."""
+    yield Question(run.path("/suspects/rerank"), status=409, body={})
+
+
 def _runs(run: Swept) -> Iterator[Question]:
     yield Question(
         f"{PREFIX}/runs", {"limit": 1000}, holds=lambda body: run.run in {each["run"] for each in body["items"]}
@@ -443,6 +458,8 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
     "post /runs/{run}/explain": _explain,
     "post /runs/{run}/ask-again": _ask_again,
+    "get /runs/{run}/suspects": _suspects,
+    "post /runs/{run}/suspects/rerank": _rerank,
     "get /content/{ref}": _content,
     "post /content/batch": _batch,
     "post /content/pack": _pack,

@@ -7,6 +7,7 @@
     reasoning     what was the model thinking?
     tokens        how did the context grow, and what did it cost?
     compare       how do two runs differ?
+    suspects      which steps of a failed run went wrong?
 
     transcript    a run as one entry per model call; what all questions read
     texts         words, numbers, JSON records and passages of a text

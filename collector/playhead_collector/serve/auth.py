@@ -86,8 +86,8 @@ def needed_for(method: str, path: str) -> str:
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
         if path.endswith(("/lease", "/scores")):  # a program that resumes its run; an evaluator
             return INGEST
-        # `explain` reads. The others delete, or, as `ask-again`, spend the operator's money on any words.
-        return READ if method == "POST" and path.endswith("/explain") else ADMIN
+        # These read. The others delete, or, as `ask-again`, spend the operator's money on any words.
+        return READ if method == "POST" and path.endswith(("/explain", "/suspects/rerank")) else ADMIN
     return READ
 
 

@@ -15,6 +15,7 @@ from playhead_collector.analysis.decisions.decisions import answer_decision, lis
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
+from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.analysis.tree.tree import answer_tree
@@ -90,6 +91,7 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "compare": (answer_compare, _recorded),
         "compressions": (list_compressions, _recorded),
         "compression": (audit_compression, _recorded),
+        "suspects": (answer_suspects, _recorded),
         "tokens": (answer_tokens, _plain),
         "reasoning": (answer_reasoning, _plain),
         # What a model that explains is shown; asking it is left to the process that serves.

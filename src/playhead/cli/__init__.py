@@ -2,7 +2,8 @@
 
     look     runs (runs, show), trees (tree), read (events, state, context, messages, content, checkpoints, watch),
              tokens
-    ask      provenance (why), decisions, reasoning (reasoning, explain), compression, diff, compare
+    ask      provenance (why), suspects, decisions, reasoning (reasoning, explain), compression, diff,
+             compare
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
     moving   commands (export, import)
@@ -31,6 +32,7 @@ from playhead.cli import (
     reasoning,
     rewinding,
     runs,
+    suspects,
     tokens,
 )
 from playhead.cli.across import scores
@@ -138,8 +140,8 @@ def _common(
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
     "Look": (runs.runs, runs.show, scores.scores, calls.tree, read.events, read.state, read.context, read.messages,
              tokens.tokens, read.content, read.watch),
-    "Ask": (provenance.why, decisions.decisions, reasoning.reasoning, compression.compressions, diff.diff,
-            compare.compare, reasoning.explain, reasoning.ask_again),
+    "Ask": (provenance.why, suspects.suspects, decisions.decisions, reasoning.reasoning, compression.compressions,
+            diff.diff, compare.compare, reasoning.explain, reasoning.ask_again),
     "Score": (scores.score,),
     "Rewind": (rewinding.resume, rewinding.fork, read.checkpoints),
 }  # fmt: skip

@@ -4,14 +4,12 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import orjson
 import pytest
 
 from playhead.client import AsyncClient
-from playhead.dialect import openai
 from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import Message, text_message
@@ -20,6 +18,7 @@ from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
+from tests.support.suspects.airline import recorded_chat
 
 SOURCES = {"user", "tool_result", "assistant", "system", "definition", "derived", "invented"}
 KINDS = {"user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"}
@@ -118,29 +117,12 @@ async def test_what_json_allows_and_utf_8_does_not_is_answered(client: AsyncClie
 # --- recorded runs ----------------------------------------------------------------------------------------------------
 
 
-def recorded(run: str, trajectory: list[Any], tools: Any) -> Recorder:
-    """A recorded chat as a run."""
-    recorder = Recorder(run)
-    offered = recorder.keep(tools)
-    messages: list[Message] = []
-    asked: dict[str, Any] = {}
-    for native in trajectory:
-        message = openai.to_message(native)
-        if native["role"] == "assistant":
-            recorder.model(messages, message, **{names.TOOL_DEFINITIONS_REF: offered})
-            asked |= {call["id"]: call["function"] for call in native.get("tool_calls") or ()}
-        elif (function := asked.pop(native.get("tool_call_id") or "", None)) is not None:
-            recorder.tool(function["name"], orjson.loads(function["arguments"]), native["content"])
-        messages.append(message)
-    return recorder
-
-
 @pytest.mark.skipif(not RECORDED.exists(), reason="there are no recorded runs: set PLAYHEAD_TRAJECTORIES")
 async def test_every_argument_of_recorded_runs_is_traced_and_every_question_answered(client: AsyncClient, store: Store):
     tools = orjson.loads((DATA / "tau-airline-tools.json").read_bytes())
     for number, record in enumerate(orjson.loads(RECORDED.read_bytes())[:RUNS]):
         run = f"{0xD00 + number:08x}" * 4
-        await store.ingest(PROJECT, recorded(run, record["traj"], tools).batch())
+        await store.ingest(PROJECT, recorded_chat(run, record["traj"], tools).batch())
         calls = [call async for call in client.tool_calls(run, hydrate=True)]
         found = [each async for each in client.attributions(run)]
         assert [each["seq"] for each in found] == [call["seq"] for call in calls]

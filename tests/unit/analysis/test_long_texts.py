@@ -49,13 +49,14 @@ ASKED = {
     "/messages": [""],
     "/reasoning/{seq}": [""],
     "/state": ["?hydrate=true"],
+    "/suspects": [""],
     "/tokens": ["?split=true"],
     "/tree": [""],
     "/llm-calls": ["?hydrate=true"],
     "/tool-calls": ["?hydrate=true"],
     "/events": ["?preview=10000"],
 }
-READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/ask-again", "/scores"}
+READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/suspects/rerank", "/ask-again", "/scores"}
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)

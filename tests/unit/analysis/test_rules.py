@@ -12,7 +12,7 @@ import playhead_collector.analysis
 from playhead_collector.analysis.rules import StrengthRule, weaker
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference-questions.md"
-FOLDERS = ("provenance", "causes", "reasoning", "compression")
+FOLDERS = ("provenance", "causes", "reasoning", "compression", "suspects")
 WORDS = {"confidence", "certainty", "probability", "likelihood", "score"}
 
 
@@ -66,6 +66,7 @@ def test_no_answer_has_a_number_that_could_be_taken_for_a_probability():
     assert with_rule == {name for name, field in fields if field == "strength"}
     assert with_rule == {
         "Attribution", "ValueOrigin", "CausalEdge", "CompressionAudit", "FactNeeded", "InferredReasoning",
+        "Suspect", "SuspectFinding",
     }  # fmt: skip
 
 

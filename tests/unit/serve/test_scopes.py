@@ -30,6 +30,7 @@ CHANGES = {
     ("POST", "/api/v1/content/pack"): READ,
     ("POST", "/api/v1/runs/{run}/explain"): READ,
     ("POST", "/api/v1/runs/{run}/ask-again"): ADMIN,
+    ("POST", "/api/v1/runs/{run}/suspects/rerank"): READ,
 }
 
 

@@ -41,10 +41,10 @@ from playhead_collector.analysis.compression.preserved_facts import IN_KEPT, IN_
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of
+from playhead_collector.analysis.texts.quotes import quoted
 from playhead_collector.read.values import ContentCache, text_of
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
-_MAX_QUOTE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +220,4 @@ def _needed(need: FactNeed) -> FactNeeded:
 
 
 def _quoted(words: TextSpan) -> Quoted:
-    end = min(words.end, words.start + _MAX_QUOTE_LENGTH)
-    return {
-        "seq": words.seq,
-        "ref": words.passage.content,
-        "part": words.passage.part,
-        "start": words.start,
-        "end": end,
-        "text": words.passage.text[words.start : end],
-    }
+    return quoted(words.seq, words.passage, words.start, words.end)

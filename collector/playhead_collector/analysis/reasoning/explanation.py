@@ -216,7 +216,7 @@ def _fitting_entries(entries: Sequence[tuple[ContentRef | None, str]]) -> list[t
 def read_explanation(text: str) -> dict[str, Any]:
     """The fields of an answer, as far as it keeps to the requested form."""
     fields: dict[str, Any] = {"goal": None, "key_decisions": [], "mistakes": [], "alternatives": []}
-    value = _object_in(text)
+    value = object_in(text)
     goal = value.get("goal")
     fields["goal"] = goal if goal is None or isinstance(goal, str) else text_of(goal)
     for name in ("key_decisions", "mistakes", "alternatives"):
@@ -224,7 +224,7 @@ def read_explanation(text: str) -> dict[str, Any]:
     return fields
 
 
-def _object_in(text: str) -> dict[str, Any]:
+def object_in(text: str) -> dict[str, Any]:
     """The outermost JSON object, whatever the model says around it."""
     first, last = text.find("{"), text.rfind("}")
     try:

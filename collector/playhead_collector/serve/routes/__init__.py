@@ -36,6 +36,7 @@ from playhead_collector.serve.routes.analysis import (
     decisions,
     provenance,
     reasoning,
+    suspects,
     tokens,
 )
 from playhead_collector.serve.routes.params import ONLY_KNOWN
@@ -93,6 +94,7 @@ def router(
         part.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     ask_again.add_routes(api, asking, configured)
+    suspects.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.

@@ -15,6 +15,7 @@ from playhead.client.operations.provenance import ProvenanceOperations
 from playhead.client.operations.reasoning import ReasoningOperations
 from playhead.client.operations.runs import RunsOperations
 from playhead.client.operations.scopes import ScopesOperations
+from playhead.client.operations.suspects import SuspectsOperations
 from playhead.client.operations.tokens import TokensOperations
 
 
@@ -29,6 +30,7 @@ class Operations(
     DecisionsOperations,
     ProvenanceOperations,
     CausesOperations,
+    SuspectsOperations,
     LeasesOperations,
     KeysOperations,
     DeletionOperations,

@@ -1,0 +1,155 @@
+"""[analysis]: what a finder gives, and what it looks at: the steps of a run in order.  Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead_collector.analysis.rules import StrengthRule
+from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, Passage, passage_of, passages_of
+from playhead_collector.analysis.texts.quotes import MAX_QUOTE_LENGTH, quoted
+from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
+from playhead_collector.read.values import text_of
+
+# A finder that finds more than this on one run says nothing about any of them.
+MAX_FINDINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that speaks against a step: `step` is its number from 0; the quotes are what it rests on."""
+
+    step: int
+    rule: StrengthRule
+    reason: str
+    quotes: tuple[Quoted, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedText:
+    """A text of a step, and the event with which it entered the run."""
+
+    seq: int
+    passage: Passage
+
+    def cite(self, start: int, end: int) -> Quoted:
+        """A range of it."""
+        return quoted(self.seq, self.passage, start, end)
+
+    def beginning(self) -> Quoted:
+        """Its first words."""
+        return self.cite(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One model call: what was new to it, what it said, and the tool calls that it asked for."""
+
+    number: int
+    turn: Turn
+    given: list[StatedText] = field(default_factory=list[StatedText])
+    answers: list[StatedText] = field(default_factory=list[StatedText])
+    calls: list[ToolRun] = field(default_factory=list[ToolRun])
+    asked: int | None = None
+    """The number of the latest step, up to this one, to which a user's words were new."""
+
+    @property
+    def seq(self) -> int:
+        """The event at which the step stands: the end of the model call, as for decisions."""
+        return self.turn.end.seq if self.turn.end is not None else self.turn.begin.seq
+
+    def of(self, source: str) -> list[StatedText]:
+        """What was new to it from this source."""
+        return [text for text in self.given if text.passage.source == source]
+
+    @property
+    def user_text(self) -> str:
+        """What users had just said."""
+        return "\n".join(text.passage.text for text in self.of(USER))
+
+
+@dataclass(slots=True)
+class RunSteps:
+    """The steps of a run, its system messages (each once), and what its tool calls returned."""
+
+    transcript: Transcript
+    steps: list[Step]
+    system: list[StatedText]
+    _results: dict[int, StatedText]
+
+    def result_of(self, call: ToolRun) -> StatedText | None:
+        """What a tool call returned, as its model saw it."""
+        return self._results.get(id(call))
+
+    def returned(self, call: ToolRun) -> str:
+        """The text of what a tool call returned; empty where that is not recorded."""
+        if isinstance(call.end, ev.ToolCompleted) and call.end.result is not None:
+            return text_of(self.transcript.cache.parsed(call.end.result))
+        result = self.result_of(call)
+        return "" if result is None else result.passage.text
+
+    def failure_of(self, call: ToolRun) -> str | None:
+        """The error that a tool call ended with, or reported."""
+        result = self.result_of(call)
+        if result is None and not isinstance(call.end, ev.ToolFailed):
+            return None
+        return failure_in(call, "" if result is None else result.passage.text)
+
+    def latest_of_user(self, step: Step) -> StatedText | None:
+        """What a user had said last when this step began."""
+        return None if step.asked is None else self.steps[step.asked].of(USER)[-1]
+
+    def call_quote(self, step: Step, call: ToolRun, value: str | None = None) -> Quoted:
+        """The arguments of a tool call as its model wrote them, or the value among them."""
+        for output in step.turn.outputs:
+            message = self.transcript.message(output.message)
+            for number, part in enumerate(message["parts"] if message else ()):
+                if output.message is not None and _is_request_of(part, call):
+                    passage = passage_of(output.message, number, ASSISTANT, part.get("arguments") or {})
+                    return _value_in(StatedText(output.seq, passage), value)
+        if call.begin.arguments is None:
+            return {"seq": call.begin.seq, "ref": None, "part": 0, "start": 0, "end": 0, "text": ""}
+        passage = passage_of(call.begin.arguments, 0, ASSISTANT, self.transcript.cache.parsed(call.begin.arguments))
+        return _value_in(StatedText(call.begin.seq, passage), value)
+
+
+def run_steps(transcript: Transcript) -> RunSteps:
+    """The steps of a run, in order."""
+    by_turn = {id(turn): Step(number, turn) for number, turn in enumerate(transcript.turns)}
+    for tool in transcript.tools:
+        if tool.request is not None and id(tool.request.turn) in by_turn:
+            by_turn[id(tool.request.turn)].calls.append(tool)
+    steps = list(by_turn.values())
+    system: dict[str, StatedText] = {}
+    results: dict[int, StatedText] = {}
+    asked: int | None = None
+    for step in steps:
+        step.given = _texts(transcript, step.turn.new_messages)
+        step.answers = _texts(transcript, step.turn.outputs)
+        step.asked = asked = step.number if step.of(USER) else asked
+        for text in step.of(SYSTEM):
+            system.setdefault(text.passage.text, text)
+        for text in step.of(RESULT):
+            if (call := transcript.tool_run_by_result.get((text.passage.content, text.passage.part))) is not None:
+                results.setdefault(id(call), text)
+    return RunSteps(transcript, steps, list(system.values()), results)
+
+
+def _texts(transcript: Transcript, events: Sequence[ev.MessageAdded]) -> list[StatedText]:
+    return [
+        StatedText(event.seq, passage)
+        for event in events
+        if event.message is not None and (message := transcript.message(event.message)) is not None
+        for passage in passages_of(event.message, message)
+    ]
+
+
+def _is_request_of(part: dict[str, Any], call: ToolRun) -> bool:
+    requested = call.request
+    return part.get("type") == "tool_call" and requested is not None and part.get("id") == requested.call_id
+
+
+def _value_in(text: StatedText, value: str | None) -> Quoted:
+    at = -1 if value is None else text.passage.text.find(value)
+    return text.beginning() if value is None or at < 0 else text.cite(at, at + len(value))

@@ -1,0 +1,162 @@
+"""[analysis]: answers about a listing that leave out its cheapest entry, or offer what it has none of.  Pure."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import Any, cast
+
+from playhead_collector.analysis.suspects import rules
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.wording import sentences
+from playhead_collector.analysis.texts.passages import RESULT
+from playhead_collector.analysis.texts.words import name_words, numbers_in, plain_number
+from playhead_collector.analysis.transcript.arguments import is_identifier, scalars
+
+_CHEAPEST = re.compile(
+    r"\b(?:cheapest|lowest[ -](?:price|cost|fare)\w*|least expensive|most affordable)\b", re.IGNORECASE
+)
+_AVAILABLE = frozenset(("available", "availability", "seats", "stock", "remaining", "left", "quantity", "inventory"))
+_PRICED = frozenset(("price", "prices", "cost", "costs", "fare", "fares", "amount", "rate", "rates", "fee", "total"))
+_MAX_ENTRIES, _MAX_NUMBERS, _MAX_LENGTH = 400, 64, 256 * 1024
+_MAX_SPANS, _NEAR = 8, 240
+_OFFERS = re.compile(r"[$€£]\s?\d|\b(?:offer|available|option|book|proceed|choose)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEntry:
+    """One entry of a listing: its texts, and its numbers by path; of an entry with parts, by part."""
+
+    names: frozenset[str]
+    parts: Sequence[Mapping[str, Decimal]]
+
+    def total(self, path: str) -> Decimal | None:
+        """The sum over its parts."""
+        values = [part[path] for part in self.parts if path in part]
+        return sum(values, Decimal(0)) if values and len(values) == len(self.parts) else None
+
+    def gone(self) -> Iterator[tuple[str, Decimal, str]]:
+        """Prices of which none is left: the price's path, the price, and the path of the count."""
+        for part in self.parts:
+            for other in (path for path, number in part.items() if number == 0):
+                yield from ((path, price, other) for path, price in part.items() if _counts_of(path, other))
+
+
+def find_in_listings(steps: RunSteps) -> Iterator[Finding]:
+    """Answers that call something the cheapest that is not, and offers of what is not available."""
+    listings: list[tuple[StatedText, list[ListedEntry]]] = []
+    for step in steps.steps:
+        for result in step.of(RESULT):
+            if len(entries := entries_of(result.passage.text)) > 0:
+                listings.append((result, entries))
+                del listings[:-3]
+        for answer in step.answers:
+            if not step.calls:
+                yield from _not_the_least(step, answer, listings)
+                yield from _unavailable(step, answer, listings)
+
+
+def entries_of(text: str) -> list[ListedEntry]:
+    """The entries of a JSON list of objects, or of lists of objects."""
+    if text.lstrip()[:1] != "[" or len(text) > _MAX_LENGTH:
+        return []
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    entries: list[ListedEntry] = []
+    for item in cast(list[Any], value)[:_MAX_ENTRIES]:
+        parts = cast(list[Any], item) if isinstance(item, list) else [item]
+        if not parts or not all(isinstance(part, dict) for part in parts):
+            return []
+        texts = (each for part in parts for _, each in islice(scalars(part), _MAX_NUMBERS) if isinstance(each, str))
+        names = frozenset(each for each in texts if is_identifier(each) and ":" not in each)
+        entries.append(ListedEntry(names, [_numbers(part) for part in parts]))
+    return entries
+
+
+def _numbers(part: Any) -> dict[str, Decimal]:
+    found: dict[str, Decimal] = {}
+    for path, value in scalars(part):
+        if len(found) == _MAX_NUMBERS:
+            break
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and (plain := plain_number(value)) is not None
+        ):
+            found[path] = Decimal(plain)
+    return found
+
+
+def _not_the_least(
+    step: Step, answer: StatedText, listings: Sequence[tuple[StatedText, list[ListedEntry]]]
+) -> Iterator[Finding]:
+    text = answer.passage.text
+    claim = next((span for span in sentences(text) if _CHEAPEST.search(text[slice(*span)])), None)
+    if claim is None:
+        return
+    stated = {Decimal(plain) for plain, _, _ in numbers_in(text)}
+    for result, entries in reversed(listings):
+        path = _priced_path(entries, stated)
+        if path is None:
+            continue
+        there = [entry for entry in entries if all(price != path for price, _, _ in entry.gone())]
+        totals = [total for entry in there if (total := entry.total(path)) is not None]
+        named = [total for total in totals if total in stated]
+        least = min(totals, default=Decimal(0))
+        if named and least not in stated and min(named) > least:
+            reason = f"an entry of the listing costs {least} ({path}); the answer has {min(named)} as the least"
+            yield Finding(step.number, rules.NOT_THE_LEAST, reason, (answer.cite(*claim), result.beginning()))
+        return
+
+
+def _priced_path(entries: Sequence[ListedEntry], stated: set[Decimal]) -> str | None:
+    """The price that the answer speaks of: the path with most totals among its numbers."""
+    matches: defaultdict[str, int] = defaultdict(int)
+    for entry in entries:
+        for path in entry.parts[0]:
+            if _PRICED & set(_path_words(path)) and entry.total(path) in stated:
+                matches[path] += 1
+    return max(matches, key=lambda path: matches[path]) if matches and len(entries) > 1 else None
+
+
+def _unavailable(
+    step: Step, answer: StatedText, listings: Sequence[tuple[StatedText, list[ListedEntry]]]
+) -> Iterator[Finding]:
+    """A priced entry in an answer of which the listing has none left."""
+    text = answer.passage.text
+    if not _OFFERS.search(text):
+        return
+    prices: defaultdict[Decimal, list[tuple[int, int]]] = defaultdict(list)
+    for plain, start, end in numbers_in(text):
+        prices[Decimal(plain)].append((start, end))
+    for result, entries in reversed(listings):
+        for entry in entries:
+            for path, price, count in entry.gone():
+                if (at := _offered_at(text, entry, prices.get(price, ()))) is not None:
+                    reason = f"the answer offers what costs {price} ({path}), of which {count} is 0"
+                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.cite(*at), result.beginning()))
+                    return
+
+
+def _offered_at(text: str, entry: ListedEntry, spans: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """Where the price stands shortly behind a name of the entry."""
+    for start, end in spans[:_MAX_SPANS]:
+        before = text[max(0, start - _NEAR) : start]
+        if any(name in before for name in entry.names):
+            return start, end
+    return None
+
+
+def _counts_of(price: str, other: str) -> bool:
+    """Whether one path says how many there are of what the other prices: `seats.economy` of `prices.economy`."""
+    same = price.rpartition(".")[2] == other.rpartition(".")[2] and "." in price
+    return same and bool(_PRICED & set(_path_words(price))) and bool(_AVAILABLE & set(_path_words(other)))
+
+
+def _path_words(path: str) -> list[str]:
+    return [word for step in path.split(".") for word in name_words(step)]

@@ -1,0 +1,220 @@
+"""[analysis]: answers that what was returned contradicts: fields of records, signs, ages, false comparisons.  Pure."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+
+from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead_collector.analysis.suspects import rules
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
+from playhead_collector.analysis.suspects.wording import sentences
+from playhead_collector.analysis.texts.json_records import JsonRecord, json_records
+from playhead_collector.analysis.texts.passages import RESULT
+from playhead_collector.analysis.texts.words import name_words, numbers_in, plain_number, read_date, words_in
+from playhead_collector.analysis.transcript.arguments import is_identifier
+
+_LABEL = re.compile(r"(?m)^[ \t>*\-\d.)]{0,12}\*{0,2}([A-Za-z][A-Za-z _]{1,40})\*{0,2}:\*{0,2}[ \t]+([^\n]{1,120})$")
+_OBJECT = re.compile(r"\{")
+_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{4,40}")
+_WITHIN = re.compile(
+    r"\b(?:within|less than|in) (?:the )?(?:last |past )?(\d{1,3})[ -](minute|hour|day|week)s?\b", re.IGNORECASE
+)
+_CLAIMED = re.compile(
+    r"\b(?:since|was|were|has been|is within|it['\u2019]s within|made|created|booked)\b", re.IGNORECASE
+)
+_NOT_CLAIMED = re.compile(
+    r"\b(?:if|unless|only|not|n['\u2019]t|must|can be|could be|beyond|more than|whether|within which)\b", re.IGNORECASE
+)
+_INSTANT = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?")
+_BEGAN = re.compile(r"creat|book|order|plac|purchas|issu|open|made|start|bought", re.IGNORECASE)
+_NOW = re.compile(r"(?:current|now|today)[^\n]{0,40}?(?=\d{4}-\d\d-\d\d[T ]\d\d:\d\d)", re.IGNORECASE)
+_UNITS = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+}
+_EXTRA = re.compile(r"\b(?:additional|extra|more|charge[sd]?|owe|pay|higher|surcharge|due)\b", re.IGNORECASE)
+_BACK = re.compile(
+    r"\b(?:refund\w*|sav\w+|lower|less|credit(?:ed)? back|return(?:ed)?|cheaper|reduc\w+)\b", re.IGNORECASE
+)
+_AMOUNT = r"[$€£]?\s?(\d[\d,]{0,12}(?:\.\d{1,4})?)"
+_COMPARED = re.compile(
+    _AMOUNT + r"[^\n.\d]{0,40}?\b(?:is|are|was|were)(?P<not>n['\u2019]t| not)? "
+    r"(?P<how>more|greater|higher|over|above|less|lower|below|under|fewer|within)(?: than)? "
+    r"(?:the |your |a )?[^\n.\d$]{0,24}?" + _AMOUNT,
+    re.IGNORECASE,
+)
+_GREATER = {"more", "greater", "higher", "over", "above"}
+_MAX_LABELS, _MAX_RECORDS = 60, 400
+
+
+def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
+    """What answers say against what the results before them have."""
+    known = _KnownRecords()
+    now = _current_time(steps)
+    computed: list[tuple[StatedText, str]] = []
+    instants: list[tuple[datetime, Quoted]] = []
+    for step in steps.steps:
+        for result in step.of(RESULT):
+            known.add(result)
+            computed += _negative(result)
+            instants += _instants(result)
+        for answer in step.answers:
+            yield from _comparisons(step, answer)
+            yield from known.contradicted(step, answer)
+            yield from _signs(step, answer, computed[-3:])
+            if now is not None:
+                yield from _ages(step, answer, instants[-3:], now)
+        if not step.calls:
+            computed.clear()
+
+
+def _comparisons(step: Step, answer: StatedText) -> Iterator[Finding]:
+    for found in _COMPARED.finditer(answer.passage.text):
+        one, other = (Decimal(found[number].replace(",", "")) for number in (1, 4))
+        how = found["how"].lower()
+        holds = one > other if how in _GREATER else one <= other if how == "within" else one < other
+        if holds == bool(found["not"]) and one != other:
+            yield Finding(
+                step.number,
+                rules.COMPARISON_FALSE,
+                f"{found[0]!r} is false",
+                (answer.cite(found.start(), found.end()),),
+            )
+
+
+def _negative(result: StatedText) -> Iterator[tuple[StatedText, str]]:
+    """A result that is one negative number."""
+    number = plain_number(result.passage.text.strip()) if len(result.passage.text) < 40 else None
+    if number is not None and number.startswith("-"):
+        yield result, number
+
+
+def _signs(step: Step, answer: StatedText, computed: Sequence[tuple[StatedText, str]]) -> Iterator[Finding]:
+    text = answer.passage.text
+    for result, number in computed:
+        for start, end in sentences(text):
+            sentence = text[start:end]
+            if not _EXTRA.search(sentence) or _BACK.search(sentence):
+                continue
+            for plain, first, last in numbers_in(sentence):
+                if plain == number[1:]:
+                    reason = f"the tool computed {number}, and the answer speaks of {plain} to be paid"
+                    quotes = (result.beginning(), answer.cite(start + first, start + last))
+                    yield Finding(step.number, rules.SIGN_MISREAD, reason, quotes)
+
+
+# --- ages -------------------------------------------------------------------------------------------------------------
+
+
+def _current_time(steps: RunSteps) -> datetime | None:
+    """The current time, where a system message says it."""
+    for text in steps.system:
+        if (found := _NOW.search(text.passage.text)) is not None:
+            return _instant(_INSTANT.match(text.passage.text, found.end()))
+    return None
+
+
+def _instant(found: re.Match[str] | None) -> datetime | None:
+    try:
+        return None if found is None else datetime(*(int(part or 0) for part in found.groups()), tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _instants(result: StatedText) -> Iterator[tuple[datetime, Quoted]]:
+    """Times in a result that stand under a key like `created_at`."""
+    text = result.passage.text
+    for found in _INSTANT.finditer(text):
+        key = text[max(0, found.start() - 40) : found.start()].rpartition(",")[2]
+        instant = _instant(found)
+        if instant is not None and _BEGAN.search(key):
+            yield instant, result.cite(found.start(), found.end())
+
+
+def _ages(
+    step: Step, answer: StatedText, instants: Sequence[tuple[datetime, Quoted]], now: datetime
+) -> Iterator[Finding]:
+    """Claims that something is recent, where all such times that were returned last are longer ago."""
+    text = answer.passage.text
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        found = _WITHIN.search(sentence)
+        if found is None or not _CLAIMED.search(sentence) or _NOT_CLAIMED.search(sentence[: found.start()]):
+            continue
+        limit = int(found[1]) * _UNITS[found[2].lower()]
+        if instants and now - instants[-1][0] > limit:
+            instant, cited = instants[-1]
+            reason = (
+                f"{found[0]!r} is said of what was recorded at {instant:%Y-%m-%d %H:%M}; it was {now:%Y-%m-%d %H:%M}"
+            )
+            yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.cite(start, end)))
+
+
+# --- fields of records ------------------------------------------------------------------------------------------------
+
+
+class _KnownRecords:
+    """Records of results by the identifiers in them, the latest last."""
+
+    def __init__(self) -> None:
+        self._by_identifier: dict[str, tuple[JsonRecord, StatedText]] = {}
+
+    def add(self, result: StatedText) -> None:
+        """The records of a result."""
+        text = result.passage.text
+        records = json_records(text)
+        taken = 0
+        for found in _OBJECT.finditer(text):
+            record = records.at(found.start())
+            if record is None or record.start != found.start():
+                continue
+            taken += 1
+            if taken > _MAX_RECORDS:
+                return
+            for value in record.members.values():
+                if is_identifier(value):
+                    self._by_identifier[value] = (record, result)
+
+    def contradicted(self, step: Step, answer: StatedText) -> Iterator[Finding]:
+        """Lines `Label: value` below an identifier, whose record has another value under that name."""
+        text = answer.passage.text
+        labels = list(islice(_LABEL.finditer(text), _MAX_LABELS))
+        tokens = _TOKEN.finditer(text) if labels else ()
+        named = [(found.start(), self._by_identifier[found[0]]) for found in tokens if found[0] in self._by_identifier]
+        for line in labels:
+            above = bisect_left(named, line.end(), key=lambda each: each[0])
+            if above == 0:
+                continue
+            record, result = named[above - 1][1]
+            if (member := _other_value(record, line[1], line[2])) is not None:
+                key, recorded = member
+                at = result.passage.text.find(recorded, record.start)
+                quotes = (result.cite(at, at + len(recorded)),) if at >= 0 else ()
+                reason = (
+                    f"the answer has {line[1].strip()} {line[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
+                )
+                quotes = (*quotes, answer.cite(line.start(2), line.end(2)))
+                yield Finding(step.number, rules.FIELD_CONTRADICTED, reason, quotes)
+
+
+def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str] | None:
+    """The record's member of this name, where its value is not what is written."""
+    words = [word for word, _, _ in words_in(label)]
+    keys = [key for key in record.members if name_words(key) == words]
+    if len(keys) != 1:
+        return None
+    recorded = record.members[keys[0]]
+    mine = {word for word, _, _ in words_in(written)}
+    theirs = {word for word, _, _ in words_in(recorded)}
+    if not theirs or not mine or theirs & mine:
+        return None
+    if read_date(recorded) is not None or any(":" in each for each in (recorded, written)):
+        return None  # dates and times have too many forms
+    numeric = plain_number(recorded) is not None
+    comparable = numeric and any(word.isdigit() for word in mine)
+    return (keys[0], recorded) if comparable or (recorded.isidentifier() and not numeric and len(mine) <= 3) else None

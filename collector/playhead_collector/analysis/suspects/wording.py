@@ -1,0 +1,65 @@
+"""[analysis]: English phrases that mark refusals, confirmations and claims; sentences with positions.  Pure.
+
+Where a run is in another language, these find nothing: the other finders go by values.
+"""
+
+import re
+from collections.abc import Iterator
+
+# A sentence, or a line of a list.
+_SENTENCE = re.compile(r"[^\n.!?;]{1,600}(?:[.!?;](?!\s|$)[^\n.!?;]{1,600}){0,20}[.!?;]?")
+_N = r"(?:n['\u2019]t| not)"
+INABILITY = re.compile(
+    rf"\b(?:unable to|not able to|cannot|can['\u2019]?t|can not|could{_N} (?:find|be)|do{_N} have access|"
+    rf"is not (?:allowed|possible|permitted)|not (?:allowed|permitted)|is{_N} possible)\b",
+    re.IGNORECASE,
+)
+NOT_HAVING = re.compile(
+    rf"\b(?:do{_N} (?:have|know|remember|recall)|not sure|can['\u2019]?t (?:find|remember|recall)|forgot|"
+    r"without (?:it|that|the)|another way|handy|lost (?:it|my))\b",
+    re.IGNORECASE,
+)
+DEMAND = re.compile(r"\b(?:need|require[sd]?|provide|please|necessary|must have)\b", re.IGNORECASE)
+CONFIRMATION = re.compile(
+    r"\b(?:yes|yeah|yep|sure|confirm\w*|proceed|go ahead|go with|correct|okay|ok|please do|sounds good|looks good|"
+    r"that works|agreed?|book (?:it|that|this)|approve\w*|perfect|great|fine|do it|i['\u2019]?ll take)\b",
+    re.IGNORECASE,
+)
+DONE = re.compile(
+    r"\b(?:has|have) (?:now |also |just |already )?been (?:successfully )?\w{3,20}(?:ed|ent|old|aid|ade)\b"
+    r"|\bsuccessfully \w{3,20}ed\b|\bI(?:['\u2019]ve| have) (?:successfully |also |now )?\w{3,20}ed\b",
+    re.IGNORECASE,
+)
+# Names of tools that only look: by the verb that they begin with.
+LOOKED = re.compile(
+    r"\b(?:retriev|f?ound|locat|review|check|search|identif|receiv|not(?:ed|iced)|provid|need|understood|look|verif|"
+    r"calculat|consider|read|analy[sz])\w*",
+    re.IGNORECASE,
+)
+_LOOKING = (
+    "get list search find read fetch look lookup query calculate compute think check describe show view count load "
+    "browse retrieve inspect analyze analyse validate verify summarize plan note reflect explain convert estimate grep "
+    "ls cat open select"
+)
+_LOOKS = frozenset(_LOOKING.split(" "))
+_HANDS_OVER = re.compile(r"transfer|escalat|hand_?(?:off|over)|human", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"[A-Za-z][a-z]*")
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence or line."""
+    for found in _SENTENCE.finditer(text):
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        if start < found.end():
+            yield start, found.end()
+
+
+def acts(tool: str) -> bool:
+    """Whether a tool, by its name, changes something: what does not begin with a verb of looking."""
+    first = _FIRST_WORD.search(tool.rpartition(".")[2])
+    return first is not None and first[0].lower() not in _LOOKS and not hands_over(tool)
+
+
+def hands_over(tool: str) -> bool:
+    """Whether a tool, by its name, hands the work to somebody else."""
+    return _HANDS_OVER.search(tool) is not None

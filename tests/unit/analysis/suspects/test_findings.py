@@ -1,0 +1,345 @@
+"""What each rule finds, at which step, and that its quotes stand where they say."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.analysis.reasoning import Quoted
+from playhead.wire.answers.analysis.suspects import Suspects
+from playhead_collector.analysis.suspects.findings import run_steps
+from playhead_collector.analysis.suspects.lost_facts import find_lost_facts
+from playhead_collector.analysis.suspects.suspects import answer_suspects
+from playhead_collector.analysis.texts.passages import ASSISTANT, passage_of, passages_of
+from playhead_collector.analysis.transcript.loading import read_transcript
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import fetch
+from tests.support.readers.chat import Chat
+from tests.support.readers.fake import FakeStore, record_of
+
+OTHER = "0190ffff" * 4
+POLICY = """The current time is 2026-05-15 15:00:00.
+Before taking any action that changes an order, list its details and obtain explicit confirmation from the user.
+Each order has at most two coupons.
+Gift wrapping cannot be removed from a parcel that was sealed."""
+
+
+def tool(name: str, **properties: Any) -> dict[str, Any]:
+    return {"name": name, "description": name, "input_schema": {"properties": properties}}
+
+
+TOOLS = [
+    tool("get_order", order_id={"type": "string"}),
+    tool("list_offers"),
+    tool("calculate"),
+    tool("update_order", order_id={"type": "string"}),
+    tool("cancel_order", order_id={"type": "string"}),
+    tool("add_wrapping", order_id={"type": "string"}),
+]
+ORDER = {"order_id": "W12345", "status": "shipped", "created_at": "2026-05-02T06:02:08", "total": 40}
+OFFERS = [
+    {"offer": "OF1001", "prices": {"plain": 120, "lined": 90}, "stock": {"plain": 4, "lined": 0}},
+    {"offer": "OF1002", "prices": {"plain": 80, "lined": 95}, "stock": {"plain": 2, "lined": 1}},
+]
+
+
+def looked(chat: Chat) -> None:
+    chat.user("What about my order W12345?")
+    chat.asks("get_order", {"order_id": "W12345"}, ORDER)
+
+
+def value_from_nowhere(chat: Chat) -> int:
+    looked(chat)
+    return chat.asks("update_order", {"order_id": "W12345", "card": "card_998877"}, "ok").seq
+
+
+def other_subject(chat: Chat) -> int:
+    chat.user("Pay order W12345 with my card")
+    chat.asks("get_order", {"order_id": "W99999"}, {"order_id": "W99999", "card": "card_5550001"})
+    chat.asks("get_order", {"order_id": "W12345"}, {"order_id": "W12345", "card": "card_7770002"})
+    return chat.asks("update_order", {"order_id": "W12345", "card": "card_5550001"}, "ok").seq
+
+
+def value_unasked(chat: Chat) -> int:
+    looked(chat)
+    return chat.asks("update_order", {"order_id": "W12345", "coupons": 2}, "ok").seq
+
+
+def field_contradicted(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("Here it is:\n- Order: W12345\n- **Status:** delivered").seq
+
+
+def sign_misread(chat: Chat) -> int:
+    chat.user("What would it cost?")
+    chat.asks("calculate", {"expression": "26 - 140"}, "-114.0")
+    return chat.says("That is an additional 114 dollars.").seq
+
+
+def age_contradicted(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("Since it was made within the last 24 hours, I can cancel it.").seq
+
+
+def comparison_false(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("What is left is $171, which is not more than $100.").seq
+
+
+def not_the_least(chat: Chat) -> int:
+    chat.user("Which is the cheapest plain one?")
+    chat.asks("list_offers", {}, OFFERS)
+    return chat.says("The cheapest is OF1001 for $120.").seq
+
+
+def unavailable(chat: Chat) -> int:
+    chat.user("I want a lined one")
+    chat.asks("list_offers", {}, OFFERS)
+    return chat.says("OF1001 lined is available for $90. Would you like it?").seq
+
+
+def not_done(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("The wrapping has been added to your order.").seq
+
+
+def refused_without_looking(chat: Chat) -> int:
+    chat.user("What is the balance of my card?")
+    return chat.says("I'm unable to read balances.").seq
+
+
+def demanded_again(chat: Chat) -> int:
+    chat.user("Change my order")
+    chat.says("Which order id?")
+    chat.user("I don't have the order number with me.")
+    return chat.says("Please provide the order number.").seq
+
+
+def tool_not_tried(chat: Chat) -> int:
+    looked(chat)
+    chat.says("It has shipped.")
+    chat.user("Add gift wrapping to it")
+    return chat.says("Unfortunately I cannot add wrapping.").seq
+
+
+def error_ignored(chat: Chat) -> int:
+    looked(chat)
+    chat.asks("update_order", {"order_id": "W12345"}, error="locked by another process")
+    return chat.says("All is well. Goodbye.").seq
+
+
+def call_failed(chat: Chat) -> int:
+    looked(chat)
+    return chat.asks("update_order", {"order_id": "W12345"}, error="locked by another process").seq
+
+
+def call_repeated(chat: Chat) -> int:
+    looked(chat)
+    return chat.asks("get_order", {"order_id": "W12345"}, ORDER).seq
+
+
+def order_broken(chat: Chat) -> int:
+    chat.user("My order is W12345")
+    chat.says("What about it?")
+    chat.user("It came late.")
+    return chat.asks("cancel_order", {"order_id": "W12345"}, "cancelled").seq
+
+
+def limit_broken(chat: Chat) -> int:
+    looked(chat)
+    coupons = ["spring", "summer", "autumn"]
+    return chat.asks("update_order", {"order_id": "W12345", "coupons": coupons}, "ok").seq
+
+
+def against_restriction(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("The gift wrapping is removed from the sealed parcel.").seq
+
+
+def outcome_rests_on(chat: Chat) -> int:
+    """The offer, not the call that carries it out, nor the answer that asked once more."""
+    looked(chat)
+    offer = chat.says("I can cancel W12345 and refund $40.00 to 555123. Shall I?")
+    chat.user("Yes, please")
+    chat.says("To confirm: cancel W12345, refund $40.00 to 555123?")
+    chat.user("Yes, go ahead")
+    chat.asks("cancel_order", {"order_id": "W12345"}, "cancelled")
+    chat.says("Done.")
+    return offer.seq
+
+
+CASES: dict[str, Callable[[Chat], int]] = {
+    case.__name__: case
+    for case in (
+        value_from_nowhere, other_subject, value_unasked, field_contradicted, sign_misread, age_contradicted,
+        comparison_false, not_the_least, unavailable, not_done, refused_without_looking, demanded_again, tool_not_tried,
+        error_ignored, call_failed, call_repeated, order_broken, limit_broken, against_restriction, outcome_rests_on,
+    )
+}  # fmt: skip
+
+
+async def suspects_of(chat: Chat, *siblings: RunRecord, limit: int = 100) -> Suspects:
+    return await answer_suspects(chat.done(), *siblings, limit=limit)
+
+
+@pytest.mark.parametrize("rule", CASES)
+async def test_a_rule_finds_its_mistake_at_the_step_that_made_it(rule: str):
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    seq = CASES[rule](chat)
+    answer = await suspects_of(chat)
+    # A tool call stands behind the model call that asked for it.
+    step = max(event.seq for event in chat.events if isinstance(event, ev.LlmCompleted) and event.seq <= seq)
+    found = {(suspect["seq"], finding["rule"]) for suspect in answer["items"] for finding in suspect["findings"]}
+    assert (step, rule) in found
+    assert [found_rule for _, found_rule in found].count(rule) == 1
+    await check_quotes(chat.store, answer)
+
+
+RIGHT = {
+    "fields as they are": lambda chat: chat.says("- Order: W12345\n- Status: shipped\n- Total: $40"),
+    "an old order": lambda chat: chat.says("It was made more than 24 hours ago."),
+    "a condition": lambda chat: chat.says("Orders can be cancelled if they were made within 24 hours."),
+    "a true comparison": lambda chat: chat.says("$171 is more than $100."),
+    "a refusal after looking": lambda chat: chat.says("Your order has shipped."),
+}
+
+
+@pytest.mark.parametrize("what", RIGHT)
+async def test_what_is_right_is_not_suspected(what: str):
+    chat = Chat(FakeStore(), "The current time is 2026-05-15 15:00:00.", tools=TOOLS)
+    looked(chat)
+    RIGHT[what](chat)
+    assert (await suspects_of(chat))["items"] == []
+
+
+async def test_the_cheapest_of_what_is_there_is_not_suspected():
+    chat = Chat(FakeStore(), tools=TOOLS)
+    chat.user("Which lined one is the cheapest?")
+    chat.asks("list_offers", {}, OFFERS)
+    chat.says("The cheapest that we have is OF1002 for $95.")
+    assert (await suspects_of(chat))["items"] == []
+
+
+async def test_a_run_is_compared_with_siblings_that_succeeded():
+    store = FakeStore()
+    good = Chat(store, run=OTHER, tools=TOOLS)
+    looked(good)
+    good.asks("list_offers", {}, OFFERS)
+    good.asks("update_order", {"order_id": "W12345", "offer": "OF1002"}, "ok")
+    good.says("Done.")
+    good.done()
+    bad = Chat(store, tools=TOOLS)
+    looked(bad)
+    offer = bad.says("I can change W12345 to OF1001.")
+    bad.user("Yes, OF1001 please")
+    bad.asks("update_order", {"order_id": "W12345", "offer": "OF1001"}, "ok")
+    bad.says("It is changed.")
+    sibling = record_of(store, OTHER)
+    answer = await suspects_of(bad, sibling)
+    assert answer["siblings"] == [OTHER]
+    first = answer["items"][0]
+    assert (first["seq"], first["rule"]) == (offer.seq, "diverged")
+    assert "offer" in first["findings"][0]["reason"]
+    assert "call_missing" in {finding["rule"] for suspect in answer["items"] for finding in suspect["findings"]}
+    with_itself = await answer_suspects(record_of(store), record_of(store), limit=100)
+    assert with_itself["siblings"] == []
+
+
+async def test_steps_are_ranked_by_what_speaks_against_them_and_the_list_may_be_cut():
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    chat.user("Hello")
+    chat.says("I cannot do that.")
+    looked(chat)
+    worst = chat.says("Since it was made within the last 24 hours, $171 is not more than $100.")
+    answer = await suspects_of(chat)
+    assert [suspect["rank"] for suspect in answer["items"]] == list(range(1, answer["total"] + 1))
+    points = [suspect["points"] for suspect in answer["items"]]
+    assert points == sorted(points, reverse=True)
+    assert answer["items"][0]["seq"] == worst.seq
+    cut = await suspects_of(chat, limit=1)
+    assert (cut["items"], cut["total"]) == (answer["items"][:1], answer["total"])
+    assert cut["total"] >= 2
+
+
+async def test_a_step_that_needed_a_lost_fact_is_suspected():
+    chat = Chat(FakeStore(), tools=TOOLS)
+    looked(chat)
+    chat.user("Where is it?")
+    needed = chat.says("Which order number was it?")
+    chat.done()
+    steps = run_steps(await read_transcript(record_of(chat.store)))
+    quote: Quoted = {"seq": 3, "ref": None, "part": 0, "start": 0, "end": 6, "text": "W12345"}
+    fact = {"text": "W12345", "quotes": [quote], "needed": [{"how": "asked_again", "seq": needed.seq, "quotes": []}]}
+    audit: Any = {"seq": 7, "lost": [fact]}
+    (found,) = find_lost_facts(steps, [audit])
+    assert (steps.steps[found.step].seq, found.rule.name, found.quotes) == (needed.seq, "fact_lost", (quote,))
+
+
+# --- any run ----------------------------------------------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    ["I cannot", "$171 is not more than $100.", "within 24 hours", "the cheapest is", "has been updated", "W12345",
+     "yes", "OF1001", "120", "-114", "\ud800", "- Status: delivered", "[", "{", '"', "\n", "I don't have it",
+     "Please provide it"]
+)  # fmt: skip
+TEXT = st.one_of(st.lists(WORDS, max_size=8).map(" ".join), st.text(max_size=60))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+STEP = st.one_of(
+    st.tuples(st.just("user"), TEXT, st.none()),
+    st.tuples(st.just("says"), TEXT, st.none()),
+    st.tuples(st.just("asks"), JSON, st.one_of(JSON, st.just(OFFERS), st.just([OFFERS, OFFERS]), st.just(ORDER))),
+    st.tuples(st.just("fails"), JSON, TEXT),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=st.lists(STEP, max_size=12), system=st.sampled_from(["", POLICY]))
+async def test_any_run_is_answered_and_every_quote_stands_where_it_says(steps: list[Any], system: str):
+    chat = Chat(FakeStore(), system, tools=TOOLS)
+    for number, (what, given_, result) in enumerate(steps):
+        name = TOOLS[number % len(TOOLS)]["name"]
+        match what:
+            case "user":
+                chat.user(given_)
+            case "says":
+                chat.says(given_)
+            case "asks":
+                chat.asks(name, given_, result)
+            case _:
+                chat.asks(name, given_, error=result or "failed")
+    answer = await suspects_of(chat)
+    assert [s["points"] for s in answer["items"]] == sorted((s["points"] for s in answer["items"]), reverse=True)
+    assert len(answer["items"]) == answer["total"] <= answer["steps"]
+    await check_quotes(chat.store, answer)
+
+
+async def check_quotes(store: FakeStore, answer: Suspects) -> None:
+    """Every finding has a quote, and each quote is what stands in the content's part."""
+    for suspect in answer["items"]:
+        for finding in suspect["findings"]:
+            assert finding["quotes"], finding
+            for quote in finding["quotes"]:
+                assert quote["seq"] is not None
+                assert await text_at(store, quote) == quote["text"]
+
+
+async def text_at(store: FakeStore, quote: Quoted) -> str:
+    assert quote["ref"] is not None
+    ref = ContentRef.parse(quote["ref"])
+    cache = await fetch(store, 1, [ref])  # pyright: ignore[reportArgumentType]
+    message = cache.parsed_message(ref)
+    if message is None:
+        text = passage_of(ref, 0, ASSISTANT, cache.parsed(ref)).text
+    elif message["parts"][quote["part"]].get("type") == "tool_call":
+        text = passage_of(ref, 0, ASSISTANT, message["parts"][quote["part"]].get("arguments") or {}).text
+    else:
+        text = next(each.text for each in passages_of(ref, message) if each.part == quote["part"])
+    return text[quote["start"] : quote["end"]]
