@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playhead.settings import table as s
 from playhead.settings.table import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
-from playhead_collector.destination_settings import DestinationSettings, destinations
+from playhead_collector.destination_settings import SHARE, DestinationSettings, destinations
 from playhead_collector.errors import BadSetting
 
 __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", "load", "table", "without_password"]
@@ -324,6 +324,13 @@ class CollectorSettings:
         s.SECONDS,
         "how long a call that another instrumentation recorded waits for other spans and log records of the same call, "
         "so that Langfuse and Phoenix count it once; calls of a run that has ended do not wait",
+    )
+    # 5 %: less than ingest's throughput differs by anyway. What is left stays in the outbox, and goes out afterwards.
+    forward_busy_share: float = setting(
+        "PLAYHEAD_FORWARD_BUSY_SHARE",
+        0.05,
+        SHARE,
+        "the share of time that forwarding takes while ingest needs the processor",
     )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(

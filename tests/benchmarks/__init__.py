@@ -9,6 +9,7 @@
     sent       S3               bytes on the wire
     stored     S1 S2 S4 F1      bytes in Postgres, and whether what was stored is what was sent
     taken      I1, I1G          what a collector takes
+    forwarded  I1F              what forwarding costs that
     foreign    I2               the same of other people's spans, beside a real Phoenix
     asked      Q1 Q2            how fast it answers
     sweep      SWEEP            whether it answers everything about every event; only with `--only SWEEP`

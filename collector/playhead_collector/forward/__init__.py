@@ -5,6 +5,7 @@
     loading     entries → spans and log events as the destination reads them, with their content
     counting    which spans go out, where the destination counts calls itself
     filters     which runs a destination gets, and what has to be masked for it
+    pacing      pauses while ingest needs the processor
     delivery    encoded spans → requests; finds the span because of which a whole request is refused
     attempts    what an answer means for what was sent, and how long to wait after it
     senders     HTTP and gRPC, and what is particular to each kind of destination

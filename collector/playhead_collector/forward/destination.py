@@ -65,6 +65,7 @@ class ForwardLimits:
     max_items: int = 2_000_000
     content_wait_s: float = 60.0
     settle_s: float = 10.0
+    busy_share: float = 0.05
 
 
 def destination(settings: DestinationSettings) -> Destination:

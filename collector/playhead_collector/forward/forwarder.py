@@ -8,6 +8,7 @@ import httpx
 
 from playhead_collector.forward.destination import Destination, ForwardLimits, destination
 from playhead_collector.forward.loading import ForwardStore, Loader
+from playhead_collector.forward.pacing import Clocks, IngestArrivals, Pacing
 from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import Prices
 from playhead_collector.settings import CollectorSettings
@@ -38,19 +39,16 @@ class Forwarder:
     ) -> None:
         """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
         self.store = store
-        self.workers = [
-            ForwardWorker(
-                store,
-                each,
-                Loader(
-                    store, each.options, prices, public_url, clock, each.kind.uploader and each.kind.uploader(transport)
-                ),
-                each.kind.sender(transport),
-                limits,
-                clock,
-            )
-            for each in destinations
-        ]
+        clocks = Clocks()
+        self._arrivals = IngestArrivals(clocks)
+
+        def worker(to: Destination) -> ForwardWorker:
+            pacing = Pacing(self._arrivals, limits.busy_share / len(destinations), clocks)
+            uploader = to.uploader(transport)
+            loader = Loader(store, to.options, prices, public_url, clock, pacing.give_way, uploader)
+            return ForwardWorker(store, to, loader, to.kind.sender(transport), limits, clock, pacing)
+
+        self.workers = [worker(each) for each in destinations]
 
     def start(self) -> None:
         """Starts a worker for each destination."""
@@ -58,7 +56,8 @@ class Forwarder:
             worker.start()
 
     def wake(self) -> None:
-        """Tells the workers that something arrived."""
+        """Lets the workers know that something arrived."""
+        self._arrivals.arrived()
         for worker in self.workers:
             worker.wake()
 
@@ -90,6 +89,7 @@ def forwarder_of(
         settings.forward_max_items,
         settings.forward_content_wait_seconds,
         settings.forward_settle_seconds,
+        settings.forward_busy_share,
     )
     public_url = settings.public_url or f"http://{settings.host}:{settings.port}"
     destinations = [destination(each) for each in settings.destinations]

@@ -2,15 +2,19 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from playhead.model import names
+from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
+from playhead.model.thread import ThreadNode
 from playhead.outbound import (
     OutboundContents,
     OutboundCost,
+    OutboundMedia,
     OutboundOptions,
     OutboundRun,
     OutboundSpan,
@@ -27,7 +31,7 @@ from playhead.outbound.counting import CountedSpan
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.run_row import RunRow
-from playhead_collector.errors import ContentCorrupt, ContentMissing
+from playhead_collector.errors import ContentCorrupt, ContentMissing, StoreUnavailable
 from playhead_collector.forward.counting import RunCounter
 from playhead_collector.forward.senders import MediaUploader
 from playhead_collector.read.prices import Prices
@@ -39,6 +43,12 @@ _ROUNDS = 4
 # Contents that are kept while spans of one run are encoded, since its calls share most of their messages.
 _KEPT_BYTES = 16 * 1024 * 1024
 _KEPT_RUNS = 1_000
+# Spans of a run whose content is read together; above this size, which pages of long conversations have, each is
+# encoded and handed on before the next.
+_AT_ONCE = 32
+_LARGE_BYTES = 1024 * 1024
+# Of threads that are read together: 20 MB.
+_MOST_NODES = 100_000
 _LOOK_AGAIN_NS = 60 * 1_000_000_000
 
 
@@ -69,9 +79,12 @@ class Loader:
         prices: Prices,
         public_url: str,
         clock: Callable[[], int],
+        give_way: Callable[[], Awaitable[None]],
         uploader: MediaUploader | None = None,
     ) -> None:
-        """`public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        """`public_url`: where people reach this collector; `clock` gives ns since 1970; `give_way` is awaited after
+        each portion of work."""
+        self._give_way = give_way
         self._uploader = uploader
         self._store = store
         self._options = options
@@ -100,21 +113,44 @@ class Loader:
         spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
         return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
 
-    async def spans_request(
-        self, entry: OutboxEntry, spans: Sequence[CountedSpan], run: OutboundRun, *, wait: bool
-    ) -> bytes:
-        """An OTLP request with these spans, after their images and files were uploaded.
+    async def spans_requests(
+        self, entry: OutboxEntry, several: Sequence[Sequence[CountedSpan]], run: OutboundRun, *, wait: bool
+    ) -> AsyncGenerator[bytes | Exception]:
+        """For each of these, an OTLP request with its spans, after their images and files were uploaded.  Or the reason
+        why there is none: NotAllHere, if `wait`; UploadFailed; ValueError for a span that cannot be sent."""
+        for first in range(0, len(several), _AT_ONCE):
+            some = [[self._outbound(each, run) for each in spans] for spans in several[first : first + _AT_ONCE]]
+            together = WantedRefs.of_all(wanted(span, self._options) for spans in some for span in spans)
+            with suppress(ContentCorrupt):  # each is read again, so that only those which name it fail
+                await self._fetched(entry, together, wait=False)
+            # Encoding takes a thread, whose start costs more than a small span; large ones are encoded one by one.
+            step = _AT_ONCE if self._contents.size < _LARGE_BYTES else 1
+            for at in range(0, len(some), step):
+                encoded = await self._encoded(entry, some[at : at + step], wait=wait)
+                await self._give_way()
+                for request in encoded:
+                    yield request
 
-        Raises NotAllHere, if `wait`; UploadFailed; ValueError for a span that cannot be sent."""
-        return b"".join([await self._span_request(entry, each, run, wait=wait) for each in spans])
+    async def _encoded(
+        self, entry: OutboxEntry, several: Sequence[Sequence[OutboundSpan]], *, wait: bool
+    ) -> list[bytes | Exception]:
+        ready: list[tuple[Sequence[OutboundSpan], OutboundContents] | Exception] = []
+        for spans in several:
+            try:
+                contents = await self._fetched(
+                    entry, WantedRefs.of_all(wanted(x, self._options) for x in spans), wait=wait
+                )
+                if self._uploader is not None:
+                    await self._uploader.upload(await asyncio.to_thread(self._media, spans, contents))
+                ready.append((spans, contents))
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # noqa: BLE001 - the worker is told, and goes on with the others
+                ready.append(error)
+        return await asyncio.to_thread(_requests, ready, self._options)
 
-    async def _span_request(self, entry: OutboxEntry, span: CountedSpan, run: OutboundRun, *, wait: bool) -> bytes:
-        outgoing = self._outbound(span, run)
-        contents = await self._fetched(entry, wanted(outgoing, self._options), wait=wait)
-        if self._uploader is not None:
-            media = await asyncio.to_thread(media_of, outgoing, contents, self._options)
-            await self._uploader.upload(media)
-        return await asyncio.to_thread(_span_request, outgoing, contents, self._options)
+    def _media(self, spans: Sequence[OutboundSpan], contents: OutboundContents) -> list[OutboundMedia]:
+        return [medium for span in spans for medium in media_of(span, contents, self._options)]
 
     async def close(self) -> None:
         """Closes connections."""
@@ -154,13 +190,31 @@ class Loader:
             for ref, content in (await self._store.get_many(project, missing.contents)).items():
                 kept.at_hand.add(ref, content)
                 kept.size += len(content.data)
-        for thread in missing.threads:
-            try:
-                nodes = await self._store.thread(project, thread)
-            except (ContentMissing, ContentCorrupt):
-                continue
-            kept.at_hand.add_thread(thread, [node.message for node in nodes])
-            kept.size += 200 * len(nodes)
+        if missing.threads:
+            for thread, messages in (await self._threads(project, missing.threads)).items():
+                kept.at_hand.add_thread(thread, messages)
+                kept.size += 100 * len(messages)
+
+    async def _threads(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Sequence[ContentRef]]:
+        together = (await self._store.threads(project, refs, _MOST_NODES)).nodes
+        found = {ref: messages for ref in refs if (messages := _messages(together, ref))}
+        for ref in refs:
+            if ref not in found:  # very long, or it waits for a part that has just arrived
+                with suppress(ContentMissing, ContentCorrupt):
+                    found[ref] = [node.message for node in await self._store.thread(project, ref)]
+        return found
+
+
+def _messages(nodes: Mapping[ContentRef, ThreadNode], thread: ContentRef) -> list[ContentRef]:
+    """The messages of a thread, first to last; empty if a node is not there."""
+    messages: list[ContentRef] = []
+    at: ContentRef | None = thread.plain
+    while at is not None:
+        if at not in nodes:
+            return []
+        messages.append(nodes[at].message)
+        at = nodes[at].parent
+    return messages[::-1]
 
 
 def _completed(known: OutboundRun, row: RunRow) -> OutboundRun:
@@ -173,5 +227,14 @@ def _completed(known: OutboundRun, row: RunRow) -> OutboundRun:
     )
 
 
-def _span_request(span: OutboundSpan, contents: OutboundContents, options: OutboundOptions) -> bytes:
-    return traces_request([encode(span, contents, options)])
+def _requests(
+    several: Iterable[tuple[Sequence[OutboundSpan], OutboundContents] | Exception], options: OutboundOptions
+) -> list[bytes | Exception]:
+    return [each if isinstance(each, Exception) else _request(*each, options) for each in several]
+
+
+def _request(spans: Sequence[OutboundSpan], contents: OutboundContents, options: OutboundOptions) -> bytes | Exception:
+    try:
+        return traces_request([encode(span, contents, options) for span in spans])
+    except Exception as error:  # noqa: BLE001 - one odd span must not stop the others
+        return error

@@ -9,8 +9,9 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import groupby
 
 from playhead.model.span import LogEvent
 from playhead.outbound import OutboundRun
@@ -22,6 +23,7 @@ from playhead_collector.forward.delivery import BatchDelivery, Delivered, Outgoi
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
 from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
+from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
 from playhead_collector.forward.senders import Sender, Signal, UploadFailed
 from playhead_collector.store.packing.span_keys import log_key
@@ -77,6 +79,7 @@ class ForwardWorker:
         sender: Sender,
         limits: ForwardLimits,
         clock: Callable[[], int],
+        pacing: Pacing,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`clock` gives ns since 1970."""
@@ -90,6 +93,7 @@ class ForwardWorker:
         self._limits = limits
         self._clock = clock
         self._sleep = sleep
+        self.pacing = pacing
         self._woken = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._next_expiry_ns = 0
@@ -129,6 +133,7 @@ class ForwardWorker:
         entries = await self._store.take_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
         if not entries:
             return _POLL_S
+        self.pacing.begin()
         progress = CycleProgress.of(entries)
         cycle = _Cycle(self, progress, now)
         try:
@@ -222,18 +227,16 @@ class _Cycle:
         logs: list[tuple[EntryProgress, LogEvent]] = []
         spans: list[tuple[EntryProgress, OutgoingSpans, OutboundRun]] = []
         for each in self._progress.entries.values():
+            await self._worker.pacing.give_way()
             found = await self._load(each)
             if found is not None:
                 spans += [(each, item, found.run) for item in self._due(each, found.items)]
                 logs += [(each, log) for log in found.logs]
-        # Parents began before their children.
-        for each, item, run in sorted(spans, key=lambda one: one[1].spans[0].span.start_ns):
-            request = self._loader.spans_request(each.entry, item.spans, run, wait=self._waits(each))
-            await self._add("traces", each, (item.signal, item.key), request)
+        for (each, run), items in _by_entry(spans):
+            await self._add_spans(each, run, items)
         await self._ship("traces")
         for each, event in logs:
-            request = self._loader.log_request(each.entry, event, wait=self._waits(each))
-            await self._add("logs", each, ("logs", log_key(event)), request)
+            await self._add_log(each, event)
         await self._ship("logs")
 
     async def _load(self, each: EntryProgress) -> "_LoadedEntry | None":
@@ -281,25 +284,45 @@ class _Cycle:
     def _waits(self, each: EntryProgress) -> bool:
         return self._now_ns - each.entry.created_ns < self._limits.content_wait_s * _NS
 
-    async def _add(
-        self, signal: Signal, each: EntryProgress, key: tuple[Signal, bytes], request: Awaitable[bytes]
-    ) -> None:
+    async def _add_spans(self, each: EntryProgress, run: OutboundRun, items: Sequence[OutgoingSpans]) -> None:
+        spans = [item.spans for item in items]
+        requests = self._loader.spans_requests(each.entry, spans, run, wait=self._waits(each))
+        remaining = iter(items)
+        async with aclosing(requests):
+            async for request in requests:
+                await self._keep()
+                item = next(remaining)
+                await self._add("traces", each, (item.signal, item.key), request)
+
+    async def _add_log(self, each: EntryProgress, event: LogEvent) -> None:
         try:
-            body = await request
-        except NotAllHere:
-            each.wait_until(self._look_again_ns(each))
-            return
-        except UploadFailed as failed:
-            raise _Stopped(failed.answer) from None
+            request = await self._loader.log_request(each.entry, event, wait=self._waits(each))
         except StoreUnavailable:
             raise
-        except Exception as error:  # noqa: BLE001 - one odd span must not stop the others
-            self._died(each, key, f"cannot be written for this destination ({type(error).__name__}: {error})")
-            return
-        if self._parcel and self._size + len(body) > self._settings.max_request_bytes:
+        except Exception as error:  # noqa: BLE001 - one odd log event must not stop the others
+            await self._add("logs", each, ("logs", log_key(event)), error)
+        else:
+            await self._add("logs", each, ("logs", log_key(event)), request)
+
+    async def _add(
+        self, signal: Signal, each: EntryProgress, key: tuple[Signal, bytes], request: bytes | Exception
+    ) -> None:
+        match request:
+            case NotAllHere():
+                each.wait_until(self._look_again_ns(each))
+                return
+            case UploadFailed():
+                raise _Stopped(request.answer)
+            case Exception():
+                reason = f"cannot be written for this destination ({type(request).__name__}: {request})"
+                self._died(each, key, reason)
+                return
+            case bytes():
+                pass
+        if self._parcel and self._size + len(request) > self._settings.max_request_bytes:
             await self._ship(signal)
-        self._parcel.append(OutgoingItem(each.entry, *key, body))
-        self._size += len(body)
+        self._parcel.append(OutgoingItem(each.entry, *key, request))
+        self._size += len(request)
 
     async def _ship(self, signal: Signal) -> None:
         parcel, self._parcel, self._size = self._parcel, [], 0
@@ -313,6 +336,7 @@ class _Cycle:
         suspicious = attempts >= _SUSPICIOUS_ATTEMPTS
         done = await self.delivery.deliver(signal, parcel, suspicious=suspicious, blamed=blamed)
         self._worker.counts["requests"] += self.delivery.requests - requests
+        self._worker.pacing.begin()
         self._note(signal, parcel, done)
 
     def _note(self, signal: Signal, parcel: list[OutgoingItem], done: Delivered) -> None:
@@ -343,3 +367,18 @@ class _Cycle:
             entries = [each.entry for each in self._progress.entries.values()]
             await self._store.keep_entries(entries, now + int(_LEASE_S * _NS))
             self._renewed_ns = now
+
+
+def _by_entry(
+    spans: Iterable[tuple[EntryProgress, OutgoingSpans, OutboundRun]],
+) -> Iterator[tuple[tuple[EntryProgress, OutboundRun], list[OutgoingSpans]]]:
+    """A run after the other, since its spans share most of their content; within it parents first, which began first.
+    Neighbours of one entry are together."""
+    runs: dict[tuple[int, str], list[tuple[EntryProgress, OutgoingSpans, OutboundRun]]] = {}
+    for one in spans:
+        runs.setdefault((one[0].entry.project, one[0].entry.run), []).append(one)
+    for of_run in runs.values():
+        in_order = sorted(of_run, key=lambda one: one[1].spans[0].span.start_ns)
+        for _, together in groupby(in_order, key=lambda one: one[0].entry.number):
+            listed = list(together)
+            yield (listed[0][0], listed[0][2]), [item for _, item, _ in listed]

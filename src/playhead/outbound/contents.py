@@ -23,6 +23,15 @@ class WantedRefs:
     contents: tuple[ContentRef, ...] = ()
     threads: tuple[ContentRef, ...] = ()
 
+    @classmethod
+    def of_all(cls, several: Iterable["WantedRefs"]) -> "WantedRefs":
+        """What all of them want, each ref once."""
+        listed = list(several)
+        return cls(
+            tuple(dict.fromkeys(ref for each in listed for ref in each.contents)),
+            tuple(dict.fromkeys(ref for each in listed for ref in each.threads)),
+        )
+
     def __bool__(self) -> bool:
         return bool(self.contents or self.threads)
 

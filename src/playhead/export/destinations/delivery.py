@@ -4,7 +4,7 @@ Imports HTTP and protobuf: only the shipping thread imports this module.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,7 +105,7 @@ class DestinationDelivery:
         some = shipment.spans[:_ENOUGH_SPANS]
         spans = [self._outbound(counted.get(span.span_id, CountedSpan(span))) for span in some]
         options = self._target.options
-        contents = self._contents.find(_together(wanted(span, options) for span in spans), shipment.lane)
+        contents = self._contents.find(WantedRefs.of_all(wanted(span, options) for span in spans), shipment.lane)
         encoded: list[Span] = []
         size = count = 0
         for span in spans:
@@ -132,7 +132,7 @@ class DestinationDelivery:
         options = self._target.options
         for first in range(0, len(logs) if self._endpoint.takes_logs else 0, _ENOUGH_SPANS):
             some = logs[first : first + _ENOUGH_SPANS]
-            contents = self._contents.find(_together(wanted_of_log(log, options) for log in some), lane)
+            contents = self._contents.find(WantedRefs.of_all(wanted_of_log(log, options) for log in some), lane)
             encoded = [encode_log(log, contents, options) for log in some]
             taken, refused = self._sending.send(encoded, self._send_logs)
             self._counters.logs += taken
@@ -181,15 +181,6 @@ class DestinationDelivery:
             f"refused {why}"[:40],
             f"{self._endpoint.shown} refuses a span ({why}): it is not sent again; more of this kind are counted only",
         )
-
-
-def _together(wants: Iterable[WantedRefs]) -> WantedRefs:
-    """What all of them want, each ref once."""
-    listed = list(wants)
-    return WantedRefs(
-        tuple(dict.fromkeys(ref for want in listed for ref in want.contents)),
-        tuple(dict.fromkeys(ref for want in listed for ref in want.threads)),
-    )
 
 
 def _size(attributes: Attributes) -> int:

@@ -1,0 +1,78 @@
+"""I1F: what a destination costs ingest. Two collectors, one of which forwards all that it takes, are sent the same in
+turn; the destination accepts everything, in a process of its own."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from tests.benchmarks.bar import Row, at_least, told
+from tests.benchmarks.collector import BenchCollector, collector
+from tests.benchmarks.ingest.taken import sent_in, wait_projected
+
+# Rounds of seconds: what arrives is forwarded from half a second on.
+_PAIRS, _RUNS = 5, 1_500
+_SPANS_PER_RUN = 21
+_FORWARDED_WITHIN_SECONDS = 120.0
+_ACCEPTS_ALL = """
+import asyncio
+
+async def serve(reader, writer):
+    try:
+        while True:
+            head = await reader.readuntil(b"\\r\\n\\r\\n")
+            fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\\r\\n")[1:] if line)
+            await reader.readexactly(int(fields[b"content-length"]))
+            writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n")
+    except (asyncio.IncompleteReadError, ConnectionError):
+        writer.close()
+
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+def measure(pairs: int = _PAIRS, runs: int = _RUNS) -> Iterator[Row]:
+    """Each is first in turn, and what was taken is forwarded before the next pair: others may load the machine."""
+    with _destination() as url, collector() as plain, collector({"PLAYHEAD_FORWARD_PHOENIX_URL": url}) as forwarding:
+        seconds: dict[BenchCollector, list[float]] = {plain: [], forwarding: []}
+        for number in range(pairs):
+            for at in (plain, forwarding) if number % 2 else (forwarding, plain):
+                seconds[at].append(sent_in(at, runs))
+                _wait_forwarded(at)
+    spans = runs * _SPANS_PER_RUN
+    with_it, without = (statistics.median(spans / each for each in seconds[at]) for at in (forwarding, plain))
+    ratio = statistics.median(one / other for one, other in zip(seconds[plain], seconds[forwarding], strict=True))
+    against = f"{with_it:,.0f} ÷ {without:,.0f} spans/s, {pairs} pairs of {spans:,} spans"
+    yield at_least("I1F", "spans taken with a destination ÷ without", ratio, 0.95, unit="x", against=against)
+    yield told("I1F", "spans taken with a destination", with_it, unit="spans/s", against="Phoenix's vocabulary, full")
+
+
+@contextmanager
+def _destination() -> Iterator[str]:
+    server = subprocess.Popen([sys.executable, "-c", _ACCEPTS_ALL], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+
+
+def _wait_forwarded(at: BenchCollector) -> None:
+    deadline = time.monotonic() + _FORWARDED_WITHIN_SECONDS
+    with httpx.Client(base_url=at.url, timeout=120, trust_env=False) as http:
+        wait_projected(http)
+    while at.number("select count(*) from forward_outbox"):
+        if time.monotonic() > deadline:
+            raise TimeoutError("not all is forwarded")
+        time.sleep(0.1)
