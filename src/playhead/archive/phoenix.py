@@ -10,7 +10,11 @@ from typing import Any, Final, cast
 from playhead.archive.rows import as_text, first_of, flattened, is_absent, json_in, span_id, time_ns, trace_id
 from playhead.model.span import STATUS_ERROR, STATUS_OK, STATUS_UNSET, Attributes, Span, SpanEvent
 
-SCOPE: Final = "openinference"
+# An export does not say which instrumentation has made a span. Nearly all are OpenInference's; those of Anthropic's
+# own client, which often stand beside them, have a name that only they have.
+SCOPE: Final = "openinference.instrumentation"
+_ANTHROPIC_SCOPE: Final = "com.anthropic.sdk.python"
+_ANTHROPIC_REQUEST: Final = "anthropic.request.id"
 _COLUMN: Final = "attributes."
 _KIND: Final = "openinference.span.kind"
 _STATUS: Final = {"OK": STATUS_OK, "ERROR": STATUS_ERROR}
@@ -49,7 +53,7 @@ def span_of_row(row: Mapping[str, Any]) -> Span:
         status=_STATUS.get(str(row.get("status_code")), STATUS_UNSET),
         status_message=str(first_of(row, "status_message") or ""),
         events=_events(row.get("events")),
-        scope=SCOPE,
+        scope=_ANTHROPIC_SCOPE if _ANTHROPIC_REQUEST in attributes else SCOPE,
     )
 
 

@@ -18,6 +18,7 @@ from playhead.cli.moving.sources import Sources
 from playhead.lift import Lifted, lift
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR, Span
+from playhead.project.duplicates.counted_run import counted_run
 from tests.senders.sent import GOLDEN as SENDERS
 from tests.senders.sent import sent
 
@@ -51,6 +52,22 @@ def test_a_span_of_phoenix_says_what_the_instrumentation_said(name: str):
         assert span.end_ns >= span.start_ns
         for key in SAME:
             assert lifted.attributes.get(key) == original.attributes.get(key), (span.name, key)
+
+
+def model_calls(spans: list[Span]) -> list[str]:
+    """The ids of the spans that are counted as model calls."""
+    nodes = counted_run(spans[0].trace_id, spans, []).tree.nodes
+    return sorted(node.span.span_id for node in nodes if node.kind == "llm")
+
+
+@pytest.mark.parametrize("name", ["phoenix_spans.jsonl", "phoenix_dataframe.jsonl"])
+def test_a_call_that_two_instrumentations_have_recorded_is_one_call(name: str):
+    """An export does not say which instrumentation has made a span; a stream's two spans are beside each other."""
+    original = [one.span for one in sent("openinference_anthropic").lifted]
+    run = original[0].trace_id
+    imported = [lift(span).span for span in map(phoenix.span_of_row, rows(name)) if span.trace_id == run]
+    assert len(imported) == len(original)
+    assert model_calls(imported) == model_calls(original) != []
 
 
 def test_the_parquet_file_has_the_same_spans(tmp_path: Path):
