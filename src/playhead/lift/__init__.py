@@ -1,14 +1,14 @@
 """receive → [lift] → store.  Takes content out of spans and log events, whatever their dialect, and leaves refs.
 
     found            what was taken out: contents, threads, and what could not be read
-    dialects         who writes content under which names; each dialect is one file
-    message_events   conversations that are told message by message, as events of spans or as log records
+    dialects         which attributes of which sender hold content; each dialect is one file
+    message_events   conversations whose messages come one by one, as events of spans or as log records
     natives          messages, requests and answers as providers and frameworks write them
     stamps           the refs that are left in place of content
-    indexed          attributes whose names spell a structure
+    indexed          attributes whose names describe a structure
     attribute_names  other people's attribute names → ours, and the span's kind
     handoffs         spans that pass the run on to another agent
-    records          log records of coding agents: which part of a session each tells
+    records          log records of coding agents: which part of a session each is
     unknown          what looks like content in spans that no dialect understood, so that they leak no payload
     sent_on          what another Playhead has sent on: its refs again, and the content that they name
     oversize         what no dialect knows and is too long for any span
@@ -26,8 +26,8 @@ from typing import Any, cast
 from playhead.lift.attribute_names import add_project, normalise
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
 from playhead.lift.dialects.coding_agents import take_event, without_commands
-from playhead.lift.dialects.crewai import name_without_content
-from playhead.lift.dialects.otel_genai import hoist
+from playhead.lift.dialects.conventions.otel_genai import hoist
+from playhead.lift.dialects.frameworks.crewai import name_without_content
 from playhead.lift.found import UNPARSED, LiftedContent, SharedMessages
 from playhead.lift.handoffs import note_handoff
 from playhead.lift.message_events import MessageEvents, is_message
@@ -132,7 +132,7 @@ def lift(
 def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTERS) -> list[LiftedLog]:
     """Each log event payload-free, its names normalised.  The events given stay as they are.  Never raises.
 
-    Of messages that are told one by one, those of one span are put together, and the last of them names the thread;
+    Of messages that come one by one, those of one span are put together, and the last of them names the thread;
     `lift_log` puts nothing together.
     """
     conversations: dict[tuple[str | None, str], MessageEvents] = {}

@@ -1,4 +1,4 @@
-"""Conversations that are told message by message: OpenTelemetry's older events, of a span or as log records.
+"""Conversations whose messages come one by one: OpenTelemetry's older events, of a span or as log records.
 
 Each event is one message, of what the model was asked or of what it answered.  The message becomes content, and its
 event keeps a ref to it; of a span's events the conversation is put together and stamped on the span.  Values come
@@ -79,7 +79,7 @@ def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
 
 
 class MessageEvents:
-    """The messages that one span's events tell, in their order."""
+    """The messages in the events of one span, in their order."""
 
     def __init__(self) -> None:
         self.any = False
@@ -149,7 +149,7 @@ class MessageEvents:
         return messages
 
     def all(self, found: LiftedContent) -> ContentRef | None:
-        """The whole conversation, where events tell it once for several calls."""
+        """The thread of the whole conversation, where the events of one span have it for several calls."""
         return found.thread([*self._asked, *self._answered.messages])
 
     def stamp(self, attributes: Attributes, found: LiftedContent, kind: str | None = None) -> None:

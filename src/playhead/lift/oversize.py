@@ -1,4 +1,4 @@
-"""The last of [lift]'s nets: whatever is too long for a span and no dialect took becomes content under `<key>_ref`."""
+"""The last step of [lift]: what is too long for a span and was taken by no dialect becomes content, `<key>_ref`."""
 
 from collections.abc import Sequence
 from typing import Any, Final, cast

@@ -1,9 +1,9 @@
-"""Log records of coding agents (Claude Code, Codex, Gemini CLI): what part of a session each of them tells.
+"""Log records of coding agents (Claude Code, Codex, Gemini CLI): which part of a session each of them is.
 
-These agents tell their prompts, model calls and tools in log records, with traces or without.  A record that belongs to
-no trace belongs to its session, and so do all records of Codex and everything of Gemini CLI, which gives each call a
-trace of its own: the run is the session.  `playhead.log.part` says which part of it a record tells, under
-OpenTelemetry's names; the projector makes the calls of them.
+These agents write their prompts, model calls and tools as log records, with traces or without.  A record without a
+trace belongs to its session, and so do all records of Codex and everything of Gemini CLI, which gives each call a trace
+of its own: the run is the session.  `playhead.log.part` says which part of it a record is, under OpenTelemetry's names;
+the projector makes calls of them.
 
 | part | Claude Code | Codex | Gemini CLI |
 |---|---|---|---|
@@ -79,7 +79,7 @@ _ERROR_TYPES: Final = ("error_type", "error.type", "status_code", "http.response
 
 
 def belongs_to_session(name: str, attributes: Mapping[str, Any], scope: str) -> bool:
-    """Whether a log record tells a part of a coding agent's session, with or without a trace."""
+    """Whether a log record is a part of a coding agent's session, with or without a trace."""
     return _session(attributes) is not None and _read(name, attributes, scope) is not None
 
 
@@ -93,7 +93,7 @@ def in_session(span: Span) -> Span:
 
 
 def read_record(log: LogEvent, found: LiftedContent) -> LogEvent:
-    """The record with what it tells under neutral names, its content taken out; others as given.  Never raises."""
+    """The record under neutral names, its content taken out; other records as given.  Never raises."""
     session = _session(log.attributes)
     if session is None:
         return log
@@ -126,7 +126,7 @@ def _with_part(log: LogEvent, name: str, session: str, found: LiftedContent) -> 
 
 
 def _beside(log: LogEvent, session: str) -> LogEvent:
-    """Another record that names a session: a coding agent's tells the dialect whose it is."""
+    """Another record that names a session: one of a coding agent gets a name by which its dialect knows it."""
     begin = next((begin for scope, begin in _SCOPES.items() if log.scope.startswith(scope)), None)
     if begin is None:
         return log
@@ -139,7 +139,7 @@ def _beside(log: LogEvent, session: str) -> LogEvent:
 
 
 def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
-    """The full name of a record that tells a part of a session; None for every other."""
+    """The full name of a record that is a part of a session; None for every other."""
     begin = next((begin for known, begin in _SCOPES.items() if scope.startswith(known)), None)
     if begin is None:
         return None

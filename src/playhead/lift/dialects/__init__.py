@@ -1,31 +1,24 @@
 """One file per dialect, all of one shape (`SpanDialect`).  A new one is a file and a line in DIALECTS.
 
-Several may speak on one span, and what was taken first stays: messages by OpenTelemetry's names, since those may stand
-beside refs that somebody else has stamped, but OpenLLMetry's tools before those, which it wraps, and
-LangSmith's `gen_ai.prompt`, which means something else.  Of what kind a span
-is, the first of BY_KIND that says so decides: the order is Langfuse's (own types, OpenInference's, OpenTelemetry's,
-vendors').
+    conventions     conventions that many instrumentations follow
+    frameworks      frameworks with names of their own
+    platforms       SDKs of products that store traces
+    coding_agents   Claude Code, Codex and Gemini CLI
+
+A span may have attributes of several dialects.  They take what they know in the order of DIALECTS, and what was taken
+first stays: OpenTelemetry's messages come early, since refs of others may stand beside them; before them come
+OpenLLMetry's tools, which contain them, and LangSmith's `gen_ai.prompt`, which has another meaning there.  A span's
+kind is that of the first dialect in BY_KIND that names one; the order is Langfuse's (own types, OpenInference's,
+OpenTelemetry's, vendors').
 """
 
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from playhead.lift.dialects import (
-    agentops,
-    coding_agents,
-    crewai,
-    laminar,
-    langfuse,
-    langsmith,
-    logfire,
-    mlflow,
-    openinference,
-    openllmetry,
-    otel_genai,
-    pydantic_ai,
-    vendors,
-    vercel,
-)
+from playhead.lift.dialects import coding_agents
+from playhead.lift.dialects.conventions import openinference, openllmetry, otel_genai
+from playhead.lift.dialects.frameworks import crewai, pydantic_ai, vercel
+from playhead.lift.dialects.platforms import agentops, laminar, langfuse, langsmith, logfire, mlflow, vendors
 from playhead.lift.found import LiftedContent
 from playhead.model.span import Attributes
 

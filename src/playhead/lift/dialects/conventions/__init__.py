@@ -1,0 +1,1 @@
+"""Conventions for spans of models and agents that many instrumentations follow."""

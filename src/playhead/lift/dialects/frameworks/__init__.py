@@ -1,0 +1,1 @@
+"""Frameworks that write spans under names of their own."""

@@ -1,0 +1,1 @@
+"""SDKs of products that store traces, each with names of its own."""
