@@ -272,6 +272,21 @@ def _counted(question: str) -> Rule:
     return rule
 
 
+_ACROSS = ("statistics", "transitions", "patterns", "differences", "compression", "failures", "divergences", "contents")
+
+
+def _across(question: str) -> Rule:
+    """A question about all runs, asked again for each run: by its tools, and with the sweep's own score."""
+
+    def rule(run: Swept) -> Iterator[Question]:
+        tools = sorted({event["data"]["name"] for event in run.events if event["kind"] == "tool_called"})
+        for more in ({"outcome": "swept"}, *({"tool": tool[:300]} for tool in tools[:1])):
+            asked = {"runs": 20, **more}
+            yield Question(f"{PREFIX}/analytics/{question}", asked, holds=lambda body: "population" in body)
+
+    return rule
+
+
 def _score(run: Swept) -> Iterator[Question]:
     posted = {"name": "swept", "value": True, "id": "sweep"}
     for _ in range(2):
@@ -429,6 +444,7 @@ RULES: dict[str, Rule] = {
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],
     "get /runs/{run}/events": _page("/events"),
+    **{f"get /analytics/{each}": _across(each) for each in _ACROSS},
     "post /runs/{run}/scores": _score,
     "get /runs/{run}/scores": lambda swept: [Question(swept.path("/scores"), {"limit": 1000}, holds=_has_score)],
     "get /scores": lambda swept: [Question(f"{PREFIX}/scores", {"run": swept.run, "limit": 1000}, holds=_has_score)],

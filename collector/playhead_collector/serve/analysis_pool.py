@@ -51,6 +51,12 @@ class AnalysisHandlers:
         ids = [(await self.record(run)).run for run in runs]
         return finished_answer(await self.answered(request, AnalysisQuestion(name, tuple(ids), options)))
 
+    async def answer_across(self, request: Request, question: AnalysisQuestion) -> Response:
+        """The response to a question about many runs, after recent news were projected. Raises as `answer`."""
+        async with self.reads.turn():
+            await self.runner.catch_up()
+        return finished_answer(await self.answered(request, question))
+
     async def answered(self, request: Request, question: AnalysisQuestion) -> bytes:
         """The answer as JSON. Raises Refused, and the errors of the question."""
         return await _until_disconnected(request, self.analysis.ask(question))

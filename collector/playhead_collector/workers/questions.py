@@ -7,6 +7,14 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
+from playhead_collector.analysis.across.compression import answer_compression_outcomes
+from playhead_collector.analysis.across.contents import answer_context_contents
+from playhead_collector.analysis.across.differences import answer_differences
+from playhead_collector.analysis.across.divergences import answer_divergences
+from playhead_collector.analysis.across.failures import answer_failures
+from playhead_collector.analysis.across.patterns import answer_patterns
+from playhead_collector.analysis.across.statistics import answer_statistics
+from playhead_collector.analysis.across.transitions import answer_transitions
 from playhead_collector.analysis.causes.graph import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
@@ -55,10 +63,13 @@ async def answer(store: Store, settings: AnalysisSettings, question: AnalysisQue
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project, run) for run in question.runs]
     more: dict[str, Any] = {}
-    if question.name == "tokens":
+    if question.name in ("tokens", "statistics"):
         more["prices"] = settings.prices
     elif question.name == "reasoning":
         more["tag"] = settings.reasoning_tag
+    if question.name in _ACROSS:
+        value = await _ACROSS[question.name](store, settings.project, **question.options, **more)
+        return await asyncio.to_thread(_recorded, value)
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
     return await asyncio.to_thread(encode, value)  # as long as the contexts
@@ -98,4 +109,17 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "brief": (read_brief, _as_object),
     }
 )
-NAMES = frozenset(_QUESTIONS)
+# Questions about many runs: they read them by themselves.
+_ACROSS: Mapping[str, _Ask] = MappingProxyType(
+    {
+        "statistics": answer_statistics,
+        "transitions": answer_transitions,
+        "patterns": answer_patterns,
+        "differences": answer_differences,
+        "compression_outcomes": answer_compression_outcomes,
+        "failures": answer_failures,
+        "divergences": answer_divergences,
+        "context_contents": answer_context_contents,
+    }
+)
+NAMES = frozenset(_QUESTIONS) | frozenset(_ACROSS)

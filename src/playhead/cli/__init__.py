@@ -4,6 +4,7 @@
              tokens
     ask      provenance (why), suspects, decisions, reasoning (reasoning, explain), compression, diff,
              compare
+    across   scores (score, scores), analytics (across)
     rewind   rewinding (resume, fork)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
     moving   commands (export, import)
@@ -35,7 +36,7 @@ from playhead.cli import (
     suspects,
     tokens,
 )
-from playhead.cli.across import scores
+from playhead.cli.across import analytics, scores
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
 from playhead.cli.operate import deletion, doctor, forward, keys, start
@@ -148,6 +149,7 @@ _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
         app.command(rich_help_panel=_group)(_command)
+app.add_typer(analytics.app, name="across", rich_help_panel="Ask")
 _SERVE = "Start a collector: on your Postgres, or on one that is started for you."
 app.command("serve", help=_SERVE, rich_help_panel="Operate")(start.serve_command())
 app.command("run", help=start.RUN, rich_help_panel="Operate", context_settings=start.AS_GIVEN)(start.run)

@@ -27,7 +27,7 @@ from playhead_collector.serve.routes import (
     scopes,
     streams,
 )
-from playhead_collector.serve.routes.across import scores
+from playhead_collector.serve.routes.across import analytics, scores
 from playhead_collector.serve.routes.analysis import (
     ask_again,
     causes,
@@ -52,6 +52,7 @@ _READS, _READS_WAITING = 4, 64
 TAGS = [
     {"name": "runs", "description": "Runs and their events."},
     {"name": "scores", "description": "How good runs and calls were."},
+    {"name": "analytics", "description": "Questions across runs."},
     {"name": "moments", "description": "State, context and reasoning at an event."},
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
     {"name": "why", "description": "Decisions, reasons of tool calls, and causes of events."},
@@ -92,6 +93,7 @@ def router(
     scores.add_routes(limited, store, runner, project, keyring)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):
         part.add_routes(api, asking)
+    analytics.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     ask_again.add_routes(api, asking, configured)
     suspects.add_routes(api, asking, configured)

@@ -21,13 +21,15 @@ from playhead.project.progress import Progress
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.changes import ChangeStore
+from playhead_collector.store.ports.cohorts import CohortStore
 from playhead_collector.store.ports.explanations import ExplanationStore
 from playhead_collector.store.ports.forwarding import OutboxStore
 from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
 from playhead_collector.store.ports.retention import RetentionStore
+from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
-from playhead_collector.store.ports.scores import ScoreCondition, ScoreStore
+from playhead_collector.store.ports.scores import ScoreStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,26 +137,6 @@ class SpanStore(Protocol):
         Several pages may have versions of one span, or the same log event. When pages are merged while somebody reads
         them one after the other, some items are met twice and none is missed."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """All conditions must hold; None means any.  `text` is looked for in name, session, user, agents and tags,
-    `id_part` (lower-case hex digits) in the run's id."""
-
-    agent: str | None = None
-    status: str | None = None
-    session: str | None = None
-    user: str | None = None
-    tag: str | None = None
-    model: str | None = None
-    tool: str | None = None
-    fork_of: str | None = None
-    text: str | None = None
-    id_part: str | None = None
-    score: ScoreCondition | None = None
-    since_ns: int | None = None
-    until_ns: int | None = None
 
 
 async def _start_nothing_over() -> None: ...
@@ -322,6 +304,7 @@ class Store(
     OutboxStore,
     RetentionStore,
     ScoreStore,
+    CohortStore,
     Protocol,
 ):
     """The whole store, on one pool of connections."""

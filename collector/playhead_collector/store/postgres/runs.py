@@ -12,6 +12,7 @@ from asyncpg import Record
 from playhead.model.usage import ModelUsage
 from playhead.project.run_row import RunRow
 from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
@@ -87,22 +88,36 @@ async def page(
 
     `before`: start time (ns) and id of the last run of the previous page.
     """
-    asked = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
     found = await sql.rows(
         conn,
         "runs",
         project=project,
-        labels=[label(name, value) for name, value in asked.items() if value is not None],
-        search=clean(where.text or "").lower(),
-        id_part=where.id_part or "",
-        since=-BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
-        until=BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
         before_started=BIGINT if before is None else before[0],
         before_run=LAST_RUN if before is None else id_of(before[1]),
         how_many=limit,
+        **_conditions(where),
         **_score_bounds(where.score),
     )
     return [_row(each) for each in found]
+
+
+async def facts(conn: Conn, project: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
+    """See `ports.cohorts.CohortStore.run_facts`."""
+    name = None if score is None else clean(score)
+    found = await sql.rows(conn, "run_facts", project=project, score_name=name, how_many=limit, **_conditions(where))
+    return [RunFacts(_row(each), each["score_number"], each["score_label"]) for each in found]
+
+
+def _conditions(where: RunFilter) -> dict[str, Any]:
+    """The conditions for the run's own row."""
+    asked = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
+    return {
+        "labels": [label(name, value) for name, value in asked.items() if value is not None],
+        "search": clean(where.text or "").lower(),
+        "id_part": where.id_part or "",
+        "since": -BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
+        "until": BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+    }
 
 
 def _score_bounds(condition: ScoreCondition | None) -> dict[str, Any]:

@@ -42,6 +42,8 @@ from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import content, events, ingest, keys, leases, runs, threads
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
+from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
 from playhead_collector.store.postgres.changes.store import PostgresChangeStore
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
@@ -52,7 +54,6 @@ from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
-from playhead_collector.store.postgres.scores.store import PostgresScoreStore
 from playhead_collector.store.postgres.sealed import packing, shrinking
 from playhead_collector.store.postgres.statements import Conn
 
@@ -75,7 +76,7 @@ async def connect(
     return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
-class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore):
+class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore, PostgresCohortStore):
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:

@@ -1,5 +1,6 @@
 """[client]: the operations of the query API, a file per kind of answer."""
 
+from playhead.client.operations.across.analytics import AnalyticsOperations
 from playhead.client.operations.across.scores import ScoresOperations
 from playhead.client.operations.causes import CausesOperations
 from playhead.client.operations.compare import CompareOperations
@@ -37,5 +38,6 @@ class Operations(
     ForwardOperations,
     ScopesOperations,
     ScoresOperations,
+    AnalyticsOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

@@ -23,12 +23,12 @@ from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports import Footing, Kept, RunWork, StoredPage
 from playhead_collector.store.postgres import content, events, llm_calls, runs, shared_history, threads
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.across import recorded_scores
 from playhead_collector.store.postgres.changes import journal
 from playhead_collector.store.postgres.changes.difference import EventsDifference, difference
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.projecting import growing, search_rows
 from playhead_collector.store.postgres.runs import Summary
-from playhead_collector.store.postgres.scores import recorded as recorded_scores
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers

@@ -9,10 +9,10 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.across.recorded_scores import columns_of
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clean, id_of, whole
-from playhead_collector.store.postgres.scores.recorded import columns_of
 from playhead_collector.store.postgres.statements import Conn
 
 

@@ -1,0 +1,102 @@
+"""Which runs are looked at together, and which of them succeeded."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from playhead.model.state import COMPLETED, FAILED
+from playhead.project.run_row import RunRow
+from playhead.wire.answers.across.analytics import Population
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.cohorts import RunFacts
+from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.scores import ScoreCondition
+
+_HALF: Final = 0.5  # a score without a comparison means success from here on: of a boolean, true
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A run that has ended, and whether it succeeded; None: that is not known."""
+
+    row: RunRow
+    succeeded: bool | None
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.row.run
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Runs that are looked at together: those that have ended, newest first; and how they were chosen."""
+
+    members: Sequence[Member]
+    population: Population
+
+
+async def read_cohort(store: Store, project: int, options: Mapping[str, Any]) -> Cohort:
+    """The runs that `options` choose: see `cohort_options`."""
+    where, limit = RunFilter(**options["where"]), options["runs"]
+    outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])
+    found = await store.run_facts(project, where, outcome.name if outcome else None, limit=limit + 1)
+    return cohort_of(found[:limit], outcome, more=len(found) > limit)
+
+
+def cohort_of(found: Sequence[RunFacts], outcome: ScoreCondition | None, *, more: bool) -> Cohort:
+    """The cohort of these runs. `more`: others met the conditions, too.  Pure."""
+    members = [Member(each.row, succeeded(each, outcome)) for each in found if each.row.ended_ns is not None]
+    known = [member.succeeded for member in members if member.succeeded is not None]
+    population: Population = {
+        "runs": len(members),
+        "succeeded": sum(known),
+        "failed": len(known) - sum(known),
+        "without_outcome": len(members) - len(known),
+        "unfinished": len(found) - len(members),
+        "more": more,
+        "outcome": "status" if outcome is None else _text_of(outcome),
+    }
+    return Cohort(members, population)
+
+
+def succeeded(facts: RunFacts, outcome: ScoreCondition | None) -> bool | None:
+    """Whether the run succeeded; None when that is not known."""
+    if outcome is None:
+        return {COMPLETED: True, FAILED: False}.get(facts.row.status)
+    number, wanted = facts.score_number, outcome.value
+    if isinstance(wanted, str):
+        return None if facts.score_label is None else facts.score_label == wanted
+    if number is None:
+        return None
+    if wanted is None:
+        return number >= _HALF
+    match outcome.comparison:
+        case ">=":
+            return number >= wanted
+        case "<=":
+            return number <= wanted
+        case ">":
+            return number > wanted
+        case "<":
+            return number < wanted
+        case _:
+            return number == wanted
+
+
+def cohort_options(where: RunFilter, outcome: ScoreCondition | None, runs: int) -> dict[str, Any]:
+    """The options of `read_cohort` as JSON values, for another process: conditions, when a run has succeeded (`outcome`
+    None: when it completed), and how many runs are read at most."""
+    return {
+        "where": {name: value for name, value in dataclasses.asdict(where).items() if value is not None},
+        "outcome": None if outcome is None else dataclasses.asdict(outcome),
+        "runs": runs,
+    }
+
+
+def _text_of(outcome: ScoreCondition) -> str:
+    if outcome.comparison is None:
+        return f"{outcome.name}>={_HALF}"
+    value = outcome.value
+    return f"{outcome.name}{outcome.comparison}{value:g}" if isinstance(value, float) else f"{outcome.name}={value}"

@@ -1,0 +1,89 @@
+"""Which contents fill the contexts most?  Each message of the newest runs, by its bytes times how often it was sent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from playhead.model.event import LlmCalled
+from playhead.model.message import message_text
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.across.analytics import ContextContents, FillingContent, RunMoment
+from playhead_collector.analysis.across.cohort import Cohort, read_cohort
+from playhead_collector.errors import ContentMissing
+from playhead_collector.read.values import fetch
+from playhead_collector.store.ports import Store
+
+_PREVIEW: Final = 200
+
+
+@dataclass(slots=True)
+class SentMessage:
+    """A message of contexts: how often it was sent, in which runs, and where first."""
+
+    first: RunMoment
+    sent: int = 0
+    runs: set[str] = field(default_factory=set[str])
+
+
+async def answer_context_contents(
+    store: Store, project: int, cohort: Mapping[str, Any], *, limit: int
+) -> ContextContents:
+    """The contents that fill the contexts of the runs that `cohort` chooses, at most `limit`."""
+    chosen = await read_cohort(store, project, cohort)
+    sent: dict[ContentRef, SentMessage] = {}
+    for member in chosen.members:
+        called = [event for event in await store.events(project, member.run) if isinstance(event, LlmCalled)]
+        await _count(store, project, called, sent)
+    refs = list(sent)
+    sizes = {ref: len(content.data) for ref, content in (await store.get_many(project, refs)).items()}
+    return await _answer(store, project, chosen, sent, sizes, limit)
+
+
+async def _count(store: Store, project: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]) -> None:
+    """Counts the messages of these model calls of a run.  The last thread of a growing conversation has the others."""
+    known: dict[ContentRef, Sequence[ContentRef]] = {}
+    for event in reversed(called):
+        if event.thread is None:
+            continue
+        if event.thread not in known:
+            try:
+                nodes = await store.thread(project, event.thread)
+            except ContentMissing:
+                continue
+            messages = [node.message for node in nodes]
+            known |= {node.ref: messages[: at + 1] for at, node in enumerate(nodes)}
+        for message in known[event.thread]:
+            found = sent.setdefault(message, SentMessage({"run": event.run, "seq": event.seq}))
+            found.sent += 1
+            found.runs.add(event.run)
+
+
+async def _answer(
+    store: Store,
+    project: int,
+    cohort: Cohort,
+    sent: Mapping[ContentRef, SentMessage],
+    sizes: Mapping[ContentRef, int],
+    limit: int,
+) -> ContextContents:
+    totals = {ref: sizes.get(ref, 0) * each.sent for ref, each in sent.items()}
+    every = sum(totals.values())
+    largest = sorted(totals, key=lambda ref: (-totals[ref], ref))[:limit]
+    values = await fetch(store, project, largest)
+    contents: list[FillingContent] = []
+    for ref in largest:
+        message = cast(Any, values.parsed_message(ref))
+        contents.append(
+            {
+                "content": str(ref),
+                "role": "" if message is None else str(message.get("role", "")),
+                "bytes": sizes.get(ref, 0),
+                "sent": sent[ref].sent,
+                "total": totals[ref],
+                "runs": len(sent[ref].runs),
+                "share": round(totals[ref] / every, 6) if every else 0.0,
+                "preview": "" if message is None else message_text(message)[:_PREVIEW],
+                "evidence": sent[ref].first,
+            }
+        )
+    return {"population": cohort.population, "read": len(cohort.members), "total": every, "contents": contents}

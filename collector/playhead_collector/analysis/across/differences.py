@@ -1,0 +1,124 @@
+"""What distinguishes failed from succeeded runs?
+
+Every feature that a run may have is tested, and all that were tested are counted: yes or no with Fisher's exact test,
+numbers with the Mann-Whitney U test; the p are corrected with Benjamini and Hochberg's method.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from playhead.project.run_row import RunRow
+from playhead.wire.answers.across.analytics import OutcomeDifference, OutcomeDifferences
+from playhead_collector.analysis.across.cohort import Cohort, read_cohort
+from playhead_collector.analysis.across.patterns import choices
+from playhead_collector.analysis.across.rates import MIN_RUNS
+from playhead_collector.analysis.across.significance import benjamini_hochberg, fisher_exact, mann_whitney
+from playhead_collector.analysis.across.statistics import MEASURES, percentile
+from playhead_collector.analysis.across.steps import ToolPath, read_steps
+from playhead_collector.store.ports import Store
+
+CORRECTION: Final = "benjamini_hochberg"
+_SIGNIFICANT: Final = 0.05
+_EVIDENCE: Final = 3
+_LABELS: Final = {"tags": "tag", "agents": "agent", "models": "model"}
+
+
+async def answer_differences(
+    store: Store, project: int, cohort: Mapping[str, Any], *, limit: int
+) -> OutcomeDifferences:
+    """The differences between the failed and succeeded ones of the runs that `cohort` chooses, at most `limit`."""
+    chosen = await read_cohort(store, project, cohort)
+    return differences_of(chosen, await read_steps(store, project, chosen.members), limit)
+
+
+def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> OutcomeDifferences:
+    """The differences between failed and succeeded runs among these.  Pure."""
+    failed = [walk for walk in walks if walk.member.succeeded is False]
+    succeeded = [walk for walk in walks if walk.member.succeeded is True]
+    found: list[OutcomeDifference] = []
+    note = None
+    if min(len(failed), len(succeeded)) < MIN_RUNS:
+        note = f"nothing was tested: it takes {MIN_RUNS} failed and {MIN_RUNS} succeeded runs"
+    else:
+        found = [*_numbers(failed, succeeded), *_presences(failed, succeeded)]
+    for each, q in zip(found, benjamini_hochberg([each["p"] for each in found]), strict=True):
+        each["q"], each["significant"] = q, q <= _SIGNIFICANT
+    found.sort(key=lambda each: (each["p"], each["feature"]))
+    return {
+        "population": cohort.population,
+        "differences": found[:limit],
+        "tried": len(found),
+        "correction": CORRECTION,
+        "note": note,
+    }
+
+
+def features(walk: ToolPath) -> set[str]:
+    """What a run has or has not: tools, failures of tools, choices after a result, models, agents, tags."""
+    found = {f"calls {step.tool}" for step in walk.steps}
+    found |= {f"{step.tool} fails" for step in walk.steps if step.result == "failed"}
+    found |= {f"calls {tool} again" for tool, times in _counts(walk).items() if times > 1}
+    for (tool, result), choice, _ in choices(walk):
+        found.add(f"{choice} after {tool}" + (f" {result}" if result else ""))
+    for field, name in _LABELS.items():
+        found |= {f"{name} {value}" for value in getattr(walk.member.row, field)}
+    return found
+
+
+def _counts(walk: ToolPath) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for step in walk.steps:
+        counts[step.tool] = counts.get(step.tool, 0) + 1
+    return counts
+
+
+def _presences(failed: Sequence[ToolPath], succeeded: Sequence[ToolPath]) -> Iterator[OutcomeDifference]:
+    having: dict[str, tuple[list[str], list[str]]] = {}
+    for group, walks in enumerate((failed, succeeded)):
+        for walk in walks:
+            for feature in features(walk):
+                having.setdefault(feature, ([], []))[group].append(walk.member.run)
+    every = len(failed) + len(succeeded)
+    for feature, (in_failed, in_succeeded) in sorted(having.items()):
+        times = len(in_failed) + len(in_succeeded)
+        if times < MIN_RUNS or every - times < MIN_RUNS:
+            continue  # no pattern, or what nearly all have
+        without = len(failed) - len(in_failed), len(succeeded) - len(in_succeeded)
+        below = len(in_succeeded) * without[0]
+        yield {
+            "feature": feature,
+            "test": "fisher_exact",
+            "failed": {"runs": len(in_failed), "of": len(failed)},
+            "succeeded": {"runs": len(in_succeeded), "of": len(succeeded)},
+            "effect": round(len(in_failed) * without[1] / below, 6) if below else None,
+            "p": fisher_exact(len(in_failed), len(failed), len(in_succeeded), len(succeeded)),
+            "q": 1.0,
+            "significant": False,
+            "evidence": in_failed[:_EVIDENCE],
+        }
+
+
+def _numbers(failed: Sequence[ToolPath], succeeded: Sequence[ToolPath]) -> Iterator[OutcomeDifference]:
+    for name, of in MEASURES.items():
+        first = _known((walk.member.row, of(walk.member.row)) for walk in failed)
+        second = _known((walk.member.row, of(walk.member.row)) for walk in succeeded)
+        values, others = [value for _, value in first], [value for _, value in second]
+        if min(len(values), len(others)) < MIN_RUNS or len({*values, *others}) == 1:
+            continue
+        tested = mann_whitney(values, others)
+        extreme = sorted(first, key=lambda each: each[1], reverse=tested.larger >= 1 / 2)
+        yield {
+            "feature": name,
+            "test": "mann_whitney_u",
+            "failed": percentile(sorted(values), 1 / 2),
+            "succeeded": percentile(sorted(others), 1 / 2),
+            "effect": round(tested.larger, 6),
+            "p": tested.p,
+            "q": 1.0,
+            "significant": False,
+            "evidence": [row.run for row, _ in extreme[:_EVIDENCE]],
+        }
+
+
+def _known(pairs: Iterable[tuple[RunRow, float | None]]) -> list[tuple[RunRow, float]]:
+    return [(row, value) for row, value in pairs if value is not None]

@@ -1,0 +1,170 @@
+"""Where do runs of one task part ways, and which way succeeds?
+
+Runs of a task form a tree of decisions: each a tool call with its arguments, the last one the end.  Where runs that did
+the same so far do different things, the mutual information between what they do and how they end says how much the
+choice tells.  It is no proof of a cause.  Prose in arguments is not compared: models never write the same twice.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, cast
+
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.event import RunStarted, ToolCalled
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.across.analytics import Divergences, TaskDivergence
+from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
+from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
+from playhead_collector.analysis.across.steps import END
+from playhead_collector.read.values import fetch
+from playhead_collector.store.ports import Store
+
+INPUT: Final = "input"
+_BY_FIELD: Final = ("name", "session", "user")
+_TAG: Final = "tag:"
+_EVIDENCE: Final = 5
+_LEAST_GAIN: Final = 1e-9
+_LONGEST_TASK: Final = 200
+_PROSE_WORDS: Final = 8  # a text of so many words or more is prose
+_PROSE: Final = "…"
+
+
+class TaskChoice(NamedTuple):
+    """A tool call, or the end of the run (`END`); `arguments` as canonical JSON, with `…` in place of prose."""
+
+    tool: str
+    arguments: bytes
+    seq: int
+
+
+@dataclass(slots=True)
+class TaskPath:
+    """A run of a task, and its choices."""
+
+    task: str
+    member: Member
+    choices: Sequence[TaskChoice]
+
+
+@dataclass(slots=True)
+class _Junction:
+    """Runs that did the same so far, and what they did next, by tool and arguments."""
+
+    paths: list[TaskPath] = field(default_factory=list[TaskPath])
+    branches: "dict[tuple[str, bytes], _Junction]" = field(default_factory=dict[tuple[str, bytes], "_Junction"])
+
+
+async def answer_divergences(
+    store: Store, project: int, cohort: Mapping[str, Any], *, task: str, limit: int
+) -> Divergences:
+    """The divergences of the runs that `cohort` chooses. `task`: what runs of one task have in common: `input`, `name`,
+    `session`, `user`, or `tag:` and what the tag begins with."""
+    chosen = await read_cohort(store, project, cohort)
+    known = [member for member in chosen.members if member.succeeded is not None]
+    paths = [await _read_path(store, project, member, task) for member in known]
+    return divergences_of(chosen, [path for path in paths if path is not None], limit)
+
+
+def divergences_of(cohort: Cohort, paths: Sequence[TaskPath], limit: int) -> Divergences:
+    """The divergences of these runs.  Pure."""
+    tasks: dict[str, list[TaskPath]] = {}
+    for path in paths:
+        tasks.setdefault(path.task, []).append(path)
+    mixed = {task: some for task, some in tasks.items() if len({path.member.succeeded for path in some}) > 1}
+    found = [each for task, some in mixed.items() for each in _of_task(task, some)]
+    found.sort(key=lambda each: (-each["gain"], -each["runs"], each["task"], len(each["after"])))
+    return {"population": cohort.population, "tasks": len(mixed), "read": len(paths), "divergences": found[:limit]}
+
+
+def gain(groups: Iterable[Sequence[bool | None]]) -> float:
+    """The mutual information, in bits, between the group and the outcome."""
+    known = [group for group in groups if group]
+    every = [outcome for group in known for outcome in group]
+    if not every:
+        return 0.0
+    return max(0.0, _entropy(every) - sum(len(group) / len(every) * _entropy(group) for group in known))
+
+
+def _entropy(outcomes: Sequence[bool | None]) -> float:
+    share = sum(outcome is True for outcome in outcomes) / len(outcomes)
+    return -sum(part * math.log2(part) for part in (share, 1 - share) if part > 0)
+
+
+def _of_task(task: str, paths: Sequence[TaskPath]) -> Iterable[TaskDivergence]:
+    waiting: list[tuple[list[str], int, Sequence[TaskPath]]] = [([], 0, paths)]
+    while waiting:
+        after, depth, here = waiting.pop()
+        node = _Junction(list(here))
+        for path in here:
+            if depth < len(path.choices):
+                choice = path.choices[depth]
+                node.branches.setdefault((choice.tool, choice.arguments), _Junction()).paths.append(path)
+        if len({path.member.succeeded for path in here}) < 2:
+            continue
+        bits = gain([[path.member.succeeded for path in branch.paths] for branch in node.branches.values()])
+        if len(node.branches) > 1 and bits > _LEAST_GAIN:
+            yield _divergence(task, after, depth, node, bits)
+        for (tool, _), branch in node.branches.items():
+            if tool != END:
+                waiting.append(([*after, tool], depth + 1, branch.paths))
+
+
+def _divergence(task: str, after: list[str], depth: int, node: _Junction, bits: float) -> TaskDivergence:
+    branches = sorted(node.branches.items(), key=lambda item: (-len(item[1].paths), item[0]))
+    return {
+        "task": task,
+        "after": after,
+        "runs": len(node.paths),
+        "gain": round(bits, 6),
+        "pattern": sum(len(branch.paths) >= MIN_RUNS for _, branch in branches) > 1,
+        "branches": [
+            {
+                "tool": tool,
+                "arguments": parse_json(arguments),
+                "success": success_rate(path.member.succeeded for path in branch.paths),
+                "evidence": [
+                    {"run": path.member.run, "seq": path.choices[depth].seq} for path in branch.paths[:_EVIDENCE]
+                ],
+            }
+            for (tool, arguments), branch in branches
+        ],
+    }
+
+
+async def _read_path(store: Store, project: int, member: Member, by: str) -> TaskPath | None:
+    """The path of a run; None when it has no task."""
+    events = await store.events(project, member.run)
+    task = _task(member, by, next((event for event in events if isinstance(event, RunStarted)), None))
+    if task is None:
+        return None
+    called = [event for event in events if isinstance(event, ToolCalled)]
+    values = await fetch(store, project, [event.arguments for event in called])
+    arguments = [_canonical(values.parsed(event.arguments), event.arguments) for event in called]
+    choices = [TaskChoice(event.name, given, event.seq) for event, given in zip(called, arguments, strict=True)]
+    return TaskPath(task, member, [*choices, TaskChoice(END, b"null", member.row.events)])
+
+
+def _canonical(value: Any, ref: ContentRef | None) -> bytes:
+    """The arguments as canonical JSON; of arguments that are not stored, their ref."""
+    return canonical_json(without_prose(value) if value is not None or ref is None else str(ref))
+
+
+def without_prose(value: Any) -> Any:
+    """The value with `…` in place of texts of 8 words or more."""
+    if isinstance(value, str):
+        return _PROSE if len(value.split(maxsplit=_PROSE_WORDS)) >= _PROSE_WORDS else value
+    if isinstance(value, list):
+        return [without_prose(each) for each in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {name: without_prose(each) for name, each in cast(dict[str, Any], value).items()}
+    return value
+
+
+def _task(member: Member, by: str, started: RunStarted | None) -> str | None:
+    if by == INPUT:
+        return str(started.input) if started is not None and started.input is not None else None
+    if by in _BY_FIELD:
+        return getattr(member.row, by)
+    wanted = by.removeprefix(_TAG)
+    return next((tag[:_LONGEST_TASK] for tag in member.row.tags if tag.startswith(wanted)), None)

@@ -1,0 +1,100 @@
+"""Which failures are alike?  Failed runs, by their last error and their last decisions.
+
+Of some runs of the largest clusters, the last tool call is attributed (see `provenance`).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from playhead.model.event import LlmFailed, RunEvent, RunFailed, StepCompleted, ToolFailed
+from playhead.wire.answers.across.analytics import FailureCluster, FailureClusters
+from playhead_collector.analysis.across.cohort import read_cohort
+from playhead_collector.analysis.across.rates import MIN_RUNS
+from playhead_collector.analysis.across.steps import ToolPath, ToolStep, read_steps
+from playhead_collector.analysis.provenance.attributions import answer_attribution
+from playhead_collector.read.record import stored_record
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.cohorts import LastError
+
+_LAST: Final = 2  # decisions that clusters are made by
+_ATTRIBUTED: Final = 5  # clusters of which runs are attributed, and how many runs of each
+_EVIDENCE: Final = 5
+
+
+@dataclass(slots=True)
+class FailureGroup:
+    """Failed runs with the same last error and last decisions. `error`: that of the first of them."""
+
+    error: LastError | None
+    last: tuple[tuple[str, str], ...]
+    walks: list[ToolPath] = field(default_factory=list[ToolPath])
+
+
+async def answer_failures(store: Store, project: int, cohort: Mapping[str, Any], *, limit: int) -> FailureClusters:
+    """The clusters of failed runs among those that `cohort` chooses, at most `limit`."""
+    chosen = await read_cohort(store, project, cohort)
+    failed = [member for member in chosen.members if member.succeeded is False]
+    walks = await read_steps(store, project, failed)
+    errors = {each.run: each for each in await store.last_errors(project, [member.run for member in failed])}
+    groups = groups_of(walks, errors)
+    clusters = [
+        await _cluster(store, project, group, len(failed), attribute=place < _ATTRIBUTED)
+        for place, group in enumerate(groups[:limit])
+    ]
+    return {"population": chosen.population, "clusters": clusters}
+
+
+def groups_of(walks: Sequence[ToolPath], errors: Mapping[str, LastError]) -> list[FailureGroup]:
+    """The groups of these failed runs, largest first.  Pure."""
+    groups: dict[Any, FailureGroup] = {}
+    for walk in walks:
+        error = errors.get(walk.member.run)
+        last = tuple((step.tool, step.result) for step in walk.steps[-_LAST:])
+        key = (error and error.error_type, error and error.about, last)
+        groups.setdefault(key, FailureGroup(error, last)).walks.append(walk)
+    return sorted(groups.values(), key=lambda group: (-len(group.walks), group.last))
+
+
+async def _cluster(store: Store, project: int, group: FailureGroup, failed: int, *, attribute: bool) -> FailureCluster:
+    error_type, about = await _error_names(store, project, group.error)
+    some = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
+    kinds, suspects = Counter[str](), Counter[str]()
+    if attribute:
+        for walk in some:
+            found = await answer_attribution(await stored_record(store, project, walk.member.run), str(_last(walk).seq))
+            kinds[found["kind"]] += 1
+            suspects.update(found["suspects"])
+    shown = some or group.walks[:_EVIDENCE]
+    return {
+        "error_type": error_type,
+        "about": about,
+        "last": [{"tool": tool, "result": result} for tool, result in group.last],
+        "runs": len(group.walks),
+        "share": round(len(group.walks) / failed, 6),
+        "pattern": len(group.walks) >= MIN_RUNS,
+        "attributions": dict(kinds),
+        "suspects": dict(suspects),
+        "evidence": [
+            {"run": walk.member.run, "seq": _last(walk).seq if walk.steps else walk.member.row.events} for walk in shown
+        ],
+    }
+
+
+def _last(walk: ToolPath) -> ToolStep:
+    return walk.steps[-1]
+
+
+async def _error_names(store: Store, project: int, error: LastError | None) -> tuple[str | None, str | None]:
+    """The type of an error and what failed, as its event says: rows have only numbers for them."""
+    if error is None:
+        return None, None
+    found: Sequence[RunEvent] = await store.events(project, error.run, after=error.seq - 1, upto=error.seq)
+    match found[0] if found else None:
+        case LlmFailed(model=about) | ToolFailed(name=about) | StepCompleted(name=about) as event:
+            return event.error_type, about
+        case RunFailed() as event:
+            return event.error_type, None
+        case _:
+            return None, None

@@ -1,0 +1,91 @@
+"""How much do runs take: turns, tools, tokens, cost, time, contexts?"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from playhead.project.run_row import RunRow
+from playhead.wire.answers.across.analytics import Measured, RunStatistics, ToolUse
+from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
+from playhead_collector.analysis.across.rates import success_rate
+from playhead_collector.analysis.across.steps import ToolPath, read_steps
+from playhead_collector.read.prices import Prices
+from playhead_collector.store.ports import Store
+
+_NS: Final = 1e9
+
+MEASURES: Final[Mapping[str, Callable[[RunRow], float | None]]] = {
+    "turns": lambda row: row.llm_calls,
+    "tool_calls": lambda row: row.tool_calls,
+    "errors": lambda row: row.errors,
+    "compressions": lambda row: row.compressions,
+    "input_tokens": lambda row: row.input_tokens,
+    "output_tokens": lambda row: row.output_tokens,
+    "context_peak": lambda row: row.context_peak,
+    "seconds": lambda row: None if row.ended_ns is None else max(0, row.ended_ns - row.started_ns) / _NS,
+}
+"""Numbers of a run, by name; None: not known."""
+
+
+async def answer_statistics(store: Store, project: int, cohort: Mapping[str, Any], *, prices: Prices) -> RunStatistics:
+    """The statistics of the runs that `cohort` chooses."""
+    chosen = await read_cohort(store, project, cohort)
+    return statistics_of(chosen, await read_steps(store, project, chosen.members), prices)
+
+
+def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> RunStatistics:
+    """The statistics of these runs.  Pure."""
+    measures: dict[str, Measured] = {}
+
+    def cost(row: RunRow) -> float | None:
+        return prices.cost_of(row.usage)
+
+    for name, of in (*MEASURES.items(), ("cost", cost)):
+        if measured := _measured(cohort.members, of):
+            measures[name] = measured
+    return {
+        "population": cohort.population,
+        "statuses": dict(Counter(member.row.status for member in cohort.members)),
+        "success": success_rate(member.succeeded for member in cohort.members),
+        "measures": measures,
+        "currency": prices.currency,
+        "tools": _tools(walks),
+    }
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The value below which this share lies, interpolated between neighbours. `ordered` has at least one."""
+    at = (len(ordered) - 1) * share
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def _measured(members: Iterable[Member], of: Callable[[RunRow], float | None]) -> Measured | None:
+    known = [(value, member.run) for member in members if (value := of(member.row)) is not None]
+    if not known:
+        return None
+    largest, run = max(known)
+    ordered = sorted(value for value, _ in known)
+    return {
+        "count": len(ordered),
+        "mean": sum(ordered) / len(ordered),
+        "p50": percentile(ordered, 0.5),
+        "p95": percentile(ordered, 0.95),
+        "min": ordered[0],
+        "max": largest,
+        "sum": sum(ordered),
+        "max_run": run,
+    }
+
+
+def _tools(walks: Iterable[ToolPath]) -> list[ToolUse]:
+    runs, calls, failed = Counter[str](), Counter[str](), Counter[str]()
+    for walk in walks:
+        runs.update({step.tool for step in walk.steps})
+        calls.update(step.tool for step in walk.steps)
+        failed.update(step.tool for step in walk.steps if step.result == "failed")
+    return [
+        {"tool": tool, "runs": runs[tool], "calls": count, "failed": failed[tool]}
+        for tool, count in sorted(calls.items(), key=lambda item: (-item[1], item[0]))
+    ]

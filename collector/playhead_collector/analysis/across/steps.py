@@ -1,0 +1,53 @@
+"""The tool calls of runs, by name, with what came of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from playhead.project.search_rows import ToolOutcome, number_of
+from playhead_collector.analysis.across.cohort import Member
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.cohorts import ToolSteps
+
+BEGIN: Final = "(begin)"
+END: Final = "(end)"
+_UNKNOWN: Final = "(unknown)"
+_RESULTS: Final = {outcome: outcome.name.lower() for outcome in ToolOutcome}
+
+
+class ToolStep(NamedTuple):
+    """A tool call: the tool's name, `completed`, `failed`, `cancelled` or `open`, and the seq of its start."""
+
+    tool: str
+    result: str
+    seq: int
+
+
+class ToolPath(NamedTuple):
+    """A run and its tool calls in the order of their start."""
+
+    member: Member
+    steps: Sequence[ToolStep]
+
+
+async def read_steps(store: Store, project: int, members: Sequence[Member]) -> list[ToolPath]:
+    """The tool calls of these runs, in their order."""
+    found = {each.run: each for each in await store.tool_steps(project, [member.run for member in members])}
+    return steps_of(members, found)
+
+
+def steps_of(members: Iterable[Member], found: Mapping[str, ToolSteps]) -> list[ToolPath]:
+    """The tool calls with the names that the runs' summaries have for their numbers.  Pure."""
+    names: dict[int | None, str] = {}
+    walks: list[ToolPath] = []
+    for member in members:
+        steps = found.get(member.run)
+        if steps is None:
+            walks.append(ToolPath(member, ()))
+            continue
+        for tool in member.row.tools:
+            if tool not in names.values():
+                names[number_of(tool)] = tool
+        calls = zip(steps.tools, steps.outcomes, steps.seqs, strict=True)
+        named = [ToolStep(names.get(tool, _UNKNOWN), _RESULTS[how], seq) for tool, how, seq in calls]
+        walks.append(ToolPath(member, named))
+    return walks

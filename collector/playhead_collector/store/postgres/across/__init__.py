@@ -1,0 +1,5 @@
+"""[store]: what is asked across runs.
+
+score_store   posted scores, and lists of scores     recorded_scores   scores of projected events
+cohort_store  facts about many runs
+"""

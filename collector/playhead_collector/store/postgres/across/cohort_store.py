@@ -1,0 +1,36 @@
+"""analysis → [store]: facts about many runs at once."""
+
+from collections.abc import Sequence
+
+from playhead.project.search_rows import ToolOutcome
+from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
+from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.postgres import runs as run_rows
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import id_of
+
+_OUTCOMES = {outcome.value: outcome for outcome in ToolOutcome}
+
+
+class PostgresCohortStore:
+    """Implements `ports.cohorts.CohortStore`."""
+
+    _db: Database
+
+    async def run_facts(self, project: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
+        async with self._db.reading() as conn:
+            return await run_rows.facts(conn, project, where, score, limit)
+
+    async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "tool_steps", project=project, runs=[id_of(run) for run in runs])
+        return [
+            ToolSteps(row["run_id"].hex, row["tools"], [_OUTCOMES[each] for each in row["outcomes"]], row["seqs"])
+            for row in found
+        ]
+
+    async def last_errors(self, project: int, runs: Sequence[str]) -> Sequence[LastError]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "last_errors", project=project, runs=[id_of(run) for run in runs])
+        return [LastError(row["run_id"].hex, row["seq"], row["error_type"], row["about"]) for row in found]

@@ -1,0 +1,22 @@
+-- name: run_facts(project, labels, search, id_part, since, until, score_name, how_many)
+-- Runs that are no forks, newest first, with the latest score of that name of the whole run.
+select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+from run
+left join lateral (
+    select number, label from score
+    where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
+    order by scored_ns desc, score_id desc limit 1
+) as scored on true
+where project_id = :project and fork_of is null and labels @> :labels::text[] and strpos(search, :search) > 0
+    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+    and started_ns >= :since and started_ns <= :until
+order by started_ns desc, run_id desc limit :how_many;
+
+-- name: tool_steps(project, runs)
+select run_id, array_agg(tool order by seq) as tools, array_agg(outcome order by seq) as outcomes,
+    array_agg(seq order by seq) as seqs
+from tool_call where project_id = :project and run_id = any(:runs::uuid[]) group by run_id;
+
+-- name: last_errors(project, runs)
+select distinct on (run_id) run_id, seq, error_type, about
+from error where project_id = :project and run_id = any(:runs::uuid[]) order by run_id, seq desc;

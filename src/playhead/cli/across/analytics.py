@@ -1,0 +1,179 @@
+"""`playhead across`: questions about many runs."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.options import (
+    Json,
+    OfAgent,
+    OfModel,
+    OfSession,
+    OfStatus,
+    OfTag,
+    OfTool,
+    OfUser,
+    Since,
+    Until,
+    moment,
+)
+from playhead.wire.answers.across.analytics import OutcomeDifference, SuccessRate
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Ask about many runs: what they take, what they have in common, where failed and succeeded ones differ.",
+)
+_OUTCOME = "When a run has succeeded: a score as NAME, NAME=VALUE or 'NAME>=0.5'; default: when it completed."
+_CONDITIONS: Mapping[str, Any] = {
+    "agent": OfAgent, "status": OfStatus, "session": OfSession, "user": OfUser, "tag": OfTag, "model": OfModel,
+    "tool": OfTool, "since": Since, "until": Until,
+    "outcome": Annotated[str | None, typer.Option(help=_OUTCOME, show_default=False)],
+    "runs": Annotated[int | None, typer.Option(help="Look at so many runs at most, the newest.", show_default=False)],
+}  # fmt: skip
+_TASK = "What runs of one task have in common: input, name, session, user, tag:PREFIX."
+_Task = Annotated[str, typer.Option(help=_TASK)]
+_Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Show at most so many.")]
+
+
+def _question(show: Callable[[Any], None], method: str, summary: str, **own: tuple[Any, Any]) -> Callable[..., None]:
+    """A command that asks the client's `method`, with the conditions for runs and the `own` options (type, default)."""
+
+    def ask(ctx: typer.Context, json: bool, **asked: Any) -> None:
+        asked["since"], asked["until"] = moment(asked["since"]), moment(asked["until"])
+        given = {name: value for name, value in asked.items() if value is not None}
+        with ctx.ensure_object(CollectorAddress).ask() as client:
+            answer = getattr(client, method)(**given)
+        if json:
+            output.as_json(answer)
+        else:
+            output.facts(_population(answer["population"]))
+            show(answer)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("ctx", keyword, annotation=typer.Context)]
+    parameters += [inspect.Parameter(name, keyword, default=of, annotation=kind) for name, (kind, of) in own.items()]
+    parameters += [
+        inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in _CONDITIONS.items()
+    ]
+    parameters.append(inspect.Parameter("json", keyword, default=False, annotation=Json))
+    made: Any = ask
+    made.__signature__, made.__doc__ = inspect.Signature(parameters), summary
+    return ask
+
+
+def _population(population: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("runs", "succeeded", "failed", "without_outcome", "unfinished", "outcome")
+    return {name.replace("_", " "): population[name] for name in names if population[name] != 0} | (
+        {"more": "there are more runs than these: see --runs"} if population["more"] else {}
+    )
+
+
+def _rate(success: SuccessRate) -> str:
+    """`3/4 (0.30 to 0.95)`: succeeded of those with an outcome, and the 95 % interval."""
+    of = success["succeeded"] + success["failed"]
+    return f"{success['succeeded']}/{of}" + (f" ({success['low']:.2f} to {success['high']:.2f})" if of else "")
+
+
+def _moments(evidence: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"{each['run'][-8:]} at {each['seq']}" for each in evidence[:3])
+
+
+def _statistics(answer: Any) -> None:
+    columns = ("count", "mean", "p50", "p95", "max")
+    rows = [(name, *(f"{each[column]:g}" for column in columns)) for name, each in answer["measures"].items()]
+    output.table(("measure", *columns), rows)
+    output.table(("tool", "runs", "calls", "failed"), [tuple(each.values()) for each in answer["tools"]])
+
+
+def _transitions(answer: Any) -> None:
+    columns = ("from", "to", "times", "runs", "share", "succeeded", "evidence")
+    output.table(columns, (
+        (each["source"], each["to"], each["times"], each["runs"], f"{each['share']:.2f}", _rate(each["success"]),
+         _moments(each["evidence"]))
+        for each in answer["transitions"]
+    ))  # fmt: skip
+
+
+def _patterns(answer: Any) -> None:
+    columns = ("after", "result", "choice", "runs", "share", "succeeded", "otherwise", "evidence")
+    output.table(columns, (
+        (each["tool"], each["result"], each["choice"], each["runs"], f"{each['share']:.2f}", _rate(each["success"]),
+         _rate(each["otherwise"]), _moments(each["evidence"]))
+        for each in answer["patterns"]
+    ))  # fmt: skip
+
+
+def _differences(answer: Any) -> None:
+    if answer["note"]:
+        typer.echo(answer["note"])
+    columns = ("feature", "failed", "succeeded", "p", "q", "evidence")
+    output.table(columns, map(_difference, answer["differences"]))
+    output.facts({"features tried": answer["tried"], "correction of q": answer["correction"]})
+
+
+def _difference(each: OutcomeDifference) -> tuple[object, ...]:
+    def side(value: Any) -> str:
+        return f"{value['runs']} of {value['of']}" if isinstance(value, dict) else f"median {value:g}"
+
+    sides, evidence = (side(each["failed"]), side(each["succeeded"])), [run[-8:] for run in each["evidence"]]
+    return each["feature"], *sides, f"{each['p']:.2g}", f"{each['q']:.2g}", evidence
+
+
+def _compression(answer: Any) -> None:
+    output.table(("compressions", "succeeded"), ((n, _rate(each)) for n, each in answer["by_compressions"].items()))
+    output.facts({"p": answer["p"]})
+
+
+def _failures(answer: Any) -> None:
+    columns = ("runs", "share", "error", "of", "last decisions", "pattern", "evidence")
+    output.table(columns, (
+        (each["runs"], f"{each['share']:.2f}", each["error_type"], each["about"],
+         [f"{step['tool']} {step['result']}" for step in each["last"]], each["pattern"], _moments(each["evidence"]))
+        for each in answer["clusters"]
+    ))  # fmt: skip
+
+
+def _divergences(answer: Any) -> None:
+    for each in answer["divergences"]:
+        after = " > ".join(each["after"]) or "the beginning"
+        typer.echo(f"\n{output.visible(each['task'])}: {each['runs']} runs, {each['gain']:.2f} bits, after {after}")
+        output.table(("choice", "arguments", "succeeded", "evidence"), _branches(each["branches"]))
+
+
+def _branches(branches: Iterable[Any]) -> Iterable[tuple[object, ...]]:
+    return ((each["tool"], each["arguments"], _rate(each["success"]), _moments(each["evidence"])) for each in branches)
+
+
+def _contents(answer: Any) -> None:
+    columns = ("content", "role", "bytes", "sent", "runs", "share", "text")
+    output.table(columns, (
+        (each["content"], each["role"], each["bytes"], each["sent"], each["runs"], f"{each['share']:.3f}",
+         output.shortened(each["preview"]))
+        for each in answer["contents"]
+    ))  # fmt: skip
+
+
+_QUESTIONS: Mapping[str, Callable[..., None]] = {
+    "statistics": _question(
+        _statistics, "statistics", "Say what runs take: turns, tools, tokens, cost, time, context."
+    ),
+    "transitions": _question(_transitions, "transitions", "Say which tool follows which."),
+    "patterns": _question(
+        _patterns, "patterns", "Say what is called after which result, and how these runs end.", limit=(_Limit, 20)
+    ),
+    "differences": _question(
+        _differences, "differences", "Say what distinguishes failed from succeeded runs.", limit=(_Limit, 20)
+    ),
+    "compression": _question(_compression, "compression_outcomes", "Say how runs end whose context was compressed."),
+    "failures": _question(_failures, "failures", "Say which failures are alike.", limit=(_Limit, 20)),
+    "divergences": _question(
+        _divergences, "divergences", "Say where runs of one task part ways.", task=(_Task, "input"), limit=(_Limit, 10)
+    ),
+    "contents": _question(_contents, "context_contents", "Say which messages fill contexts most.", limit=(_Limit, 20)),
+}
+for _name, _ask in _QUESTIONS.items():
+    app.command(_name)(_ask)

@@ -1,0 +1,271 @@
+"""Answers of questions across runs.
+
+All have the `population` that they are about.  Nothing that fewer than 5 runs have is called a pattern.
+"""
+
+from typing import Any, TypedDict
+
+
+class Population(TypedDict):
+    """The runs that an answer is about: those that met the conditions and have ended, newest first, without forks.
+
+    `outcome` says when a run has succeeded: `status` (it completed), or a condition for a score.  Runs
+    `without_outcome` have no such score, or were cancelled; they are not among the succeeded and failed.  `unfinished`
+    runs met the conditions and still run.  `more`: more runs met the conditions than were read.
+    """
+
+    runs: int
+    succeeded: int
+    failed: int
+    without_outcome: int
+    unfinished: int
+    more: bool
+    outcome: str
+
+
+class SuccessRate(TypedDict):
+    """Of runs with an outcome, how many succeeded, with the 95 % Wilson interval; null without any."""
+
+    succeeded: int
+    failed: int
+    rate: float | None
+    low: float | None
+    high: float | None
+
+
+class RunMoment(TypedDict):
+    """Evidence: an event of a run."""
+
+    run: str
+    seq: int
+
+
+class Measured(TypedDict):
+    """A number of `count` runs: their mean, p50 and p95 (interpolated), extremes and sum, and the run with the
+    maximum."""
+
+    count: int
+    mean: float
+    p50: float
+    p95: float
+    min: float
+    max: float
+    sum: float
+    max_run: str
+
+
+class ToolUse(TypedDict):
+    """How often a tool was called, in how many runs, and how many calls failed."""
+
+    tool: str
+    runs: int
+    calls: int
+    failed: int
+
+
+class RunStatistics(TypedDict):
+    """What runs take.
+
+    `measures` are turns, tool_calls, errors, compressions, input_tokens, output_tokens, context_peak (tokens), seconds
+    and cost (in `currency`); runs for which one is not known are not in its `count`.
+    """
+
+    population: Population
+    statuses: dict[str, int]
+    success: SuccessRate
+    measures: dict[str, Measured]
+    currency: str
+    tools: list[ToolUse]
+
+
+class Transition(TypedDict):
+    """`to` came directly after `source`: tools, or `(begin)` and `(end)` of the run.
+
+    `share`: of all times that `source` was left.  `success`: of the runs that have this transition.  `evidence`: up
+    to 3 runs, at the call of `to` (of `(end)`: of `source`).
+    """
+
+    source: str
+    to: str
+    times: int
+    runs: int
+    share: float
+    success: SuccessRate
+    evidence: list[RunMoment]
+
+
+class TransitionGraph(TypedDict):
+    """Which tool follows which, most frequent first."""
+
+    population: Population
+    transitions: list[Transition]
+
+
+class DecisionPattern(TypedDict):
+    """After `tool` had this `result` (completed, failed, cancelled, open), `choice` was called, in 5 runs or more.
+
+    At the beginning of a run `tool` is `(begin)` and `result` null; a `choice` of `(end)` means that the run called no
+    tool any more.  `share`: of all times that this tool had this result.  `success`: of the runs that have the pattern;
+    `otherwise`: of runs in which this tool had this result and something else was chosen each time.
+    """
+
+    tool: str
+    result: str | None
+    choice: str
+    times: int
+    runs: int
+    share: float
+    success: SuccessRate
+    otherwise: SuccessRate
+    evidence: list[RunMoment]
+
+
+class DecisionPatterns(TypedDict):
+    """Patterns, those of most runs first.  `rare`: how many choices fewer than 5 runs have, which are left out."""
+
+    population: Population
+    patterns: list[DecisionPattern]
+    rare: int
+
+
+class OutcomeDifference(TypedDict):
+    """A feature in which failed and succeeded runs may differ.
+
+    `test` is `fisher_exact` (runs that have the feature: `failed` and `succeeded` say how many of how many, `effect`
+    is the odds ratio, null if infinite) or `mann_whitney_u` (a number: `failed` and `succeeded` are medians, `effect`
+    is how likely a failed run's number is larger than a succeeded one's).  `p` is two-sided, `q` is corrected for all
+    `tried` features (Benjamini-Hochberg).  `evidence`: failed runs that have the feature, or have most of it.
+    """
+
+    feature: str
+    test: str
+    failed: Any
+    succeeded: Any
+    effect: float | None
+    p: float
+    q: float
+    significant: bool
+    evidence: list[str]
+
+
+class OutcomeDifferences(TypedDict):
+    """What distinguishes failed from succeeded runs, most certain first.
+
+    `tried`: how many features were tested.  `significant` ones have q <= 0.05: of these, about one in twenty is
+    expected to be chance.  `note` says why nothing was tested.
+    """
+
+    population: Population
+    differences: list[OutcomeDifference]
+    tried: int
+    correction: str
+    note: str | None
+
+
+class CompressionOutcomes(TypedDict):
+    """Outcomes of runs by how often their context was compressed (`0`, `1`, `2`, `3+`), with Fisher's exact test
+    between none and some; `p` is null when one of both groups has fewer than 5 runs.  Runs are not assigned at random:
+    longer ones are compressed more."""
+
+    population: Population
+    by_compressions: dict[str, SuccessRate]
+    compressed: SuccessRate
+    uncompressed: SuccessRate
+    p: float | None
+    evidence: list[str]
+
+
+class FailureStep(TypedDict):
+    """One of the last tool calls of a run, and what came of it."""
+
+    tool: str
+    result: str
+
+
+class FailureCluster(TypedDict):
+    """Failed runs with the same last error and the same last decisions.
+
+    `error_type` and `about` (the tool, model or step that failed) are null for runs without an error.  `pattern`: 5
+    runs or more.  `attributions`: why the last tool call was made, by kind, in the runs of `evidence` (see
+    `/attributions`), and `suspects`: arguments of it that are from nowhere.
+    """
+
+    error_type: str | None
+    about: str | None
+    last: list[FailureStep]
+    runs: int
+    share: float
+    pattern: bool
+    attributions: dict[str, int]
+    suspects: dict[str, int]
+    evidence: list[RunMoment]
+
+
+class FailureClusters(TypedDict):
+    """Clusters of failed runs, largest first."""
+
+    population: Population
+    clusters: list[FailureCluster]
+
+
+class DivergingBranch(TypedDict):
+    """What some runs did where others did something else: a tool call with its arguments, or `(end)`.  In arguments,
+    `…` stands for texts of 8 words or more, which are not compared."""
+
+    tool: str
+    arguments: Any
+    success: SuccessRate
+    evidence: list[RunMoment]
+
+
+class TaskDivergence(TypedDict):
+    """Runs of one task did the same `after` so many tool calls, and then different things with different outcomes.
+
+    `gain`: how much the branch tells about the outcome, in bits (0: nothing; at most 1).  `pattern`: two branches
+    have 5 runs or more each.
+    """
+
+    task: str
+    after: list[str]
+    runs: int
+    gain: float
+    pattern: bool
+    branches: list[DivergingBranch]
+
+
+class Divergences(TypedDict):
+    """Where runs of the same task part ways, those that tell most about the outcome first.
+
+    `tasks`: how many tasks have succeeded and failed runs.  `read`: how many runs were read for it.
+    """
+
+    population: Population
+    tasks: int
+    read: int
+    divergences: list[TaskDivergence]
+
+
+class FillingContent(TypedDict):
+    """A message that was sent to models again and again: `sent` times in `runs` runs, `bytes` each, as stored.
+
+    `share`: of all bytes that were sent.  `evidence`: where it was sent first.
+    """
+
+    content: str
+    role: str
+    bytes: int
+    sent: int
+    total: int
+    runs: int
+    share: float
+    preview: str
+    evidence: RunMoment
+
+
+class ContextContents(TypedDict):
+    """The messages that fill contexts most, in the newest `read` runs; `total` bytes were sent in them."""
+
+    population: Population
+    read: int
+    total: int
+    contents: list[FillingContent]

@@ -1,0 +1,88 @@
+"""10,000 runs with 100,000 tool calls: questions across them take less than 2 s, and look nothing up by reading all."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from playhead_collector.analysis.across.cohort import cohort_options
+from playhead_collector.analysis.across.differences import answer_differences
+from playhead_collector.analysis.across.statistics import answer_statistics
+from playhead_collector.app import PROJECT
+from playhead_collector.read.prices import shipped
+from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.scores import ScoreCondition
+from playhead_collector.store.postgres import statements
+from playhead_collector.store.postgres.runs import LAST_RUN, id_of
+from playhead_collector.store.postgres.store import PostgresStore, connect
+
+RUNS, CALLS, TOOLS = 10_000, 10, 8
+# As the projector writes them: eight tools, a tenth of the calls fails, a score for each run.
+FILL = f"""
+    insert into run (project_id, run_id, started_ns, ended_ns, status, name, llm_calls, tool_calls, input_tokens,
+        output_tokens, context_peak, events, labels, search, usage)
+    select 1, md5('run ' || n)::uuid, 1760000000000000000 + n * 1000000000::bigint,
+        1760000000000000000 + n * 1000000000::bigint + n % 97 * 1000000, 'completed', 'support', {CALLS} + 1, {CALLS},
+        n % 1000 * 10, n % 100, n % 5000, 40,
+        array(select 'tool:tool' || t from generate_series(0, {TOOLS - 1}) as t) || array['agent:support'], 'support',
+        '[{{"model": "gpt-4o", "input_tokens": 1000, "output_tokens": 100}}]'
+    from generate_series(1, {RUNS}) as n;
+    insert into tool_call (project_id, run_id, seq, time_ns, tool, outcome)
+    select 1, md5('run ' || n)::uuid, 3 * c, 1760000000000000000 + n * 1000000000::bigint + c,
+        ('x' || substr(encode(sha256(('tool' || (n * 7 + c * c) % {TOOLS})::bytea), 'hex'), 1, 8))::bit(32)::int,
+        case when (n + c) % 10 = 0 then 2 else 1 end
+    from generate_series(1, {RUNS}) as n, generate_series(1, {CALLS}) as c;
+    insert into score (project_id, run_id, score_id, scored_ns, name, number, source)
+    select 1, md5('run ' || n)::uuid, 's', n, 'resolved', (n % 3 = 0)::int, 'api' from generate_series(1, {RUNS}) as n;
+    analyze;
+"""
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[PostgresStore]:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(FILL)
+    await connection.close()
+    store = await connect(database_url, pool_size=2)
+    yield store
+    await store.close()
+
+
+async def test_statistics_of_10_000_runs_take_less_than_2_s(store: PostgresStore):
+    """Of this process: what else the machine does is not counted.  Postgres' part is a tenth of it."""
+    cohort = cohort_options(RunFilter(agent="support"), ScoreCondition("resolved"), RUNS)
+    began = time.process_time()
+    statistics = await answer_statistics(store, PROJECT, cohort, prices=shipped())
+    took = time.process_time() - began
+    assert (statistics["population"]["runs"], statistics["population"]["succeeded"]) == (RUNS, RUNS // 3)
+    assert sum(each["calls"] for each in statistics["tools"]) == RUNS * CALLS
+    assert {each["tool"] for each in statistics["tools"]} == {f"tool{n}" for n in range(TOOLS)}
+    differences = await answer_differences(store, PROJECT, cohort, limit=50)
+    assert differences["tried"] > TOOLS
+    assert took < 2
+
+
+async def test_no_question_reads_a_big_table_whole(store: PostgresStore, database_url: str):
+    runs = [each.row.run for each in await store.run_facts(PROJECT, RunFilter(), None, limit=100)]
+    of = {"project": PROJECT, "runs": [id_of(run) for run in runs]}
+    page = {"since": -(2**62), "until": 2**62, "before_ns": 2**62, "before_run": LAST_RUN, "before_id": ""}
+    scores = {"project": PROJECT, "source": None, "latest": True, "how_many": 50, **page}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("tool_steps", of),
+        ("last_errors", of),
+        ("scores", scores | {"run": None, "name": None}),
+        ("scores", scores | {"run": None, "name": "resolved"}),
+        ("scores", scores | {"run": id_of(runs[0]), "name": None}),
+    ]
+    connection = await asyncpg.connect(database_url, server_settings={"plan_cache_mode": "force_custom_plan"})
+    try:
+        for name, parameters in asked:
+            text, arguments = statements._prepared(name, parameters)
+            plan = "\n".join(row[0] for row in await connection.fetch(f"explain {text}", *arguments))
+            assert "Seq Scan on run" not in plan, plan
+            assert "Seq Scan on tool_call" not in plan, plan
+            assert "Seq Scan on score" not in plan, plan
+    finally:
+        await connection.close()
