@@ -9,7 +9,7 @@ from playhead.model import names
 from tests.integration.export.fake_collector import TRACES, FakeCollector, attributes_of
 from tests.test_docs import code_of
 
-PAGE = "docs/observing.md"
+PAGE = "docs/instrumentation.md"
 BACKEND = "http://localhost:4318"
 
 

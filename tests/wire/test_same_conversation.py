@@ -1,6 +1,6 @@
 """The same conversation through each provider's client has the same messages, by ref, wherever that can be.
 
-docs/observing.md lists the differences that remain; each is a test here.
+docs/instrumentation.md lists the differences that remain; each is a test here.
 """
 
 from collections.abc import Iterator

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from playhead.api.calls.mirror_span import program_provider
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
+from playhead.capture.others.report import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, instrument
 from playhead.interop.ref_processor import RefSpanProcessor
 from playhead.model.objects.interrupts import let_through
@@ -37,6 +38,7 @@ def before_instrumentors() -> None:
     """Called by `opentelemetry-instrument` after it has set up OpenTelemetry, and before any instrumentor is on.  Never
     raises."""
     try:
+        report_at_exit_if_asked()
         settings = load()
         if settings.disabled or not settings.record_others:
             return

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from playhead.capture.others.report import REPORT
+
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
 """The process that `playhead run` has become: it alone says so when it cannot be recorded."""
@@ -24,6 +26,14 @@ The program takes the place of this command: signals, standard input and the exi
 command: 2 it is used wrongly; 126 the program cannot be executed; 127 it is not found.
 """
 _MISUSED, _CANNOT_EXECUTE, _NOT_FOUND = 2, 126, 127
+
+
+def report(command: Sequence[str]) -> int:
+    """As `run`; the program's Python processes say what was instrumented in them when they end."""
+    executable = shutil.which(command[0])
+    if executable is None:
+        return _not_executable(command)
+    return _become(executable, command, {**environment(os.environ), REPORT: "1"})
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,10 @@ if __name__ == "__main__":
     raise SystemExit(child.exitcode)
 """
 QUITS = "import sys; print(sys.stdin.read(), sys.argv[1:]); sys.exit(7)"
+# Instrumentors of others take seconds to load: those of one library are enough.
+OTHERS = {entry.name for entry in entry_points(group="opentelemetry_instrumentor")} - {"playhead-openai", "openai"}
+OPENTELEMETRY_OFF = {f"OTEL_{of}_EXPORTER": "none" for of in ("TRACES", "METRICS", "LOGS")}
+OPENTELEMETRY_OFF["OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"] = ",".join(OTHERS)
 WAITS = "import signal, sys; print('ready', flush=True); signal.pause()"
 
 
@@ -188,3 +193,23 @@ def test_what_cannot_be_started_is_an_error_that_says_what_to_do(
 def test_help_is_help(capsys: pytest.CaptureFixture[str]):
     assert run(["--help"]) == 0
     assert "playhead run -- python app.py" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_doctor_says_at_the_programs_end_what_was_instrumented_in_it(server: MockModelServer, folder: Path):
+    server.otherwise(text("fine"))
+    command = [sys.executable, "-m", "playhead", "doctor", "--", sys.executable]
+    twice = [str(Path(sys.executable).with_name("opentelemetry-instrument")), sys.executable, "ask.py"]
+    for program, libraries in (
+        ([*command, "ask.py"], ["openai 3", "playhead"]),
+        ([*command[:-1], *twice], [": playhead, opentelemetry", "seen twice, counted once: by playhead"]),
+        ([*command, "quits.py"], ["no library that Playhead records was imported"]),
+    ):
+        done = subprocess.run(
+            program, env=environ(folder, server, **OPENTELEMETRY_OFF), cwd=folder, input="", capture_output=True,
+            text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == (7 if "quits.py" in program else 0), done.stderr
+        assert "playhead doctor: process" in done.stderr
+        for line in libraries:
+            assert line in done.stderr

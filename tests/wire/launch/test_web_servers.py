@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import httpx
@@ -20,7 +19,7 @@ from playhead.model import names
 from playhead.testing import ChatRequest, MockModelServer, contains, pytest_plugin, text
 from playhead.testing.answers import Answer
 from tests.support.journal_reader import read_journal
-from tests.wire.launch.test_run_command import environ
+from tests.wire.launch.test_run_command import OPENTELEMETRY_OFF, environ
 
 server = pytest_plugin.mock_model_server
 Process = subprocess.Popen[str]
@@ -54,8 +53,6 @@ UVICORN = [sys.executable, "-m", "uvicorn", "asgi:app", f"--workers={WORKERS}", 
 UVICORN += ["--lifespan=off", "--timeout-worker-healthcheck=60"]
 GUNICORN = [sys.executable, "-m", "gunicorn", "wsgi:app", f"--workers={WORKERS}", "--bind=127.0.0.1:0"]
 PLAYHEAD = [sys.executable, "-m", "playhead", "run", "--"]
-# Instrumentors of others take seconds to load: one of the same calls is enough.
-OTHERS = {entry.name for entry in entry_points(group="opentelemetry_instrumentor")} - {"playhead-openai", "openai"}
 OPENTELEMETRY = [str(Path(sys.executable).with_name("opentelemetry-instrument"))]
 
 
@@ -64,10 +61,8 @@ def started(folder: Path, command: Sequence[str], server: MockModelServer) -> It
     """The web server's address, and its process."""
     (folder / "asgi.py").write_text(ASGI)
     (folder / "wsgi.py").write_text(WSGI)
-    off = {f"OTEL_{of}_EXPORTER": "none" for of in ("TRACES", "METRICS", "LOGS")}
-    off["OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"] = ",".join(OTHERS)
     process = subprocess.Popen(
-        command, env=environ(folder, server, **off), cwd=folder, stderr=subprocess.PIPE, text=True,
+        command, env=environ(folder, server, **OPENTELEMETRY_OFF), cwd=folder, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     try:

@@ -5,7 +5,7 @@ import importlib
 import os
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,18 +14,28 @@ from playhead.cli.connection import CollectorAddress
 from playhead.cli.operate.instrumented import libraries
 from playhead.cli.options import Json
 from playhead.errors import JournalUnusable, NotAuthorized, PlayheadError, SettingInvalid
+from playhead.launch import command as launch
 from playhead.settings import sdk as settings
 
 _OURS = "PLAYHEAD_"
 # Read by no table: how `playhead resume` tells the program that it starts what to do, and where tests find their data.
-_OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_RUN_PID", "PLAYHEAD_TRAJECTORIES")
+_OTHERS = ("PLAYHEAD_RESUME", "PLAYHEAD_REWIND", "PLAYHEAD_RUN_PID", "PLAYHEAD_RUN_REPORT", "PLAYHEAD_TRAJECTORIES")
 _TAKEN = "yes"
 Line = dict[str, str]
 
 
-def doctor(ctx: typer.Context, json: Json = False) -> None:
+def doctor(
+    ctx: typer.Context,
+    json: Json = False,
+    command: Annotated[list[str] | None, typer.Argument(help="A program, after --: see above.")] = None,
+) -> None:
     """Say which settings are in force, where each comes from, whether the journal can be written to, whether the
-    collector takes records and answers questions, and which libraries are recorded, also by others."""
+    collector takes records and answers questions, and which libraries are recorded, also by others.
+
+    `playhead doctor -- python app.py` starts the program as `playhead run` does. When it ends, it says on standard
+    error what was instrumented in it, by whom, and which calls several instrumentations have seen."""
+    if command:
+        raise typer.Exit(launch.report(command))
     tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
     lines = [_line(of, each) for of, table in tables.items() for each in table]
     lines += _destinations()
