@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import (
+    AgentDefinition,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ResultMessage,
@@ -21,7 +22,7 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.testing import MockModelServer, pytest_plugin, text, tool_call, tool_result_received
+from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call, tool_result_received
 from tests.support.journal_reader import Journaled, Recording, kind, start_recording
 
 server = pytest_plugin.mock_model_server
@@ -218,3 +219,38 @@ def test_uninstrumented_it_is_as_it_was():
     playhead.uninstrument()
     assert not hasattr(ClaudeSDKClient.query, "_self_wrapper")
     assert not hasattr(InternalClient.process_query, "_self_wrapper")
+
+
+@pytest.mark.slow
+@pytest.mark.covers("claude-agent", "spans", "tools")
+async def test_an_agent_that_claude_code_starts_is_inside_the_call_that_starts_it(
+    recording: Recording, server: MockModelServer, tmp_path: Path
+):
+    """It asks its model and calls its tools in Claude Code's process: its answers come with the id of that call."""
+    start = {"subagent_type": "scout", "description": "find A1", "prompt": "Find A1.", "run_in_background": False}
+    server.when(contains("You are a SCOUT") & ~tool_result_received(LOOK_UP), tool_call(LOOK_UP, {"order": "A1"}))
+    server.when(contains("You are a SCOUT"), text("A1 is on its way"))
+    server.when(~tool_result_received("Agent"), tool_call("Agent", start))
+    server.otherwise(text("it is late"))
+    scout = AgentDefinition(description="Finds orders", prompt="You are a SCOUT.", tools=[LOOK_UP])
+    how = options(server, tmp_path, tools=["Agent"], allowed_tools=["mcp__shop", "Agent"], agents={"scout": scout})
+    *_, result = await ask(how)
+    assert result.result == "it is late"
+    seen = recording.read()
+    by_id = {span.span_id: span for span in seen.spans}
+    [root, inner] = of_kind(seen, "agent")
+    [started, looked_up] = of_kind(seen, "tool")
+    assert (started.attributes[names.TOOL_NAME], inner.attributes[names.AGENT_NAME]) == ("Agent", "scout")
+    assert by_id[str(started.parent_id)] is root
+    assert by_id[str(inner.parent_id)] is started
+    assert looked_up.attributes[names.TOOL_NAME] == LOOK_UP
+    # Claude Code does not say for which agent it asks for a tool of the program.
+    assert by_id[str(looked_up.parent_id)] is root
+    assert "A1 is on its way" in str(seen.value(inner, names.OUTPUT_REF))
+    # The last answer of such an agent comes as the result of the call that started it, and as no message.
+    assert sorted(by_id[str(call.parent_id)].name for call in of_kind(seen, "llm")) == [
+        root.name,
+        root.name,
+        inner.name,
+    ]
+    assert len(server.requests) == 4

@@ -8,14 +8,14 @@ REPORT = "PLAYHEAD_RUN_REPORT"
 """Set: each Python process of the program reports on standard error when it ends."""
 
 
-class _Report:
+class _EndReport:
     is_registered = False
 
 
 def report_at_exit_if_asked() -> None:
     """Reports when this process ends, or one that it forks, if the environment asks for that."""
-    if REPORT in os.environ and not _Report.is_registered:
-        _Report.is_registered = True
+    if REPORT in os.environ and not _EndReport.is_registered:
+        _EndReport.is_registered = True
         atexit.register(_report)
 
 
