@@ -1,11 +1,13 @@
 """[analysis]: answers that what was returned contradicts: fields of records, signs, ages, false comparisons.  Pure."""
 
+import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
+from typing import Any, cast
 
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
@@ -13,7 +15,16 @@ from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Sta
 from playhead_collector.analysis.suspects.wording import sentences
 from playhead_collector.analysis.texts.json_records import JsonRecord, json_records
 from playhead_collector.analysis.texts.passages import RESULT
-from playhead_collector.analysis.texts.words import name_words, numbers_in, plain_number, read_date, words_in
+from playhead_collector.analysis.texts.words import (
+    SMALL,
+    dates_in,
+    is_same_word,
+    name_words,
+    numbers_in,
+    plain_number,
+    read_date,
+    words_in,
+)
 from playhead_collector.analysis.transcript.arguments import is_identifier
 
 _LABEL = re.compile(r"(?m)^[ \t>*\-\d.)]{0,12}\*{0,2}([A-Za-z][A-Za-z _]{1,40})\*{0,2}:\*{0,2}[ \t]+([^\n]{1,120})$")
@@ -49,23 +60,33 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _GREATER = {"more", "greater", "higher", "over", "above"}
-_MAX_LABELS, _MAX_RECORDS = 60, 400
+_NUMBERS = {word: int(number) for number, words in SMALL.items() for word in words if len(word) > 2}
+_COUNTED = re.compile(
+    r"\b(?:you have|there (?:are|is)|includes?|contains?|lists?|shows?) (?:only |just |a total of )?"
+    r"(?P<number>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|twelve) (?P<what>[a-z]{3,20})"
+    r"(?=\s*[.,;:!\n]|\Z)",
+    re.IGNORECASE,
+)
+_MAX_LABELS, _MAX_RECORDS, _MAX_OBJECT_LENGTH = 60, 400, 64 * 1024
 
 
 def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
     """What answers say against what the results before them have."""
     known = _KnownRecords()
     now = _current_time(steps)
+    lists: dict[str, tuple[int, StatedText]] = {}
     computed: list[tuple[StatedText, str]] = []
     instants: list[tuple[datetime, Quoted]] = []
     for step in steps.steps:
         for result in step.of(RESULT):
             known.add(result)
+            lists |= _lists_in(result)
             computed += _negative(result)
             instants += _instants(result)
         for answer in step.answers:
             yield from _comparisons(step, answer)
             yield from known.contradicted(step, answer)
+            yield from _counts(step, answer, lists)
             yield from _signs(step, answer, computed[-3:])
             if now is not None:
                 yield from _ages(step, answer, instants[-3:], now)
@@ -106,6 +127,38 @@ def _signs(step: Step, answer: StatedText, computed: Sequence[tuple[StatedText, 
                     reason = f"the tool computed {number}, and the answer speaks of {plain} to be paid"
                     quotes = (result.beginning(), answer.cite(start + first, start + last))
                     yield Finding(step.number, rules.SIGN_MISREAD, reason, quotes)
+
+
+# --- counts ---------------------------------------------------------------------------------------------------------
+
+
+def _lists_in(result: StatedText) -> dict[str, tuple[int, StatedText]]:
+    """Lengths of the lists that an object in a result has under its keys."""
+    text = result.passage.text
+    if text.lstrip()[:1] != "{" or len(text) > _MAX_OBJECT_LENGTH:
+        return {}
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    items = islice(cast(dict[str, Any], value).items(), _MAX_RECORDS) if isinstance(value, dict) else ()
+    return {key: (len(cast(list[Any], item)), result) for key, item in items if isinstance(item, list)}
+
+
+def _counts(step: Step, answer: StatedText, lists: Mapping[str, tuple[int, StatedText]]) -> Iterator[Finding]:
+    """Statements of how many there are, without a condition, against the list of that name that was returned last."""
+    for found in islice(_COUNTED.finditer(answer.passage.text), _MAX_LABELS):
+        number = int(found["number"]) if found["number"].isdigit() else _NUMBERS[found["number"].lower()]
+        named = [each for key, each in lists.items() if name_words(key)[-1:] and _is_named(found["what"], key)]
+        if len(named) == 1 and named[0][0] != number:
+            length, result = named[0]
+            reason = f"the answer says {found[0].strip()!r}, the list that was returned has {length}"
+            quotes = (answer.cite(found.start(), found.end()), result.beginning())
+            yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes)
+
+
+def _is_named(what: str, key: str) -> bool:
+    return is_same_word(what.lower(), name_words(key)[-1])
 
 
 # --- ages -------------------------------------------------------------------------------------------------------------
@@ -211,10 +264,12 @@ def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str
     recorded = record.members[keys[0]]
     mine = {word for word, _, _ in words_in(written)}
     theirs = {word for word, _, _ in words_in(recorded)}
-    if not theirs or not mine or theirs & mine:
-        return None
-    if read_date(recorded) is not None or any(":" in each for each in (recorded, written)):
-        return None  # dates and times have too many forms
+    if (date := read_date(recorded)) is not None:
+        stated = [(each.month, each.day) for each in dates_in(written)]
+        differs = all(month is not None and (month, day) != (date.month, date.day) for month, day in stated)
+        return (keys[0], recorded) if stated and differs else None
+    if not theirs or not mine or theirs & mine or any(":" in each for each in (recorded, written)):
+        return None  # times have too many forms
     numeric = plain_number(recorded) is not None
     comparable = numeric and any(word.isdigit() for word in mine)
     return (keys[0], recorded) if comparable or (recorded.isidentifier() and not numeric and len(mine) <= 3) else None

@@ -8,16 +8,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from math import log
 from typing import Any, cast
 
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, StatedText, Step
 from playhead_collector.analysis.suspects.wording import CONFIRMATION, acts, sentences
 from playhead_collector.analysis.texts.passages import USER
-from playhead_collector.analysis.texts.words import SMALL, fold, is_same_word, name_words, words_in
+from playhead_collector.analysis.texts.words import SMALL, fold, is_same_word, name_words, plain_number, words_in
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.read.values import text_of
@@ -40,6 +41,16 @@ _RESTRICTS = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS = {word: int(number) for number, words in SMALL.items() for word in words if len(word) > 2}
+_MONEY = re.compile(
+    r"[$€£]\s?(\d[\d,]{0,12}(?:\.\d{1,4})?)|\b(\d[\d,]{0,12}(?:\.\d{1,4})?) (?:dollars?|euros?|pounds?|usd|eur)\b",
+    re.IGNORECASE,
+)
+_OF_MONEY = frozenset(
+    ("dollar", "euro", "pound", "each", "cost", "price", "amount", "total", "fee", "charge", "refund")
+)
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
+# So many characters on each side of an amount say what it is for.
+_BESIDE, _MAX_PRICES = 48, 200
 _LINE = re.compile(r"[^\n]+")
 # A step speaks of a restriction that has at least so many words, and shares at least so much of their weight with it.
 _SHORTEST_WORD, _FEWEST_WORDS, _ENOUGH = 4, 3, 0.5
@@ -59,6 +70,7 @@ def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
     single = _line_with(steps, _ONE_AT_A_TIME)
     limits = list(_limits(steps))
     restrictions = _restrictions(steps)
+    prices = [price for text in steps.system for price in _prices(text) if price.amount]
     for step in steps.steps:
         changing = [call for call in step.calls if acts(call.begin.name)]
         if confirm is not None and changing and step.of(USER) and not _is_confirmed(steps, step):
@@ -68,6 +80,8 @@ def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
         if single is not None and len(step.calls) > 1:
             quotes = (single, *(steps.call_quote(step, call) for call in step.calls[:2]))
             yield Finding(step.number, rules.LIMIT_BROKEN, f"{len(step.calls)} tool calls at a time", quotes)
+        for call in changing:
+            yield from _wrong_amounts(steps, step, call, prices)
         for call in step.calls:
             yield from (found for limit in limits for found in _beyond(steps, step, call, limit))
         yield from _restricted(step, restrictions)
@@ -128,6 +142,39 @@ def _lists(value: Any) -> Iterator[tuple[str, list[Any]]]:
         for key, item in cast(dict[str, Any], value).items():
             if isinstance(item, list):
                 yield str(key), cast(list[Any], item)[:_MAX_ITEMS]
+
+
+# --- amounts --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _StatedPrice:
+    amount: Decimal
+    words: set[str]
+    """Words beside the amount."""
+    quote: Quoted
+
+
+def _prices(text: StatedText) -> Iterator[_StatedPrice]:
+    """Amounts of money, each with the words beside it in its sentence."""
+    whole = text.passage.text
+    for found in islice(_MONEY.finditer(whole), _MAX_PRICES):
+        before = _SENTENCE_END.split(whole[max(0, found.start() - _BESIDE) : found.start()])[-1]
+        after = _SENTENCE_END.split(whole[found.end() : found.end() + _BESIDE])[0]
+        amount = Decimal((found[1] or found[2]).replace(",", ""))
+        quote = text.cite(found.start() - len(before), found.end() + len(after))
+        yield _StatedPrice(amount, _words(f"{before} {after}") - _OF_MONEY, quote)
+
+
+def _wrong_amounts(steps: RunSteps, step: Step, call: ToolRun, prices: Sequence[_StatedPrice]) -> Iterator[Finding]:
+    """An outermost amount of a call, for what the system prompt prices, that is no multiple of any of these prices."""
+    subject = name_words(call.begin.name)[-1:]
+    priced = [price for price in prices if any(is_same_word(word, part) for word in price.words for part in subject)]
+    for path, value in islice(scalars(call.arguments), _MAX_ITEMS) if priced else ():
+        plain = plain_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if plain is not None and path.lower() in _OF_MONEY and all(Decimal(plain) % price.amount for price in priced):
+            reason = f"{call.begin.name}: {path} {plain} is no multiple of the {priced[0].amount} that the prompt names"
+            yield Finding(step.number, rules.AMOUNT_BROKEN, reason, (priced[0].quote, steps.call_quote(step, call)))
 
 
 # --- restrictions -----------------------------------------------------------------------------------------------------

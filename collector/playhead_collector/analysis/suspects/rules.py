@@ -21,6 +21,11 @@ OTHER_SUBJECT = StrengthRule(
 FIELD_CONTRADICTED = StrengthRule(
     "field_contradicted", "strong", "an answer gives a field of a record another value than the result that has it"
 )
+COUNT_CONTRADICTED = StrengthRule(
+    "count_contradicted",
+    "likely",
+    "an answer says how many there are, and the list that was returned has another number",
+)
 SIGN_MISREAD = StrengthRule(
     "sign_misread",
     "strong",
@@ -68,6 +73,11 @@ ORDER_BROKEN = StrengthRule(
     "order_broken", "likely", "the system prompt asks for a confirmation first, and the user had not given one"
 )
 LIMIT_BROKEN = StrengthRule("limit_broken", "strong", "a tool call has more of something than the system prompt allows")
+AMOUNT_BROKEN = StrengthRule(
+    "amount_broken",
+    "likely",
+    "a tool call has an amount for what the system prompt prices, and it is no multiple of that",
+)
 AGAINST_RESTRICTION = StrengthRule(
     "against_restriction", "weak", "a step does what a restriction of the system prompt speaks of"
 )

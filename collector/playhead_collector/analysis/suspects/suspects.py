@@ -15,13 +15,17 @@ from playhead_collector.read.values import text_of
 
 # Each audit reads thousands of messages: of a run that compresses all the time, the first ones.
 _MAX_AUDITS = 8
-_MAX_LENGTH = 400
+_MAX_FINDINGS, _MAX_LENGTH = 20, 400
 
 
 async def answer_suspects(record: RunRecord, *siblings: RunRecord, limit: int) -> Suspects:
     """The steps of a run that most likely went wrong; siblings are runs of the same task that succeeded."""
     transcript = await read_transcript(record)
-    others = [await read_transcript(sibling) for sibling in siblings if sibling.run != record.run]
+    others = [
+        await read_transcript(sibling)
+        for sibling in {each.run: each for each in siblings}.values()
+        if sibling.run != record.run
+    ]
     audits = await _audits(record, transcript.events)
 
     def ranked() -> tuple[RunSteps, list[RankedStep]]:
@@ -65,7 +69,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
                 "reason": finding.reason,
                 "quotes": list(finding.quotes),
             }
-            for finding in ranked.findings
+            for finding in ranked.findings[:_MAX_FINDINGS]
         ],
     }
 

@@ -25,6 +25,7 @@ OTHER = "0190ffff" * 4
 POLICY = """The current time is 2026-05-15 15:00:00.
 Before taking any action that changes an order, list its details and obtain explicit confirmation from the user.
 Each order has at most two coupons.
+Wrapping of a large parcel costs 5 dollars.
 Gift wrapping cannot be removed from a parcel that was sealed."""
 
 
@@ -40,7 +41,14 @@ TOOLS = [
     tool("cancel_order", order_id={"type": "string"}),
     tool("add_wrapping", order_id={"type": "string"}),
 ]
-ORDER = {"order_id": "W12345", "status": "shipped", "created_at": "2026-05-02T06:02:08", "total": 40}
+ORDER = {
+    "order_id": "W12345",
+    "status": "shipped",
+    "created_at": "2026-05-02T06:02:08",
+    "total": 40,
+    "due_on": "2026-05-20",
+    "parcels": ["P1", "P2", "P3"],
+}
 OFFERS = [
     {"offer": "OF1001", "prices": {"plain": 120, "lined": 90}, "stock": {"plain": 4, "lined": 0}},
     {"offer": "OF1002", "prices": {"plain": 80, "lined": 95}, "stock": {"plain": 2, "lined": 1}},
@@ -72,6 +80,21 @@ def value_unasked(chat: Chat) -> int:
 def field_contradicted(chat: Chat) -> int:
     looked(chat)
     return chat.says("Here it is:\n- Order: W12345\n- **Status:** delivered").seq
+
+
+def date_contradicted(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("- Order: W12345\n- Due on: June 3").seq
+
+
+def count_contradicted(chat: Chat) -> int:
+    looked(chat)
+    return chat.says("There are two parcels. They are on their way.").seq
+
+
+def amount_broken(chat: Chat) -> int:
+    looked(chat)
+    return chat.asks("add_wrapping", {"order_id": "W12345", "amount": 12}, "ok").seq
 
 
 def sign_misread(chat: Chat) -> int:
@@ -175,9 +198,10 @@ def outcome_rests_on(chat: Chat) -> int:
 CASES: dict[str, Callable[[Chat], int]] = {
     case.__name__: case
     for case in (
-        value_from_nowhere, other_subject, value_unasked, field_contradicted, sign_misread, age_contradicted,
-        comparison_false, not_the_least, unavailable, not_done, refused_without_looking, demanded_again, tool_not_tried,
-        error_ignored, call_failed, call_repeated, order_broken, limit_broken, against_restriction, outcome_rests_on,
+        value_from_nowhere, other_subject, value_unasked, field_contradicted, count_contradicted, amount_broken,
+        sign_misread, age_contradicted, comparison_false, not_the_least, unavailable, not_done,
+        refused_without_looking, demanded_again, tool_not_tried, error_ignored, call_failed, call_repeated,
+        order_broken, limit_broken, against_restriction, outcome_rests_on,
     )
 }  # fmt: skip
 
@@ -200,7 +224,11 @@ async def test_a_rule_finds_its_mistake_at_the_step_that_made_it(rule: str):
 
 
 RIGHT = {
-    "fields as they are": lambda chat: chat.says("- Order: W12345\n- Status: shipped\n- Total: $40"),
+    "fields as they are": lambda chat: chat.says(
+        "- Order: W12345\n- Status: shipped\n- Total: $40\n- Due on: May 20th"
+    ),
+    "how many there are": lambda chat: chat.says("There are 3 parcels."),
+    "some of them": lambda chat: chat.says("There are two parcels of yours on the way."),
     "an old order": lambda chat: chat.says("It was made more than 24 hours ago."),
     "a condition": lambda chat: chat.says("Orders can be cancelled if they were made within 24 hours."),
     "a true comparison": lambda chat: chat.says("$171 is more than $100."),
@@ -208,9 +236,24 @@ RIGHT = {
 }
 
 
+async def test_a_multiple_of_an_amount_is_right():
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    looked(chat)
+    chat.asks("add_wrapping", {"order_id": "W12345", "amount": 10}, "ok")
+    found = {f["rule"] for s in (await suspects_of(chat))["items"] for f in s["findings"]}
+    assert "amount_broken" not in found
+
+
+async def test_dates_of_fields_are_compared_in_any_form():
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    seq = date_contradicted(chat)
+    found = {(s["seq"], f["rule"]) for s in (await suspects_of(chat))["items"] for f in s["findings"]}
+    assert found == {(seq, "field_contradicted")}
+
+
 @pytest.mark.parametrize("what", RIGHT)
 async def test_what_is_right_is_not_suspected(what: str):
-    chat = Chat(FakeStore(), "The current time is 2026-05-15 15:00:00.", tools=TOOLS)
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
     looked(chat)
     RIGHT[what](chat)
     assert (await suspects_of(chat))["items"] == []

@@ -12,16 +12,24 @@ from playhead.testing import MockModelServer, server_error, text
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.reasoning.suspect_order import RERANKED, reranked
+from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.serve import errors, routes
 from tests.support.readers.chat import Chat
-from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
+from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore, record_of
 
 TOOLS = [{"name": "find", "input_schema": {}}]
+QUIET = "0190ffff" * 4
 
 
-@pytest.fixture
-def chat() -> Chat:
-    chat = Chat(FakeStore(), tools=TOOLS)
+@pytest.fixture(scope="module")
+def store() -> FakeStore:
+    """A run with more suspects than a model is shown, and one without any."""
+    store = FakeStore()
+    quiet = Chat(store, run=QUIET)
+    quiet.user("Hello")
+    quiet.says("Hello.")
+    quiet.done()
+    chat = Chat(store, tools=TOOLS)
     chat.user("Refund my order A1.")
     chat.says("I cannot refund orders.")
     for number in range(RERANKED + 2):
@@ -29,45 +37,54 @@ def chat() -> Chat:
         chat.asks("find", {"order": number}, error="timeout")
     chat.says("Done.")
     chat.done()
-    return chat
+    return store
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[MockModelServer]:
     with MockModelServer() as server:
         yield server
 
 
-async def post(chat: Chat, explainer: ModelApi | None, body: Any = None) -> httpx.Response:
+@pytest.fixture(scope="module")
+def app(store: FakeStore, server: MockModelServer) -> FastAPI:
+    return app_with(store, ModelApi(server.base_url, "mock-model"))
+
+
+def app_with(store: FakeStore, explainer: ModelApi | None) -> FastAPI:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
     app = FastAPI(openapi_tags=routes.TAGS)
-    app.include_router(routes.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
+    app.include_router(routes.router(store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
     errors.install(app)
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://collector") as http:
-        return await http.post(f"/api/v1/runs/{RUN}/suspects/rerank", json=body or {})
+    return app
 
 
-async def test_the_ten_first_are_put_in_the_model_s_order_beside_the_computed_one(chat: Chat, server: MockModelServer):
-    computed: Any = (await computed_suspects(chat))["items"]
+async def rerank(app: FastAPI, run: str = RUN) -> httpx.Response:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://collector") as http:
+        return await http.post(f"/api/v1/runs/{run}/suspects/rerank", json={})
+
+
+async def test_the_ten_first_are_put_in_the_model_s_order_beside_the_computed_one(
+    app: FastAPI, store: FakeStore, server: MockModelServer
+):
+    computed = (await answer_suspects(record_of(store), limit=RERANKED))["items"]
     last, first = computed[-1]["seq"], computed[0]["seq"]
     server.otherwise(text(json.dumps({"order": [last, str(first), 9_999, last], "why": {str(last): "it is wrong"}})))
-    answer = (await post(chat, ModelApi(server.base_url, "mock-model"))).json()
+    answer = (await rerank(app)).json()
     assert answer["model"] == "mock-model"
     assert answer["computed"]["items"] == computed
     assert len(answer["order"]) == len(computed) == RERANKED
     assert answer["order"][0] == {"seq": last, "computed_rank": RERANKED, "why": "it is wrong"}
     assert answer["order"][1] == {"seq": first, "computed_rank": 1, "why": None}
     assert [row["computed_rank"] for row in answer["order"][2:]] == list(range(2, RERANKED))
-    (request,) = server.requests
-    asked = request.body["messages"][1]["content"]
+    asked = server.requests[-1].body["messages"][1]["content"]
     assert all(f"[{suspect['seq']}]" in asked for suspect in computed)
     assert "I cannot refund orders." in asked
 
 
-async def test_an_answer_that_names_nothing_leaves_the_computed_order(chat: Chat, server: MockModelServer):
+async def test_an_answer_that_names_nothing_leaves_the_computed_order(app: FastAPI, server: MockModelServer):
     server.otherwise(text("I do not know."))
-    answer = (await post(chat, ModelApi(server.base_url, "mock-model"))).json()
+    answer = (await rerank(app)).json()
     assert [row["computed_rank"] for row in answer["order"]] == list(range(1, RERANKED + 1))
     assert answer["text"] == "I do not know."
 
@@ -78,25 +95,15 @@ def test_whatever_a_model_says_is_an_order_of_the_suspects(said: str):
     assert [row["seq"] for row in reranked(suspects, said)] == [4, 2]
 
 
-async def test_no_model_and_a_model_that_fails_are_refused(chat: Chat, server: MockModelServer):
-    refused = await post(chat, None)
+async def test_no_model_and_a_model_that_fails_are_refused(app: FastAPI, store: FakeStore, server: MockModelServer):
+    refused = await rerank(app_with(store, None))
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "no_explainer")
     server.otherwise(server_error())
-    failed = await post(chat, ModelApi(server.base_url, "mock-model"))
+    failed = await rerank(app)
     assert (failed.status_code, failed.json()["error"]["code"]) == (502, "explainer_failed")
 
 
-async def test_a_run_without_suspects_is_not_sent_to_the_model(server: MockModelServer):
-    chat = Chat(FakeStore())
-    chat.user("Hello")
-    chat.says("Hello.")
-    chat.done()
-    answer = (await post(chat, ModelApi(server.base_url, "mock-model"))).json()
-    assert (answer["order"], answer["text"], server.requests) == ([], "", [])
-
-
-async def computed_suspects(chat: Chat) -> Any:
-    app = FastAPI()
-    app.include_router(routes.router(chat.store, FakeRunner()))  # pyright: ignore[reportArgumentType]
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://collector") as http:
-        return (await http.get(f"/api/v1/runs/{RUN}/suspects", params={"limit": RERANKED})).json()
+async def test_a_run_without_suspects_is_not_sent_to_the_model(app: FastAPI, server: MockModelServer):
+    before = len(server.requests)
+    answer = (await rerank(app, QUIET)).json()
+    assert (answer["order"], answer["text"], len(server.requests)) == ([], "", before)
