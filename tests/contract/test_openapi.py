@@ -86,6 +86,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
         "get /runs/stream",
         "get /runs/{run}/reasoning/{seq}",
         "get /content/{ref}",
+        "get /content/{ref}/about",
         "post /content/batch",
     }
     expected |= {f"get /runs/{{run}}{question}" for question in questions}

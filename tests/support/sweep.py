@@ -396,6 +396,16 @@ def _content(run: Swept) -> Iterator[Question]:
         yield Question(f"{PREFIX}/content/{ref}")
 
 
+def _about(run: Swept) -> Iterator[Question]:
+    """The run is among those that had the content; some refs of events name what is no content of a call."""
+    for ref in sorted(run.refs)[:: run.one_in]:
+        yield Question(
+            f"{PREFIX}/content/{ref}/about",
+            {"limit": 100},
+            holds=lambda body: body["runs"] >= len(body["items"]) and body["complete"],
+        )
+
+
 def _batch(run: Swept) -> Iterator[Question]:
     refs = sorted(run.refs)
     for start in range(0, len(refs), _REFS_AT_ONCE):
@@ -477,6 +487,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/suspects": _suspects,
     "post /runs/{run}/suspects/rerank": _rerank,
     "get /content/{ref}": _content,
+    "get /content/{ref}/about": _about,
     "post /content/batch": _batch,
     "post /content/pack": _pack,
     "get /runs/{run}/otlp": _otlp,

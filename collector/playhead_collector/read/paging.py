@@ -12,7 +12,12 @@ _MAX_SEQ_LENGTH = 9
 
 def row_cursor(row: RunRow) -> str:
     """The cursor for the rows after this one in the list of runs."""
-    return base64.urlsafe_b64encode(f"{row.started_ns} {row.run}".encode()).decode().rstrip("=")
+    return run_cursor(row.started_ns, row.run)
+
+
+def run_cursor(started_ns: int, run: str) -> str:
+    """The cursor for what comes after this run, where runs are listed newest first."""
+    return base64.urlsafe_b64encode(f"{started_ns} {run}".encode()).decode().rstrip("=")
 
 
 def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:

@@ -10,6 +10,7 @@ from playhead.cli.connection import CollectorAddress, complete_run, run_id
 from playhead.cli.options import At, Json, Limit, Run, first
 from playhead.model.message import Message
 from playhead.wire.answers import EventsMoved, HistoryEntry, RecordedEvent, StateAt
+from playhead.wire.answers.content import ContentAbout
 
 # What fits beside an event without drowning the others, and what `--values` shows: the most that can be asked for.
 _SHORT, _LONG = 120, 10_000
@@ -173,9 +174,19 @@ def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, 
         output.message(_head(row), row["role"], cast(Message | None, row.get("value")))
 
 
-def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:...")], json: Json = False) -> None:
+def content(
+    ctx: typer.Context,
+    ref: Annotated[str, typer.Argument(help="sha256:...")],
+    about: Annotated[
+        bool, typer.Option("--about", help="What it is, and which runs and calls had it, instead of its bytes.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Write the bytes that a ref names."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
+        if about:
+            _about(client.about(ref), json=json)
+            return
         found = client.content(ref)
     if json:
         text = None if output.is_binary(found) else found.data.decode("utf-8", "replace")
@@ -184,6 +195,27 @@ def content(ctx: typer.Context, ref: Annotated[str, typer.Argument(help="sha256:
         output.as_json({name: value for name, value in answer.items() if value is not None})
         return
     output.content(found)
+
+
+def _about(found: ContentAbout, *, json: bool) -> None:
+    if json:
+        output.as_json(found)
+        return
+    names = ("ref", "kind", "role", "media_type", "size", "first_seen", "last_seen", "runs", "calls", "bytes_sent")
+    output.facts({name: found[name] for name in names})
+    typer.echo()
+    output.table(
+        ("run", "name", "status", "started", "calls", "where"),
+        (
+            (
+                *(run["run"], run["name"], run["status"], run["started"][:19], run["calls"]),
+                [f"{place['use']} at {place['seq']}" for place in run["places"]],
+            )
+            for run in found["items"]
+        ),
+    )
+    if found["next_cursor"] is not None or not found["complete"]:
+        typer.echo("there are more runs than these", err=True)
 
 
 def _show(event: RecordedEvent, *, with_run: bool, as_json: bool) -> None:

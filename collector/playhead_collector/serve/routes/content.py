@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from playhead.wire import answers as a
+from playhead.wire.answers.content import ContentAbout
+from playhead_collector.read.about.content import read_about
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routes import params as p
-from playhead_collector.serve.routes.registering import Responses, refusals
+from playhead_collector.serve.routes.registering import Responses, get, refusals
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
@@ -39,6 +41,16 @@ class ContentRoutes:
         async with self._looking_up:
             return content_answer(parsed, await self._store.get(self._project, parsed), request.headers)
 
+    async def about(
+        self, ref: p.Ref, limit: Annotated[int, Query(ge=1, le=100)] = 20, cursor: p.Cursor = None
+    ) -> Response:
+        """What a content is, how large, when it was first and last seen, and which runs and calls had it.
+
+        `calls` counts model calls that were given it, so that `bytes_sent` is its size times that number.
+        """
+        about = await read_about(self._store, self._project, parse_ref(ref), limit, cursor)
+        return json_answer(about)
+
     async def batch(self, refs: Refs) -> Response:
         """Several contents by ref. Refs that are not stored are absent from the answer."""
         async with self._looking_up:
@@ -62,5 +74,6 @@ def add_routes(api: APIRouter, store: Store, project: int) -> None:
     content, batch = routes.content, routes.batch
     api.get("/content/{ref}", tags=["content"], name="content", responses=_BYTES, response_class=Response)(content)
     api.head("/content/{ref}", include_in_schema=False)(content)
+    get(api, "content", "/content/{ref}/about", routes.about, ContentAbout)
     values = schema(dict[str, a.ContentValue])
     api.post("/content/batch", tags=["content"], name="batch", response_model=values, responses=refusals(413))(batch)

@@ -30,6 +30,7 @@ from playhead_collector.store.ports.retention import RetentionStore
 from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
 from playhead_collector.store.ports.scores import ScoreStore
+from playhead_collector.store.ports.uses import UseStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +245,8 @@ class EventStore(Protocol):
         ...
 
     async def pack(self, due: Sequence[ToPack]) -> int:
-        """Packs contents and thread nodes that sealed runs of one project name. Returns how many. Readers and writers
+        """Packs contents and thread nodes that sealed runs of one project name, and indexes which contents each run
+        had (see `UseStore`). Returns how many were packed. Readers and writers
         see no difference at any time.  Raises StoreCollision when the lock cannot be had: try again later."""
         ...
 
@@ -305,6 +307,7 @@ class Store(
     RetentionStore,
     ScoreStore,
     CohortStore,
+    UseStore,
     Protocol,
 ):
     """The whole store, on one pool of connections."""

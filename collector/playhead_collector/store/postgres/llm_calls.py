@@ -19,8 +19,7 @@ from playhead_collector.store.postgres.statements import Conn
 class PostgresSameContextStore:
     """Implements `ports.same_context.SameContextStore`."""
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    _db: Database
 
     async def calls_with_thread(self, project: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         async with self._db.reading() as conn:

@@ -54,14 +54,16 @@ from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.runs import id_of
-from playhead_collector.store.postgres.sealed import packing, shrinking
+from playhead_collector.store.postgres.sealed import shrinking
 from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.uses.store import PostgresUseStore, pack_and_index
 
 POOL_SIZE = 10
 # Events are handed over in portions of so many; a round trip each.
 _PORTION = 4 * events.PAGE_EVENTS
 # Packing more spans than this (30 us each) would block the event loop: a thread does it.
 _BUSY_ITEMS = 1_000
+_CONTENT_TABLES = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
 
 
 async def connect(
@@ -76,12 +78,13 @@ async def connect(
     return PostgresStore(await Database.open(dsn, pool_size), clock, recipients)
 
 
-class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore, PostgresCohortStore):
+class PostgresStore(
+    PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore, PostgresCohortStore, PostgresUseStore
+):
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
-        PostgresChangeStore.__init__(self, db, clock)
-        PostgresSameContextStore.__init__(self, db)
+        super().__init__(db, clock)
         self._recipients = recipients
         self._memory = StoreMemory()
         self._learning = Learning(db, self._memory.packs.dictionaries)
@@ -221,8 +224,7 @@ class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScore
         return [ToPack(project, run.hex, times) for project, run, times in found]
 
     async def pack(self, due: Sequence[ToPack]) -> int:
-        project, runs = due[0].project, [id_of(each.run) for each in due]
-        moved = await packing.pack_runs(self._db, self._memory.packs, project, runs, day(self._clock()))
+        moved = await pack_and_index(self._db, self._memory.packs, due, day(self._clock()))
         await self.leave_unpacked(due)
         return moved
 
@@ -391,9 +393,8 @@ class PostgresStore(PostgresChangeStore, PostgresSameContextStore, PostgresScore
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "sizes")
         tables = {each["name"]: {"rows": each["rows"], "bytes": each["bytes"]} for each in found}
-        stored = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
         return {
-            "content_bytes": sum(tables[name]["bytes"] for name in stored),
+            "content_bytes": sum(tables[name]["bytes"] for name in _CONTENT_TABLES),
             "database_bytes": sum(table["bytes"] for table in tables.values()),
             "tables": tables,
         }

@@ -9,6 +9,7 @@ from playhead.client.operation import ApiRequest, client_method
 from playhead.model.canonical import Content
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
+from playhead.wire.answers.content import ContentAbout
 from playhead.wire.pack import Pack, decode_pack
 
 
@@ -24,6 +25,14 @@ class ContentOperations:
     def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, a.ContentValue]]:
         """Up to 1,000 contents by ref.  Refs that are not stored are absent from the answer."""
         return ApiRequest("content/batch", body={"refs": list(refs)})
+
+    @client_method
+    def about(self, ref: str, *, limit: int = 20, cursor: str | None = None) -> ApiRequest[ContentAbout]:
+        """What a content is, how large, when it was first and last seen, and which runs and calls had it.
+
+        `cursor` is the `next_cursor` of the previous answer, `limit` the number of runs in this one.
+        """
+        return ApiRequest("content/" + quote(ref, safe=":") + "/about", {"limit": limit, "cursor": cursor})
 
     @client_method
     def thread(self, ref: str) -> ApiRequest[a.ThreadMessages]:

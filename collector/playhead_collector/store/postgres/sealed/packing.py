@@ -35,10 +35,12 @@ _PAGES_BYTES = 64 * 1024
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
-async def pack_runs(db: Database, packs: Packs, project: int, runs: Sequence[UUID], today: datetime.date) -> int:
-    """Packs the rows that these runs name; returns how many. Raises StoreCollision when the lock cannot be had in time:
-    rows packed until then stay packed."""
-    moved = 0
+async def pack_runs(
+    db: Database, packs: Packs, project: int, runs: Sequence[UUID], today: datetime.date
+) -> set[ContentRef]:
+    """Packs the rows that these runs name; returns their refs. Each pack names the runs. Raises StoreCollision when the
+    lock cannot be had in time: rows packed until then stay packed."""
+    moved = set[ContentRef]()
     async for mentioned in _mentioned(db, project, runs):
         began = time.perf_counter()
         async with db.reading() as conn:
@@ -50,11 +52,11 @@ async def pack_runs(db: Database, packs: Packs, project: int, runs: Sequence[UUI
                 zstd = await packs.dictionaries.zstd(conn, project, encoding)
             bodies = await asyncio.to_thread(_compressed, part, zstd)
             async with db.attempt() as conn:
-                await _move(conn, project, part, bodies, encoding, today)
+                await _move(conn, project, runs, part, bodies, encoding, today)
             if at + _MOVED < len(items):  # a pause as long as the work, also within a long run
                 await asyncio.sleep(time.perf_counter() - began)
                 began = time.perf_counter()
-            moved += sum(len(pack.contents) + len(pack.nodes) for pack in part)
+            moved.update(each.ref for pack in part for each in (*pack.contents, *pack.nodes))
     return moved
 
 
@@ -65,6 +67,7 @@ def _compressed(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
 async def _move(
     conn: Conn,
     project: int,
+    runs: Sequence[UUID],
     part: Sequence[PackItems],
     bodies: Sequence[bytes],
     encoding: int,
@@ -81,7 +84,7 @@ async def _move(
         raise Collision("another collector packs the same")
     keys = [content_packs.array_of(pack.keys) for pack in part]
     written = {"encodings": [encoding] * len(part), "keys": keys, "bodies": bodies}
-    await sql.run(conn, "write_packs", project=project, today=today, **written)
+    await sql.run(conn, "write_packs", project=project, runs=list(runs), today=today, **written)
 
 
 # --- what a run names -------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ news as (delete from run_news where project_id = :project and run_id = any(:runs
 leases as (delete from run_lease where project_id = :project and run_id = any(:runs)),
 explanations as (delete from explanation where project_id = :project and run_id = any(:runs)),
 scores as (delete from score where project_id = :project and run_id = any(:runs)),
+uses as (delete from content_use where project_id = :project and run_id = any(:runs)),
 changes as (delete from run_change where project_id = :project and run_id = any(:runs)),
 runs as (delete from run where project_id = :project and run_id = any(:runs))
 insert into run_tombstone (project_id, run_id, deleted_ns, late_ns)

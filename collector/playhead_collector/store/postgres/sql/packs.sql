@@ -81,10 +81,10 @@ forks as (
 )
 select distinct ref from gone;
 
--- name: write_packs(project, today, encodings, keys, bodies)!
+-- name: write_packs(project, runs, today, encodings, keys, bodies)!
 -- Keys of each pack as the text of an array: arrays of arrays have one length.
-insert into content_pack (pack, project_id, packed, encoding, keys, body)
-select nextval('content_pack_number'), :project, :today, encoding, keys::int[], body
+insert into content_pack (pack, project_id, packed, encoding, keys, body, runs)
+select nextval('content_pack_number'), :project, :today, encoding, keys::int[], body, :runs::uuid[]
 from unnest(:encodings::smallint[], :keys::text[], :bodies::bytea[]) with ordinality as new (encoding, keys, body, n)
 order by n;
 

@@ -1,0 +1,1 @@
+"""[read]: what is stored, seen from the contents: what a content is, and who had it."""

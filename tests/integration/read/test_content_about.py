@@ -1,0 +1,132 @@
+"""Who had a content: the same before and after runs are packed, and as a plain look at every context says."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from playhead.client import AsyncClient
+from playhead.errors import NotFound
+from playhead.model.message import message_contents, text_message
+from playhead_collector.app import PROJECT, create_app
+from playhead_collector.settings import CollectorSettings
+from playhead_collector.store.ports import ToPack
+from playhead_collector.store.postgres.store import PostgresStore, connect
+from tests.integration.read.recorded import START_NS, Recorder, conversation
+
+RUNS = [f"{n:02x}" * 16 for n in range(1, 5)]
+SYSTEM, QUESTION, OTHER = "You are of help.", "Where is my order?", "Where is my money?"
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[PostgresStore]:
+    store = await connect(database_url, pool_size=3)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
+    async with (
+        httpx.ASGITransport(create_app(CollectorSettings(), store)) as http,
+        AsyncClient("http://localhost", transport=http) as client,
+    ):
+        yield client
+
+
+def recorders() -> list[Recorder]:
+    """Three runs with one beginning, of different lengths, and one with another question."""
+    alike = [
+        conversation(run, turns, start_ns=START_NS + n * 10**9)
+        for n, (run, turns) in enumerate(zip(RUNS, (3, 2, 1), strict=False))
+    ]
+    return [*alike, conversation(RUNS[3], 2, OTHER, start_ns=START_NS + 9 * 10**9)]
+
+
+async def ingest(store: PostgresStore, client: AsyncClient, made: Sequence[Recorder]) -> None:
+    for recorder in made:
+        await store.ingest(PROJECT, recorder.batch())
+    assert [row["run"] async for row in client.runs()] == [recorder.run for recorder in reversed(made)]
+
+
+async def given(client: AsyncClient) -> dict[str, Counter[str]]:
+    """For each content, by run, the calls that were given it: read from the context of every call."""
+    found: dict[str, Counter[str]] = {}
+    async for row in client.runs():
+        async for call in client.llm_calls(row["run"]):
+            context = await client.context(row["run"], at=call["seq"])
+            refs = {message_contents(message)[0].ref for message in context["messages"]}
+            for ref in refs | {call["refs"][name] for name in ("system", "tools") if name in call["refs"]}:
+                found.setdefault(ref, Counter())[row["run"]] += 1
+    return found
+
+
+async def told(client: AsyncClient, refs: Sequence[str]) -> dict[str, Any]:
+    return {ref: await client.about(ref) for ref in refs}
+
+
+async def pack(store: PostgresStore, *batches: Sequence[str]) -> None:
+    for batch in batches:
+        await store.pack([ToPack(PROJECT, run, 1) for run in batch])
+
+
+@pytest.mark.parametrize("batches", [[], [RUNS], [RUNS[:1], RUNS[1:2], RUNS[2:]], [RUNS[1:3]], [RUNS, RUNS]])
+async def test_the_calls_that_were_given_a_content_are_those_whose_contexts_have_it(
+    store: PostgresStore, client: AsyncClient, batches: list[list[str]]
+):
+    await ingest(store, client, recorders())
+    await pack(store, *batches)
+    expected = await given(client)
+    assert len(expected) == 7
+    for ref, about in (await told(client, list(expected))).items():
+        runs = expected[ref]
+        assert {each["run"]: each["calls"] for each in about["items"] if each["calls"]} == runs, ref
+        assert (about["runs"], about["calls"], about["complete"]) == (len(about["items"]), runs.total(), True)
+        assert about["bytes_sent"] == about["size"] * runs.total()
+        assert all(place["use"] == "message" for each in about["items"] for place in each["places"])
+
+
+async def test_what_a_content_is_and_where_events_name_it(store: PostgresStore, client: AsyncClient):
+    await ingest(store, client, recorders())
+    question = message_contents(text_message("user", QUESTION))[0]
+    about = await client.about(question.ref)
+    assert (about["kind"], about["role"], about["size"]) == ("message", "user", len(question.data))
+    assert [each["run"] for each in about["items"]] == RUNS[2::-1]  # the newest first
+    assert (about["first_seen"] or "") < (about["last_seen"] or "")
+    shortest = about["items"][0]
+    assert [place["kind"] for place in shortest["places"]] == ["message_added", "llm_called"]
+    result = next(ref for ref, each in recorders()[0].contents.items() if each.data == b'["order 0 is on its way"]')
+    of_result = await client.about(result)
+    assert (of_result["kind"], of_result["calls"]) == ("json", 0)  # models were given the message with it
+    assert {place["use"] for each in of_result["items"] for place in each["places"]} == {"result"}
+    calls = [call async for call in client.llm_calls(RUNS[0])]
+    thread = await client.about(calls[0]["refs"]["thread"])
+    assert (thread["kind"], thread["runs"], thread["calls"]) == ("thread", 3, 3)
+    assert [place["use"] for place in thread["items"][0]["places"]] == ["thread"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_pages_join_and_a_deleted_run_is_gone(store: PostgresStore, client: AsyncClient, packed: bool):
+    await ingest(store, client, recorders())
+    if packed:
+        await pack(store, RUNS[3:], RUNS[:3])
+    ref = message_contents(text_message("system", SYSTEM))[0].ref
+    pages, cursor = list[str](), None
+    while True:
+        page = await client.about(ref, limit=1, cursor=cursor)
+        assert (len(page["items"]), page["runs"]) == (1, 4)
+        pages.append(page["items"][0]["run"])
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert pages == RUNS[::-1]
+    await client.delete_run(RUNS[1])
+    about = await client.about(ref)
+    assert [each["run"] for each in about["items"]] == [RUNS[3], RUNS[2], RUNS[0]]
+    assert about["runs"] == 3
+
+
+async def test_a_content_that_is_not_stored_is_not_found(client: AsyncClient):
+    with pytest.raises(NotFound):
+        await client.about("sha256:" + "0" * 64)
