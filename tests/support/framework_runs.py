@@ -213,13 +213,27 @@ def killed(*variants: str, in_doubt: str = "plain") -> pytest.MarkDecorator:
     )
 
 
-def assert_contexts_are_the_requests(agent: Agent, *, has_tokens: bool) -> None:
-    """The messages of each model call are those that the model server was sent. `has_tokens`: its tokens are known."""
+def assert_contexts_are_the_requests(agent: Agent, *, has_tokens: bool, item_by_item: bool = False) -> None:
+    """The messages of each model call are those that the model server was sent. `has_tokens`: its tokens are known.
+    `item_by_item`: the API has instructions apart, and items, each of which is recorded as a message, and of which the
+    server makes messages.
+    """
     seen = agent.recorded()
     for call, request in zip(seen.of_kind("llm"), agent.server.requests, strict=True):
         thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
-        assert list(map(_recorded, thread)) == list(map(_sent, request.messages))
+        recorded, sent = list(map(_recorded, thread)), list(map(_sent, request.messages))
+        if item_by_item:
+            instructions = str(seen.value(call, names.SYSTEM_INSTRUCTIONS_REF))
+            assert _items(recorded) == [item for item in _items(sent) if item[0] != "system"]
+            assert all(text in instructions for role, text in _items(sent) if role == "system")
+        else:
+            assert recorded == sent
         assert not has_tokens or call.attributes[names.INPUT_TOKENS] > 0
+
+
+def _items(messages: list[tuple[str, str, list[str]]]) -> list[tuple[str, str]]:
+    """Each text and each id of a tool call by itself, with its role."""
+    return [(role, each) for role, text, ids in messages for each in (text, *ids) if each]
 
 
 def _sent(message: Any) -> tuple[str, str, list[str]]:
