@@ -27,6 +27,7 @@ FAMILIES = {
     "ingest.readable:measure_live": ("L1",),
     "followed:measure": ("L2",),
     "asked:measure": ("Q1", "Q2"),
+    "asked:measure_across": ("A1",),
     "questioned:measure": ("Q5",),
     "suspected:measure_hits": ("H1",),
     "sdk.killed:measure": ("R1",),

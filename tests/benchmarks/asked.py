@@ -1,4 +1,4 @@
-"""Q1, Q2: how fast a collector answers about long runs, over HTTP and without it."""
+"""Q1, Q2, A1: how fast a collector answers about long runs, over HTTP and without it, and about many runs."""
 
 import asyncio
 import gc
@@ -6,8 +6,10 @@ import random
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
+import asyncpg
 import httpx
 
 from playhead_collector.project.runner import ProjectionRunner
@@ -20,6 +22,7 @@ from playhead_collector.store.postgres.store import connect
 from tests.benchmarks.bar import ROUNDS, Row, at_most, median, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import MadeUpRun, send
+from tests.integration.across.test_many_runs import CALLS, FILL, RUNS
 
 _QUESTIONS = 200
 _WARM_UP = 20
@@ -41,6 +44,30 @@ def measure() -> Iterator[Row]:
             yield told("Q1", "the same in process", inside, unit="ms", against="from the store to the answer's bytes")
             if events == 5_000:
                 yield from _q2(at, run)
+
+
+def measure_across() -> Iterator[Row]:
+    """A1: questions across 10,000 runs with 100,000 tool calls, over HTTP, each answered by a process of its own."""
+    with collector() as at:
+        asyncio.run(_fill(at.database))
+        against = f"median of {ROUNDS} over HTTP; {RUNS:,} runs, {RUNS * CALLS:,} tool calls"
+        took = median(partial(_seconds, at.client.statistics))
+        yield at_most("A1", "statistics across runs", took, 2, unit="s", against=against)
+        for name in ("transitions", "patterns", "differences"):
+            took = median(partial(_seconds, getattr(at.client, name)))
+            yield told("A1", f"{name} across runs", took, unit="s", against=against)
+
+
+async def _fill(database: str) -> None:
+    connection = await asyncpg.connect(database)
+    await connection.execute(FILL)
+    await connection.close()
+
+
+def _seconds(ask: Callable[..., Any]) -> float:
+    began = time.perf_counter()
+    ask(agent="support", outcome="resolved")
+    return time.perf_counter() - began
 
 
 def _stored_run(at: BenchCollector, events: int) -> str:

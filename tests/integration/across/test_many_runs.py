@@ -9,6 +9,7 @@ import pytest
 
 from playhead_collector.analysis.across.cohort import cohort_options
 from playhead_collector.analysis.across.differences import answer_differences
+from playhead_collector.analysis.across.failures import answer_failures
 from playhead_collector.analysis.across.statistics import answer_statistics
 from playhead_collector.app import PROJECT
 from playhead_collector.read.prices import shipped
@@ -62,6 +63,13 @@ async def test_statistics_of_10_000_runs_take_less_than_2_s(store: PostgresStore
     differences = await answer_differences(store, PROJECT, cohort, limit=50)
     assert differences["tried"] > TOOLS
     assert took < 2
+
+
+async def test_runs_whose_events_are_gone_are_still_in_clusters(store: PostgresStore):
+    cohort = cohort_options(RunFilter(agent="support"), ScoreCondition("resolved"), 20)
+    clusters = (await answer_failures(store, PROJECT, cohort, limit=3))["clusters"]
+    assert [each["attributions"] for each in clusters] == [{}, {}, {}]
+    assert all(each["runs"] and each["evidence"] for each in clusters)
 
 
 async def test_no_question_reads_a_big_table_whole(store: PostgresStore, database_url: str):

@@ -5,6 +5,7 @@ Of some runs of the largest clusters, the last tool call is attributed (see `pro
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from playhead_collector.analysis.across.cohort import read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS
 from playhead_collector.analysis.across.steps import ToolPath, ToolStep, read_steps
 from playhead_collector.analysis.provenance.attributions import answer_attribution
+from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.cohorts import LastError
@@ -61,9 +63,10 @@ async def _cluster(store: Store, project: int, group: FailureGroup, failed: int,
     error_type, about = await _error_names(store, project, group.error)
     some = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
     kinds, suspects = Counter[str](), Counter[str]()
-    if attribute:
-        for walk in some:
-            found = await answer_attribution(await stored_record(store, project, walk.member.run), str(_last(walk).seq))
+    for walk in some if attribute else ():
+        with suppress(Refused, ContentMissing):  # deleted meanwhile, or not whole: the others are attributed
+            record = await stored_record(store, project, walk.member.run)
+            found = await answer_attribution(record, str(_last(walk).seq))
             kinds[found["kind"]] += 1
             suspects.update(found["suspects"])
     shown = some or group.walks[:_EVIDENCE]
