@@ -46,6 +46,10 @@ def test_the_readme_s_code_runs_as_it_stands(
         asked = [part["content"] for message in scope["context"]["messages"] for part in message["parts"]]
         assert asked[0] == "Where is order A1?"
         assert "delayed" in asked[1]
+        exec(compile(code_of("docs/questions.md")["tree"], "questions.md", "exec"), scope)
+        assert [node["kind"] for node in scope["tree"]["items"]] == ["answer", "stop"]
+        assert (scope["about"]["role"], scope["about"]["calls"]) == ("user", 1)
+        assert scope["split"]["history"] > 0
     finally:
         playhead.shutdown()
         playhead.uninstrument()
