@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from asyncpg import Record
 
+from playhead.model.event import RunEvent
 from playhead.model.ref import ContentRef
 from playhead.project.context.content_uses import call_threads, count_uses
 from playhead_collector.store.packing.content_packs import key_of
@@ -23,6 +24,8 @@ from playhead_collector.store.postgres.statements import Conn
 
 # More messages than the threads of a run have; of a larger one the rest is not counted.
 _MOST_NODES = 200_000
+# Events are read so many at a time, so that others get their turn between.
+_EVENTS = 4 * events.PAGE_EVENTS
 # A content is in one pack, of 16 runs; others are found for a short hash only.
 _MOST_PACKED_WITH = 64
 # Runs that go on, or have just ended: reading one takes some milliseconds.
@@ -100,8 +103,12 @@ async def _index_runs(
 
 
 async def _uses_of(db: Database, packs: Packs, project: int, run: str) -> dict[ContentRef, int]:
+    own: list[RunEvent] = []
+    after = 0
     async with db.reading() as conn:
-        own = [event for event in await events.read(conn, project, run) if event.run == run]
+        while portion := await events.read(conn, project, run, after=after, limit=_EVENTS):
+            own += [event for event in portion if event.run == run]
+            after = portion[-1].seq
         found = await threads.read_together(conn, packs, project, call_threads(own), _MOST_NODES)
     return await asyncio.to_thread(count_uses, own, found.nodes)
 
