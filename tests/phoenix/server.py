@@ -50,6 +50,16 @@ class PhoenixServer:
         """The same by Phoenix's own client."""
         return _python(_CLIENT, self.url, project, str(count))
 
+    def annotations(self, project: str, spans: list[str], count: int) -> list[dict[str, Any]]:
+        """The annotations of spans, once there are so many."""
+
+        def ask() -> list[dict[str, Any]]:
+            with httpx.Client(trust_env=False, timeout=60) as client:
+                url = f"{self.url}/v1/projects/{project}/span_annotations"
+                return client.get(url, params={"span_ids": spans}).raise_for_status().json()["data"]
+
+        return _until(ask, lambda found: len(found) >= count)
+
     def graphql(self, query: str) -> Any:
         with httpx.Client(trust_env=False, timeout=60) as client:
             answer = client.post(f"{self.url}/graphql", json={"query": query}).raise_for_status().json()

@@ -9,6 +9,7 @@ import httpx
 from playhead_collector.forward.destination import Destination, ForwardLimits, destination
 from playhead_collector.forward.loading import ForwardStore, Loader
 from playhead_collector.forward.pacing import Clocks, IngestArrivals, Pacing
+from playhead_collector.forward.senders import Senders
 from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import Prices
 from playhead_collector.settings import CollectorSettings
@@ -46,7 +47,8 @@ class Forwarder:
             pacing = Pacing(self._arrivals, limits.busy_share / len(destinations), clocks)
             uploader = to.uploader(transport)
             loader = Loader(store, to.options, prices, public_url, clock, pacing.give_way, uploader)
-            return ForwardWorker(store, to, loader, to.kind.sender(transport), limits, clock, pacing)
+            senders = Senders(to.kind.sender(transport), to.kind.scores and to.kind.scores(transport))
+            return ForwardWorker(store, to, loader, senders, limits, clock, pacing)
 
         self.workers = [worker(each) for each in destinations]
 

@@ -32,8 +32,10 @@ from playhead.outbound.otlp import logs_request, traces_request
 from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentCorrupt, ContentMissing, StoreUnavailable
+from playhead_collector.forward.attempts import Answer
 from playhead_collector.forward.counting import RunCounter
-from playhead_collector.forward.senders import MediaUploader
+from playhead_collector.forward.scoring import outbound_score
+from playhead_collector.forward.senders import MediaUploader, ScoreSender
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ContentStore, EventStore, SpanStore
 from playhead_collector.store.ports.forwarding import OutboxEntry, OutboxStore
@@ -112,6 +114,14 @@ class Loader:
         """The entry's run, with all that is stored of it now."""
         spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
         return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
+
+    async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None) -> Answer:
+        """Sends the score that a log event is.  Raises NotAllHere while what was scored is not stored."""
+        counter = await self.counter(entry)
+        score = outbound_score(counter.run, log, self._options)
+        if score is None or to is None:
+            raise NotAllHere
+        return await to.send(score)
 
     async def spans_requests(
         self, entry: OutboxEntry, several: Sequence[Sequence[CountedSpan]], run: OutboundRun, *, wait: bool

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from itertools import groupby
 
 from playhead.model.span import LogEvent
 from playhead.outbound import OutboundRun
@@ -23,9 +22,11 @@ from playhead_collector.forward.delivery import BatchDelivery, Delivered, Outgoi
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
 from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
+from playhead_collector.forward.ordering import by_entry
 from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
-from playhead_collector.forward.senders import Sender, Signal, UploadFailed
+from playhead_collector.forward.scoring import is_score
+from playhead_collector.forward.senders import Senders, Signal, UploadFailed
 from playhead_collector.store.packing.span_keys import log_key
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ class ForwardWorker:
         store: ForwardStore,
         destination: Destination,
         loader: Loader,
-        sender: Sender,
+        senders: Senders,
         limits: ForwardLimits,
         clock: Callable[[], int],
         pacing: Pacing,
@@ -89,7 +90,7 @@ class ForwardWorker:
         self.counts: Counter[str] = Counter()
         self._store = store
         self._loader = loader
-        self._sender = sender
+        self._senders = senders
         self._limits = limits
         self._clock = clock
         self._sleep = sleep
@@ -118,7 +119,7 @@ class ForwardWorker:
         if loop is not None:
             loop.cancel()
             await asyncio.wait([loop])
-        await self._sender.close()
+        await self._senders.close()
         await self._loader.close()
 
     async def run_once(self) -> float:
@@ -193,18 +194,19 @@ class ForwardWorker:
     # --- for a cycle -------------------------------------------------------------------------------------------------
 
     @property
-    def parts(self) -> "tuple[ForwardStore, Loader, Sender, ForwardLimits, Callable[[], int]]":
+    def parts(self) -> "tuple[ForwardStore, Loader, Senders, ForwardLimits, Callable[[], int]]":
         """What a cycle works with."""
-        return self._store, self._loader, self._sender, self._limits, self._clock
+        return self._store, self._loader, self._senders, self._limits, self._clock
 
 
 @dataclass(frozen=True, slots=True)
 class _LoadedEntry:
-    """What an entry names: spans to send, and log events as they are."""
+    """What an entry names: spans to send, log events as they are, and those that go out as scores."""
 
     run: OutboundRun
     items: Iterable[OutgoingSpans]
     logs: Sequence[LogEvent] = ()
+    scores: Sequence[LogEvent] = ()
 
 
 class _Cycle:
@@ -212,7 +214,7 @@ class _Cycle:
 
     def __init__(self, worker: ForwardWorker, progress: CycleProgress, began_ns: int) -> None:
         self._worker = worker
-        self._store, self._loader, sender, self._limits, self._clock = worker.parts
+        self._store, self._loader, self._senders, self._limits, self._clock = worker.parts
         self._settings = worker.destination.settings
         self._progress = progress
         self._counters: dict[tuple[int, str], RunCounter] = {}
@@ -220,11 +222,12 @@ class _Cycle:
         self._now_ns = began_ns
         self._parcel: list[OutgoingItem] = []
         self._size = 0
-        self.delivery = BatchDelivery(sender, self._keep)
+        self.delivery = BatchDelivery(self._senders.requests, self._keep)
 
     async def run(self) -> None:
         """Sends all of it.  Raises _Stopped."""
         logs: list[tuple[EntryProgress, LogEvent]] = []
+        scores: list[tuple[EntryProgress, LogEvent]] = []
         spans: list[tuple[EntryProgress, OutgoingSpans, OutboundRun]] = []
         for each in self._progress.entries.values():
             await self._worker.pacing.give_way()
@@ -232,12 +235,15 @@ class _Cycle:
             if found is not None:
                 spans += [(each, item, found.run) for item in self._due(each, found.items)]
                 logs += [(each, log) for log in found.logs]
-        for (each, run), items in _by_entry(spans):
+                scores += [(each, log) for log in found.scores]
+        for (each, run), items in by_entry(spans):
             await self._add_spans(each, run, items)
         await self._ship("traces")
         for each, event in logs:
             await self._add_log(each, event)
         await self._ship("logs")
+        for each, event in scores:
+            await self._send_score(each, event)
 
     async def _load(self, each: EntryProgress) -> "_LoadedEntry | None":
         """What an entry names; None: nothing is to be sent now."""
@@ -258,12 +264,14 @@ class _Cycle:
         run = await self._loader.run(entry, row)
         if not self._worker.destination.counts_calls:
             return _LoadedEntry(run, unchanged(spans, ()), logs)
+        scores = [log for log in logs if self._senders.scores is not None and is_score(log)]
+        logs = [log for log in logs if log not in scores]
         if not needs_run(spans, logs):
-            return _LoadedEntry(run, unchanged(spans, logs))
+            return _LoadedEntry(run, unchanged(spans, logs), scores=scores)
         counter = self._counters.get((entry.project, entry.run))
         if counter is None:
             counter = self._counters[entry.project, entry.run] = await self._loader.counter(entry)
-        return _LoadedEntry(counter.completed(run), counter.outgoing(spans, logs))
+        return _LoadedEntry(counter.completed(run), counter.outgoing(spans, logs), scores=scores)
 
     def _due(self, each: EntryProgress, items: Iterable[OutgoingSpans]) -> Iterator[OutgoingSpans]:
         """Those that are to be sent now.  What needs no span of its own is done."""
@@ -324,6 +332,27 @@ class _Cycle:
         self._parcel.append(OutgoingItem(each.entry, *key, request))
         self._size += len(request)
 
+    async def _send_score(self, each: EntryProgress, log: LogEvent) -> None:
+        """Sends a score. What it is about may be on its way to the destination: then it is sent again for a time."""
+        key = log_key(log)
+        try:
+            answer = await self._loader.send_score(each.entry, log, self._senders.scores)
+        except NotAllHere:
+            answer = Answer(Verdict.REFUSED, "the run, or the call, that was scored is not stored")
+        self.delivery.requests += 1
+        blamed = each.entry.attempts >= _BLAMED_ATTEMPTS and each.entry.created_ns < self._worker.state.accepted_ns
+        if answer.verdict is Verdict.ACCEPTED:
+            each.sent("logs", key)
+            self._worker.counts["sent_scores"] += 1
+            self._worker.state.accepted_ns = self._clock()
+        elif answer.verdict is Verdict.REFUSED and self._waits(each):
+            each.wait_until(self._look_again_ns(each))
+        elif answer.verdict is Verdict.REFUSED or (answer.verdict is Verdict.BROKEN and blamed):
+            self._died(each, ("logs", key), answer.reason)
+        else:
+            each.was_tried = answer.verdict is Verdict.BROKEN
+            raise _Stopped(answer)
+
     async def _ship(self, signal: Signal) -> None:
         parcel, self._parcel, self._size = self._parcel, [], 0
         if not parcel:
@@ -367,18 +396,3 @@ class _Cycle:
             entries = [each.entry for each in self._progress.entries.values()]
             await self._store.keep_entries(entries, now + int(_LEASE_S * _NS))
             self._renewed_ns = now
-
-
-def _by_entry(
-    spans: Iterable[tuple[EntryProgress, OutgoingSpans, OutboundRun]],
-) -> Iterator[tuple[tuple[EntryProgress, OutboundRun], list[OutgoingSpans]]]:
-    """A run after the other, since its spans share most of their content; within it parents first, which began first.
-    Neighbours of one entry are together."""
-    runs: dict[tuple[int, str], list[tuple[EntryProgress, OutgoingSpans, OutboundRun]]] = {}
-    for one in spans:
-        runs.setdefault((one[0].entry.project, one[0].entry.run), []).append(one)
-    for of_run in runs.values():
-        in_order = sorted(of_run, key=lambda one: one[1].spans[0].span.start_ns)
-        for _, together in groupby(in_order, key=lambda one: one[0].entry.number):
-            listed = list(together)
-            yield (listed[0][0], listed[0][2]), [item for _, item, _ in listed]

@@ -44,6 +44,8 @@ class Langfuse(HttpBackend):
         super().__init__()
         self.observations: dict[str, dict[str, Any]] = {}
         """By span id: a span that is sent again replaces itself."""
+        self.scores: dict[str, dict[str, Any]] = {}
+        """By id: a score that is sent again replaces itself."""
         self.media: dict[str, bytes] = {}
         self.media_fields: list[dict[str, Any]] = []
 
@@ -55,6 +57,8 @@ class Langfuse(HttpBackend):
             raise Refusal(401, "Invalid credentials")
         if request.path == "/api/public/otel/v1/traces" and request.method == "POST":
             return self._traces(request)
+        if request.path == "/api/public/scores" and request.method == "POST":
+            return self._score(request.json())
         if request.path == "/api/public/media" and request.method == "POST":
             return self._media(request)
         if request.path.startswith("/api/public/media/") and request.method == "PATCH":
@@ -91,6 +95,16 @@ class Langfuse(HttpBackend):
                 "shown_at_once": version == "4",
             }
         return Answer(200, b"", "application/x-protobuf")
+
+    def _score(self, body: dict[str, Any]) -> Answer:
+        kind, value = body.get("dataType"), body.get("value")
+        fits = {
+            "NUMERIC": type(value) in (int, float), "BOOLEAN": value in (0, 1), "CATEGORICAL": isinstance(value, str),
+        }  # fmt: skip
+        if not body.get("name") or not body.get("traceId") or not fits.get(str(kind)):
+            raise Refusal(400, "Invalid request data")
+        self.scores[body["id"]] = body
+        return json_answer({"id": body["id"]})
 
     def _media(self, request: Received) -> Answer:
         asked = request.json()

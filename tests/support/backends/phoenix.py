@@ -12,7 +12,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from tests.support.backends.http import Answer, HttpBackend, Received, Refusal, attributes_of, decompressed
+from tests.support.backends.http import (
+    Answer,
+    HttpBackend,
+    Received,
+    Refusal,
+    attributes_of,
+    decompressed,
+    json_answer,
+)
 
 KEY = "phoenix-key"
 
@@ -23,16 +31,20 @@ class Phoenix(HttpBackend):
     def __init__(self, key: str | None = None) -> None:
         super().__init__()
         self.projects: dict[str, dict[str, dict[str, Any]]] = {}
+        self.annotations: dict[tuple[str, str, str], dict[str, Any]] = {}
+        """By name, span id and identifier: one that is sent again replaces itself."""
         self._key = key
 
     def spans(self, project: str = "default") -> list[dict[str, Any]]:
         return list(self.projects.get(project, {}).values())
 
     def answer(self, request: Received) -> Answer:
-        if request.path != "/v1/traces" or request.method != "POST":
+        if request.path not in ("/v1/traces", "/v1/span_annotations?sync=true") or request.method != "POST":
             raise Refusal(404, f"no route {request.path}")
         if self._key is not None and request.headers.get("authorization") != f"Bearer {self._key}":
             raise Refusal(401, "Invalid token")
+        if request.path != "/v1/traces":
+            return self._annotate(request.json()["data"])
         if request.headers.get("content-type") != "application/x-protobuf":
             raise Refusal(415, "Unsupported content type")
         body = decompressed(request, lambda encoding: encoding in ("gzip", "deflate"))
@@ -49,6 +61,21 @@ class Phoenix(HttpBackend):
                     return Answer(200, ExportTraceServiceResponse().SerializeToString(), "application/x-protobuf")
                 known.setdefault(span.span_id.hex(), _row(span, resource))
         return Answer(200, ExportTraceServiceResponse().SerializeToString(), "application/x-protobuf")
+
+    def _annotate(self, data: list[dict[str, Any]]) -> Answer:
+        known = {span for spans in self.projects.values() for span in spans}
+        for one in data:
+            if one["annotator_kind"] not in ("LLM", "CODE", "HUMAN") or not one["name"] or one["name"] == "note":
+                raise Refusal(422, "Request body is invalid")
+            if not {"label", "score", "explanation"} & {
+                key for key, value in one["result"].items() if value is not None
+            }:
+                raise Refusal(422, "At least one of label, score, explanation")
+            if one["span_id"] not in known:
+                raise Refusal(404, f"Spans with IDs {one['span_id']} do not exist.")
+        for one in data:
+            self.annotations[one["name"], one["span_id"], one["identifier"]] = one
+        return json_answer({"data": [{"id": "U3Bhbg=="} for _ in data]})
 
 
 def _has_nul(span: Any) -> bool:

@@ -12,6 +12,7 @@ import httpx
 
 from playhead.outbound import OutboundMedia, Vocabulary
 from playhead_collector.forward.attempts import Answer
+from playhead_collector.forward.scoring import OutboundScore
 
 Signal = Literal["traces", "logs"]
 
@@ -48,6 +49,32 @@ class MediaUploader(Protocol):
         ...
 
 
+class ScoreSender(Protocol):
+    """Gives scores to a destination that keeps them apart from spans."""
+
+    async def send(self, score: OutboundScore) -> Answer:
+        """Sends one.  Raises nothing of the network: that is an answer, too."""
+        ...
+
+    async def close(self) -> None:
+        """Closes connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Senders:
+    """How one destination is reached. `scores`: None where scores are log events."""
+
+    requests: Sender
+    scores: ScoreSender | None = None
+
+    async def close(self) -> None:
+        """Closes connections."""
+        await self.requests.close()
+        if self.scores is not None:
+            await self.scores.close()
+
+
 @dataclass(frozen=True, slots=True)
 class HttpTarget:
     """Where requests go over HTTP. `urls`: by signal; a signal without one is not sent."""
@@ -67,3 +94,5 @@ class DestinationKind:
     project: str | None = None
     uploader: Callable[[httpx.AsyncBaseTransport | None], MediaUploader] | None = None
     """None: images and files stay in the spans."""
+    scores: Callable[[httpx.AsyncBaseTransport | None], ScoreSender] | None = None
+    """None: scores are log events there."""

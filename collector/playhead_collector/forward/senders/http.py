@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import time
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import httpx
@@ -39,12 +40,16 @@ class HttpSender:
     async def send(self, signal: Signal, body: bytes) -> Answer:
         """See `Sender`."""
         packed = await asyncio.to_thread(gzip.compress, body, _GZIP_LEVEL, mtime=0)
-        headers = {**self._target.headers, "content-type": _PROTOBUF, "content-encoding": "gzip"}
+        return await self.post(signal, packed, {"content-type": _PROTOBUF, "content-encoding": "gzip"})
+
+    async def post(self, signal: Signal, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Sends a body as it is, with these headers besides the destination's."""
+        headers = {**self._target.headers, **headers}
         try:
             # httpx limits each step: a destination that answers a byte at a time would hold the worker for ever.
             async with asyncio.timeout(self._target.timeout_s):
                 async with self._client.stream(
-                    "POST", self._target.urls[signal], content=packed, headers=headers
+                    "POST", self._target.urls[signal], content=body, headers=headers
                 ) as response:
                     answer = _read(signal, response, await _beginning(response))
                     return without_secrets(answer, self._target.headers.values())

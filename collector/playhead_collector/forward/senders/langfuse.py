@@ -5,9 +5,11 @@ import base64
 import httpx
 
 from playhead_collector.destination_settings import LangfuseSettings
+from playhead_collector.forward.scoring import langfuse_score
 from playhead_collector.forward.senders import DestinationKind, HttpTarget
 from playhead_collector.forward.senders.http import HttpSender
 from playhead_collector.forward.senders.langfuse_media import LangfuseMedia
+from playhead_collector.forward.senders.scores import JsonScores
 
 _PATH = "/api/public/otel/v1/traces"
 # With it, observations are readable at once; without it, Langfuse takes up to ten minutes.
@@ -29,4 +31,7 @@ def of(settings: LangfuseSettings) -> DestinationKind:
         "langfuse",
         lambda transport: HttpSender(target, transport),
         uploader=uploader if settings.media_hosts else None,
+        scores=lambda transport: JsonScores(
+            f"{url}/api/public/scores", headers, settings.timeout_seconds, langfuse_score, transport
+        ),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead.project.logs.log_events import describes_call
 
@@ -21,11 +22,12 @@ class Recipient:
     logs: bool = False
     """Whether it takes log events besides spans."""
     calls_in_logs: bool = False
-    """Whether it takes those log events that describe calls: as spans, or as a part of them."""
+    """Whether it takes those log events that describe calls, as spans or as a part of them, and evaluations, as
+    scores."""
 
     def takes_log(self, log: LogEvent) -> bool:
         """Whether the log event is for it."""
-        return self.logs or (self.calls_in_logs and describes_call(log))
+        return self.logs or (self.calls_in_logs and (log.name == names.EVALUATION or describes_call(log)))
 
     def takes(self, run: str) -> bool:
         """Whether the run is in the sample.  `run`: 32 hex digits.  The same everywhere and at any time, since it

@@ -67,10 +67,10 @@ def score_event(log: LogEvent, head: Mapping[str, Any], *, is_root: bool) -> Sco
     """The event of a log record that says a score. `is_root`: the record's span is the run's outermost one."""
     score = score_of(log.attributes)
     assert score is not None  # noqa: S101 - `log_kind` has looked
-    return score.event(head, _scored_span(log, is_root=is_root), log.scope)
+    return score.event(head, scored_span(log, is_root=is_root), log.scope)
 
 
-def _scored_span(log: LogEvent, *, is_root: bool) -> str | None:
+def scored_span(log: LogEvent, *, is_root: bool) -> str | None:
     """The span that an evaluation is about; None: the run."""
     if names.SCORE_TYPE in log.attributes:  # our own records stand where the program was
         return text(log.attributes, names.SCORED_SPAN)

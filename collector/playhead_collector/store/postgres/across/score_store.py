@@ -1,17 +1,21 @@
 """serve → [store]: the part of the store that has scores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent
+from playhead_collector.store.ports.forwarding import Recipient
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.across.evaluations import evaluation
 from playhead_collector.store.postgres.across.recorded_scores import columns_of
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.outbox.filling import fill_log
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clean, id_of, whole
 from playhead_collector.store.postgres.statements import Conn
 
@@ -20,15 +24,20 @@ class PostgresScoreStore:
     """Implements `ports.scores.ScoreStore`."""
 
     _db: Database
+    _clock: Callable[[], int]
+    _recipients: Sequence[Recipient]
 
     async def add_score(self, project: int, run: str, score: ScoreToAdd) -> StoredScore | None:
         number = id_of(run)
 
         async def attempt(conn: Conn) -> StoredScore | None:
             await begin_write(conn, project, [number])  # a run that is being deleted keeps no score
-            await sql.row(conn, "add_score", project=project, run=number, **_columns(score))
-            stored = await sql.row(conn, "score", project=project, run=number, score_id=score.id)
-            return None if stored is None else _score(stored)
+            is_new = await sql.row(conn, "add_score", project=project, run=number, **_columns(score)) is not None
+            row = await sql.row(conn, "score", project=project, run=number, score_id=score.id)
+            stored = None if row is None else _score(row)
+            if is_new and stored is not None:
+                await fill_log(conn, project, self._recipients, evaluation(stored), number, self._clock())
+            return stored
 
         return await self._db.transact(attempt)
 
@@ -52,6 +61,11 @@ class PostgresScoreStore:
                 how_many=limit,
             )
         return [_score(row) for row in found]
+
+
+async def posted(conn: Conn, project: int, run: UUID) -> list[LogEvent]:
+    """The scores of a run that were posted, as log events."""
+    return [evaluation(_score(row)) for row in await sql.rows(conn, "posted_scores", project=project, run=run)]
 
 
 def _columns(score: ScoreToAdd) -> dict[str, Any]:

@@ -44,6 +44,17 @@ async def fill(
         await sql.run(conn, "fill_outbox", project=project, now=now_ns, **columns)
 
 
+async def fill_log(
+    conn: Conn, project: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
+) -> None:
+    """Enters a log event of a run that is in no page."""
+    takers = [each.name for each in recipients if each.takes(run.hex) and each.takes_log(log)]
+    if takers:
+        same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
+        columns = {name: values * len(takers) for name, values in same.items()}
+        await sql.run(conn, "fill_outbox", project=project, now=now_ns, destinations=takers, **columns)
+
+
 def _rows(
     recipients: Sequence[Recipient], run: str, arrived: ArrivedRun, fresh: set[tuple[str, UUID]]
 ) -> Iterator[_OutboxRow]:

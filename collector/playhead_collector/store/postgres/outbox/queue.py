@@ -17,6 +17,7 @@ from playhead_collector.store.ports.forwarding import (
     Remaining,
 )
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.across.score_store import posted
 from playhead_collector.store.postgres.projecting.runs_under_lock import read_spans
 from playhead_collector.store.postgres.runs import clean
 from playhead_collector.store.postgres.statements import Conn
@@ -53,8 +54,9 @@ async def items(conn: Conn, entry: OutboxEntry) -> tuple[list[Span], list[LogEve
         page = None if row is None else span_pages.unpack(row["page"], row["body"])
     # Pages are rewritten while a run goes on: then all of the run is read.
     found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project, run)
+    all_logs = found.logs if page is not None else [*found.logs, *await posted(conn, entry.project, run)]
     spans = [span for span in found.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
-    logs = [log for log in found.logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
+    logs = [log for log in all_logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
     return spans, logs
 
 

@@ -12,6 +12,9 @@ returning score_id;
 -- name: score(project, run, score_id)^
 select * from score_in_time where project_id = :project and run_id = :run and score_id = :score_id;
 
+-- name: posted_scores(project, run)
+select * from score_in_time where project_id = :project and run_id = :run and source = 'api';
+
 -- name: scores(project, run, name, source, latest, since, until, before_ns, before_run, before_id, how_many)
 -- Newest first; the row that `before_*` names is not among them.
 select * from score_in_time
