@@ -19,6 +19,15 @@ from typing import TYPE_CHECKING, Any
 from playhead.api.evaluation.scoring import score
 from playhead.api.events.own_events import event, metric
 from playhead.api.observe import observe
+from playhead.api.promises.asking import (
+    approval,
+    approval_async,
+    ask,
+    ask_async,
+    interrupt,
+    wait_for,
+    wait_for_async,
+)
 from playhead.api.recorded_values import now
 from playhead.api.scope import (
     annotate,
@@ -32,7 +41,17 @@ from playhead.api.scope import (
 )
 from playhead.capture.registry import instrument, uninstrument
 from playhead.configure import configure
-from playhead.errors import InDoubt, NoRecord, PlayheadError, ReplayDiverged, RunAlive
+from playhead.errors import (
+    Denied,
+    InDoubt,
+    Interrupted,
+    NoRecord,
+    PlayheadError,
+    ReplayDiverged,
+    RunAlive,
+    Suspended,
+    Unanswered,
+)
 from playhead.journal.listeners import on_event
 from playhead.recording import counters, flush, shutdown
 
@@ -54,7 +73,9 @@ __all__ = [
     "RERUN",
     "AsyncClient",
     "Client",
+    "Denied",
     "InDoubt",
+    "Interrupted",
     "NoRecord",
     "PlayheadError",
     "RefLogExporter",
@@ -62,7 +83,13 @@ __all__ = [
     "RefSpanProcessor",
     "ReplayDiverged",
     "RunAlive",
+    "Suspended",
+    "Unanswered",
     "annotate",
+    "approval",
+    "approval_async",
+    "ask",
+    "ask_async",
     "checkpoint",
     "compressed",
     "configure",
@@ -76,6 +103,7 @@ __all__ = [
     "handoff",
     "idempotency_key",
     "instrument",
+    "interrupt",
     "metric",
     "now",
     "observe",
@@ -86,6 +114,8 @@ __all__ = [
     "score",
     "shutdown",
     "uninstrument",
+    "wait_for",
+    "wait_for_async",
 ]
 
 _LAZY = {

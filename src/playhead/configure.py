@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 from playhead.api import runtime
 from playhead.api.guard import log, swallowed, warn_once
 from playhead.api.ports import Redact
+from playhead.api.promises.port import provide_promises
+from playhead.api.promises.tools import ToolRule, approve_tools
 from playhead.api.runtime import OFF, UNCONFIGURED
 from playhead.api.starting import read_starting_points_with
 from playhead.errors import PlayheadError
 from playhead.model.objects.interrupts import let_through
-from playhead.recording import ProcessState, shutdown, start
+from playhead.recording import ProcessState, settings_in_force, shutdown, start
 from playhead.settings.sdk import Settings, load, table
 
 if TYPE_CHECKING:
+    from playhead.promises.store import Promises
     from playhead.replay.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
@@ -36,12 +39,21 @@ class _Environment:
     rewind: "RequestedRewind | None" = None
 
 
-def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
+def configure(
+    *,
+    redact: Redact | None = None,
+    approval: ToolRule | None = None,
+    approval_suspends: bool = False,
+    **options: Any,
+) -> Settings:
     """Sets up recording; without it, the first observed call does so from the environment.
 
     `redact` is called with each payload before it is hashed (arguments, results, a provider's message) and returns
-    what may be recorded.  Options are the fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`,
-    `journal_dir`, `durability`; they win over the environment.  Called again, it replaces what was set up before.
+    what may be recorded.  `approval` says which observed tools a person has to approve before they run: "none" (the
+    default), "writes" (all that are not declared idempotent), "all", a list of names, or a function of name and
+    arguments; with `approval_suspends` the process ends while they wait (see `playhead.approval`).  Options are the
+    fields of `playhead.settings.sdk.Settings`, e.g. `endpoint`, `api_key`, `journal_dir`, `durability`; they win over
+    the environment.  Called again, it replaces what was set up before.
     Raises SettingInvalid.
     """
     fields = {line.field for line in table()}
@@ -54,6 +66,7 @@ def configure(*, redact: Redact | None = None, **options: Any) -> Settings:
             f"configure(redact={redact!r}): give a function that takes a payload and returns what to record"
         )
     settings = load(**options)
+    approve_tools(approval, suspend=approval_suspends)
     with ProcessState.mutex:
         shutdown()
         ProcessState.redact = redact
@@ -131,5 +144,13 @@ def _recorded_start(run_id: str) -> "RecordedStart":
     return recorded_start(run_id)
 
 
+def _promises() -> "Promises":
+    """The promises of this process. Few programs have any, so what that takes is loaded here."""
+    from playhead.promises.process import promises_of  # noqa: PLC0415 - see above
+
+    return promises_of(settings_in_force())
+
+
+provide_promises(_promises)
 read_starting_points_with(_recorded_start)
 runtime.configure_on_first_use(_start_from_environment)

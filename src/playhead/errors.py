@@ -6,11 +6,14 @@ PlayheadError                  everything we raise on purpose; the message ends 
 ├─ JournalUnusable             the journal's folder cannot be used
 ├─ NotFaithful                 a value cannot be kept so that it comes back as it was (kept from the program)
 ├─ CannotRestore               a recorded value cannot be given back as what it was (kept from the program)
+├─ Denied                      a person has refused what the program wanted to do
+├─ Unanswered                  nobody has answered in time
 ├─ ReplayError                 a run cannot go on from its record as asked
 │  ├─ NoRecord                 nothing is known of the run
 │  ├─ RunAlive                 another process is running it
 │  ├─ ToolDenied               a what-if run may not execute this tool
 │  └─ RunStopped               the run stands still here until a person decides; nothing of it was ended
+│     ├─ Interrupted           a person asked the run to stop
 │     ├─ ReplayDiverged        the program asks something else than the record says
 │     └─ InDoubt               a call may have taken effect, and running it again may do so twice
 └─ ClientError                 a question to the collector was not answered
@@ -19,6 +22,8 @@ PlayheadError                  everything we raise on purpose; the message ends 
    ├─ NotFound                 there is no such run, event or content
    ├─ Conflict                 the collector cannot do this now: another process has the run, or something is not set up
    └─ BadRequest               the question cannot be understood
+
+Suspended                      a SystemExit: the process ends, since the run waits for somebody's answer
 """
 
 from collections.abc import Iterator
@@ -45,6 +50,14 @@ class CannotRestore(PlayheadError):
     """What was recorded cannot be given back as what it was; the message says why."""
 
 
+class Denied(PlayheadError):
+    """A person has refused what the program wanted to do; the message says who and why."""
+
+
+class Unanswered(PlayheadError):
+    """Nobody has answered in time."""
+
+
 class ReplayError(PlayheadError):
     """This run cannot go on as asked."""
 
@@ -66,8 +79,8 @@ class RunStopped(ReplayError):
 
 
 def is_run_stopped(raised: BaseException) -> bool:
-    """Whether it is a RunStopped, or what a framework or a task group raised in the place of one."""
-    return any(isinstance(error, RunStopped) for error in _chain(raised, set()))
+    """Whether it is a RunStopped or Suspended, or what a framework or a task group raised in the place of one."""
+    return any(isinstance(error, RunStopped | Suspended) for error in _chain(raised, set()))
 
 
 def _chain(raised: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
@@ -83,6 +96,10 @@ def _chain(raised: BaseException | None, seen: set[int]) -> Iterator[BaseExcepti
 
 class ReplayDiverged(RunStopped):
     """The program asks something else than the record says."""
+
+
+class Interrupted(RunStopped):
+    """A person asked the run to stop; a later resume goes on with it."""
 
 
 class InDoubt(RunStopped):
@@ -111,3 +128,22 @@ class Conflict(ClientError):
 
 class BadRequest(ClientError):
     """The question cannot be understood."""
+
+
+class Suspended(SystemExit):
+    """The run waits for somebody's answer, and its process ends: a later resume goes on with it.
+
+    A SystemExit, so that neither a program nor a framework takes it for an error of a tool. `promise` is the id of what
+    the run waits for.
+    """
+
+    EXIT_CODE = 75  # EX_TEMPFAIL of sysexits.h: try again later
+
+    def __init__(self, message: str, promise: str):
+        super().__init__(self.EXIT_CODE)
+        self.message = message
+        self.promise = promise
+
+    def __str__(self) -> str:
+        """Says what the run waits for, and what to do."""
+        return self.message

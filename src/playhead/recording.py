@@ -24,6 +24,7 @@ from playhead.api.forks import delay_forks, end_imports
 from playhead.api.functions import background
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
+from playhead.api.promises.stopping import looking_first, watching
 from playhead.api.recorded_values import recording_in_every_run
 from playhead.api.run import ActiveRun
 from playhead.api.runtime import OFF, UNCONFIGURED, Runtime
@@ -88,6 +89,8 @@ class ProcessState:
     is_ending = False
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None
+    settings_while_off: Settings | None = None
+    """Of a process that records nothing, because the settings say so."""
     next_start = float("-inf")
     """When to try again to start, after there was no memory, or no descriptor, for that."""
     missed = 0
@@ -108,7 +111,7 @@ class ProcessState:
                 recorder=recording.recorder,
                 task_run_seconds=recording.settings.task_run_seconds,
                 prefer=recording.settings.prefer,
-                on_run_start=recording_in_every_run(frozenset(recording.settings.record_values)),
+                on_run_start=watching(recording_in_every_run(frozenset(recording.settings.record_values))),
                 on_model_call=recording.context_warnings.model_call_ended,
                 next_run=cls.next_run,
             )
@@ -118,7 +121,7 @@ class ProcessState:
 def settings_in_force() -> Settings:
     """Those of the recording, else what the environment says.  Raises SettingInvalid."""
     recording = ProcessState.recording
-    return recording.settings if recording is not None else load()
+    return recording.settings if recording is not None else ProcessState.settings_while_off or load()
 
 
 def flush(timeout: float = 10.0) -> bool:
@@ -204,6 +207,7 @@ def start(settings: Settings) -> None:
 
     Raises OSError or MemoryError where the process has no descriptors or no memory left for it.
     """
+    ProcessState.settings_while_off = settings if settings.disabled else None
     if settings.disabled:
         runtime.install(OFF)
         return
@@ -311,7 +315,7 @@ def _to_target(recording: Recording, lane: Path, target: ShipTarget) -> MakeShip
             lane,
             on_epoch_change=intake.forget if target.delivery is None else _nothing,
             on_acknowledged=on_acknowledged,
-            before_read=journal.before_read if target.frees else journal.flush,
+            before_read=looking_first(journal.before_read) if target.frees else journal.flush,
             begin_segment=journal.begin_segment,
             target=target,
         )

@@ -106,6 +106,8 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     across = ("statistics", "transitions", "patterns", "differences", "compression", "failures")
     expected |= {f"get /analytics/{question}" for question in (*across, "divergences", "contents")}
     expected |= {"get /scores", "get /runs/{run}/scores", "post /runs/{run}/scores"}
+    expected |= {"get /promises", "post /promises", "get /promises/{promise}", "post /promises/{promise}"}
+    expected |= {"post /promises/{promise}/expire", "get /runs/{run}/checkpoints"}
     expected |= {"get /forward", "get /forward/{destination}/dead"}
     expected |= {f"post /forward/{{destination}}/{change}" for change in ("retry", "drop", "backfill")}
     assert {name.replace(PREFIX, "") for name, _ in operations(description)} == expected

@@ -307,6 +307,29 @@ def _take(run: Swept) -> Iterator[Question]:
         yield replace(_lease(holder, status, process=holder), path=run.path("/lease"))
 
 
+def _promise(run: Swept) -> dict[str, Any]:
+    return {"id": run.run[::-1], "kind": "approval", "key": "k", "run": run.run, "action": "delete"}
+
+
+def _is_open(body: Any) -> bool:
+    return body["action"] == "delete"
+
+
+def _expired(run: Swept) -> Iterator[Question]:
+    yield Question(f"{PREFIX}/promises", body={**_promise(run), "id": "f" * 32}, holds=_is_open)
+    for _ in range(2):
+        path = f"{PREFIX}/promises/{'f' * 32}/expire"
+        yield Question(path, body={}, holds=lambda body: body["answer"]["outcome"] == "expired")
+
+
+def _answered(run: Swept) -> Iterator[Question]:
+    path = f"{PREFIX}/promises/{_promise(run)['id']}"
+    yield Question(f"{PREFIX}/promises", body=_promise(run), holds=_is_open)
+    yield Question(path, body={"outcome": "answered"}, status=400)
+    yield Question(path, body={"outcome": "approved", "by": "eve"}, holds=lambda body: body["answer"]["by"] == "eve")
+    yield Question(path, body={"outcome": "denied"}, status=409)
+
+
 def _renew(run: Swept) -> Iterator[Question]:
     for holder, status in (("sweep", 200), ("another", 409)):
         yield replace(_lease(holder, status), path=run.path("/lease"))
@@ -472,6 +495,13 @@ RULES: dict[str, Rule] = {
     "post /runs/{run}/lease": _take,
     "put /runs/{run}/lease": _renew,
     "delete /runs/{run}/lease": _release,
+    "get /promises": lambda swept: [
+        Question(f"{PREFIX}/promises", {"state": "all"}, holds=lambda body: "items" in body)
+    ],
+    "post /promises": lambda swept: [Question(f"{PREFIX}/promises", body=_promise(swept), holds=_is_open)],
+    "get /promises/{promise}": lambda swept: [Question(f"{PREFIX}/promises/{'0' * 32}", status=404)],
+    "post /promises/{promise}": _answered,
+    "post /promises/{promise}/expire": _expired,
     "get /runs/{run}/decisions": _page("/decisions"),
     "get /runs/{run}/decisions/{seq}": _decision,
     "get /runs/{run}/tree": _tree,

@@ -83,6 +83,9 @@ def needed_for(method: str, path: str) -> str:
         return ADMIN
     if path.startswith(f"{_API}/forward/") and method not in {"GET", "HEAD"}:
         return ADMIN
+    if path.startswith(f"{_API}/promises") and method not in {"GET", "HEAD"}:
+        # A program that waits opens and gives up what it waits for; only who may decide answers it.
+        return INGEST if path == f"{_API}/promises" or path.endswith("/expire") else ADMIN
     if path.startswith(f"{_API}/runs/") and method not in {"GET", "HEAD"}:
         if path.endswith(("/lease", "/scores")):  # a program that resumes its run; an evaluator
             return INGEST

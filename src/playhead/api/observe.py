@@ -14,6 +14,8 @@ from playhead.api.functions.methods import observe_methods
 from playhead.api.functions.proxy import observed
 from playhead.api.guard import swallowed, warn_once
 from playhead.api.ports import Redact
+from playhead.api.promises.tools import ToolRule, approved_first, needs_rule, rule_or_always
+from playhead.api.promises.waiting import Waiting
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.api.run import root_attributes
 from playhead.model import names
@@ -42,6 +44,7 @@ def observe(
     tags: list[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     record: str | Iterable[str] | None = None,
+    approval: ToolRule | None = None,
 ) -> "Observation": ...
 def observe(
     target: Any = None,
@@ -59,6 +62,7 @@ def observe(
     tags: list[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     record: str | Iterable[str] | None = None,
+    approval: ToolRule | None = None,
 ) -> Any:
     """Records a call: name, arguments, result, error, nesting.  A run begins at the outermost observed call.
 
@@ -72,6 +76,9 @@ def observe(
     the arguments and with the result, and returns what may be recorded.  `session`, `user`, `tags` and `metadata`
     describe the run, if one begins here, and `record` ("clock,random,uuid") names what it records besides calls.
     Nothing that goes wrong in here is raised into the program; an unknown kind is a step, with one warning.
+
+    `approval`, for a tool: "always", or a function of its name and arguments that says whether a person has to approve
+    before it runs ("none": never, whatever `configure(approval=...)` says).  A call that is refused raises Denied.
     """
     label = target if isinstance(target, str) else name
     if kind is not None and kind not in names.KINDS:
@@ -84,6 +91,7 @@ def observe(
     )
     observation.attributes = {name: True for name, on in more.items() if on}
     observation.record = None if record is None else kinds_of(record)
+    observation.approval = None if approval is None else rule_or_always(approval)
     return observation if target is None or isinstance(target, str) else observation(target)
 
 
@@ -109,6 +117,7 @@ class Observation:
         self.metadata = metadata
         self.attributes: dict[str, Any] = {}
         self.record: frozenset[str] | None = None
+        self.approval: ToolRule | None = None
         self._entered = BlockEntries()
 
     def __call__(self, function: F) -> F:
@@ -178,6 +187,12 @@ class Observation:
                 _match_request(span, name, arguments)
             if self.capture_input:
                 set_payload(span, names.TOOL_ARGUMENTS_REF if tool else names.INPUT_REF, arguments)
+
+    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
+        """The steps until a person has approved of this call; None: no tool here needs that."""
+        if self.kind != "tool" or not needs_rule(self.approval):
+            return None
+        return approved_first(self.approval, name, arguments(), idempotent=names.IDEMPOTENT in self.attributes)
 
     def output_name(self, kind: str) -> str:
         """Name of the attribute for the result of a call of this kind."""

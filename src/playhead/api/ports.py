@@ -114,6 +114,10 @@ class Recorder(Protocol):
         is off."""
         ...
 
+    def shown(self, value: Any, redact: Redact | None = None) -> Any:
+        """Plain JSON values of it, as they may be shown: redacted, or None when content is off."""
+        ...
+
     def faithful(
         self, value: Any, frames: Frames, *, whole: bool, redact: Redact | None = None
     ) -> tuple[ContentRef | None, str | None]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from playhead.model import names
 from playhead.model.ref import ContentRef
+from playhead.wire.answers.promises import PromiseAnswer
 
 SpanT_contra = TypeVar("SpanT_contra", contravariant=True)
 """`ObservedSpan`: a parameter here, since the span of a call knows its run, and the run its `Replay`."""
@@ -111,8 +112,13 @@ class Replay(Protocol[SpanT_contra]):
         """Called before the run's root ends without an error."""
         ...
 
-    def has_log_event(self, event: str, span: SpanT_contra) -> bool:
-        """Whether the record already has this log event of the call, so that it is not written twice."""
+    def has_log_event(self, event: str, span: SpanT_contra, identity: str | None = None) -> bool:
+        """Whether the record already has this log event of the call, so that it is not written twice. `identity`: it is
+        known by this and not by its call."""
+        ...
+
+    def promise_answer(self, key: str) -> PromiseAnswer | None:
+        """The recorded answer to the promise with this key; None: the record has none."""
         ...
 
 

@@ -37,6 +37,7 @@ class ActiveRun:
     """
 
     __slots__ = (
+        "__weakref__",
         "_flows",
         "_forks",
         "_mutex",

@@ -329,7 +329,8 @@ def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any]
         if to is None or not span.run.recorded:
             return
         replay = span.run.replay
-        if replay is not None and event != names.RESUMED and replay.has_log_event(event, span):
+        identity = attributes.get(names.PROMISE_KEY)
+        if replay is not None and event != names.RESUMED and replay.has_log_event(event, span, identity):
             return
         frames = to.frames()
         frames.new = {}

@@ -6,6 +6,7 @@
              compare
     across   scores (score, scores), analytics (across)
     rewind   rewinding (resume, fork)
+    answering  promises (promises, approve, deny, answer, interrupt)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
     moving   commands (export, import)
 
@@ -37,6 +38,7 @@ from playhead.cli import (
     tokens,
 )
 from playhead.cli.across import analytics, scores
+from playhead.cli.answering import promises
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
 from playhead.cli.operate import deletion, doctor, forward, keys, start
@@ -145,6 +147,7 @@ _GROUPS: dict[str, Sequence[Callable[..., None]]] = {
             diff.diff, compare.compare, reasoning.explain, reasoning.ask_again),
     "Score": (scores.score,),
     "Rewind": (rewinding.resume, rewinding.fork, read.checkpoints),
+    "Wait": (promises.promises, promises.approve, promises.deny, promises.answer, promises.interrupt),
 }  # fmt: skip
 for _group, _commands in _GROUPS.items():
     for _command in _commands:

@@ -13,7 +13,7 @@ from playhead.journal.frame import ANNOUNCEMENT, LOG, SPAN, content_frame, frame
 from playhead.journal.journal import Journal
 from playhead.journal.listeners import LISTENERS
 from playhead.model import names
-from playhead.model.canonical import content_of
+from playhead.model.canonical import content_of, value_of
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.safe_json import safe_json
@@ -25,7 +25,7 @@ from playhead.refs.secrets import holds_secret, without_secrets
 from playhead.refs.threads import exact_thread, extend_thread, native_ref, thread_ref
 
 # What a program goes on from, or waits for, after its end: written at once, also where calls are kept in memory.
-_DURABLE_LOGS = frozenset({names.CHECKPOINT})
+_DURABLE_LOGS = frozenset({names.CHECKPOINT, names.APPROVAL_REQUESTED, names.INPUT_REQUESTED})
 
 
 class JournalRecorder:
@@ -153,6 +153,16 @@ class JournalRecorder:
             return text
         shown = self.intake.redacted(text, redact)
         return shown if isinstance(shown, str) else ""
+
+    def shown(self, value: Any, redact: Redact | None = None) -> Any:
+        if not self.content:
+            return None
+        try:
+            return value_of(content_of(self.intake.redacted(self.intake.plain_copy(value), redact)))
+        except BaseException as error:  # noqa: BLE001 - the guard
+            let_through(error)
+            swallowed("show a value", error)
+            return None
 
     def is_as_given(self, value: Any, ref: ContentRef | None, redact: Redact | None = None) -> bool:
         return (redact is None and not self.redacts) or content_of(value).ref == ref

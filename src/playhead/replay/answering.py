@@ -44,9 +44,11 @@ from playhead.replay.policy import (
     in_doubt_sentence,
     is_open,
 )
+from playhead.replay.promises import promise_answers
 from playhead.replay.record import Record, RecordWithPendingCall
 from playhead.replay.restoring import answer_from_outcome, answer_from_record
 from playhead.replay.starting import order_of
+from playhead.wire.answers.promises import PromiseAnswer
 
 log = logging.getLogger("playhead")
 
@@ -95,6 +97,7 @@ class RecordReplay:
         self._recorded_logs = _logs_with_calls(shared, keys)
         self._logs = Counter(log[:2] for log in self._recorded_logs)
         self._calls = calls
+        self._promises = promise_answers(record, shared)
         # Of calls that the crash has left no more of than what was said in them.
         self._only_said = {
             str(entry.attributes[names.CALL_KEY]): entry
@@ -167,13 +170,13 @@ class RecordReplay:
         elif is_root and not span.silent:
             self._journal_resumed(span)
 
-    def has_log_event(self, event: str, span: ObservedSpan) -> bool:
+    def has_log_event(self, event: str, span: ObservedSpan, identity: str | None = None) -> bool:
         """As many as the record has of this call; one that asks something else than it did says something new."""
         if self._completed_run is not None:
             return True
-        if is_inside_live_call(span) or (span.can_be_answered and not span.announced):
+        if identity is None and (is_inside_live_call(span) or (span.can_be_answered and not span.announced)):
             return False
-        key = (event, str(span.attributes.get(names.CALL_KEY)))
+        key = (event, identity or str(span.attributes.get(names.CALL_KEY)))
         with self._mutex:
             left = self._logs[key]
             self._logs[key] = left - 1
@@ -181,6 +184,10 @@ class RecordReplay:
             self._journal_resumed(span)
             announce_replayed(span)
         return left > 0
+
+    def promise_answer(self, key: str) -> PromiseAnswer | None:
+        """Of the record's part that this run has: a fork asks again for what came after its cut."""
+        return self._promises.get(key)
 
     def start_after(self, order: int) -> None:
         """The program goes on from a checkpoint: calls that had ended before this number, and log events before it, are
@@ -455,7 +462,8 @@ class RecordReplay:
 def _logs_with_calls(logs: Sequence[LogEvent], keys: Mapping[str, str]) -> list[tuple[str, str, int]]:
     """Name, key of the call, and number of each log event. Calls that run again may have ids of their own, so what was
     recorded in them is found by the call's key; `keys` has these by span id."""
-    return [
-        (entry.name, str(entry.attributes.get(names.CALL_KEY) or keys.get(entry.span_id or "")), order_of(entry))
-        for entry in logs
-    ]
+    return [(entry.name, str(_identity_of(entry) or keys.get(entry.span_id or "")), order_of(entry)) for entry in logs]
+
+
+def _identity_of(entry: LogEvent) -> Any:
+    return entry.attributes.get(names.PROMISE_KEY) or entry.attributes.get(names.CALL_KEY)

@@ -219,6 +219,13 @@ class Settings:
         WINDOWS,
         "how many tokens fit into models, by the beginning of their names: my-model=32768",
     )
+    # 30 days: whoever wants to know what was decided without a collector looks within a month.
+    promise_keep_seconds: float = setting(
+        "PLAYHEAD_PROMISE_KEEP_SECONDS",
+        2_592_000.0,
+        s.SECONDS,
+        "how long the journal keeps promises after they were answered",
+    )
     # 1 s: soon enough to watch a run live, long enough that calls travel together and compress well.
     linger_seconds: float = setting(
         "PLAYHEAD_LINGER_SECONDS", 1.0, s.SECONDS, "how long a record may wait for others to travel with"

@@ -25,6 +25,9 @@ CHANGES = {
     ("POST", "/api/v1/forward/{destination}/retry"): ADMIN,
     ("POST", "/api/v1/forward/{destination}/drop"): ADMIN,
     ("POST", "/api/v1/forward/{destination}/backfill"): ADMIN,
+    ("POST", "/api/v1/promises"): INGEST,
+    ("POST", "/api/v1/promises/{promise}"): ADMIN,
+    ("POST", "/api/v1/promises/{promise}/expire"): INGEST,
     # Questions whose answer depends on a body.
     ("POST", "/api/v1/content/batch"): READ,
     ("POST", "/api/v1/content/pack"): READ,

@@ -23,6 +23,7 @@ from playhead_collector.serve.routes import (
     forward,
     keys,
     leases,
+    promises,
     runs,
     scopes,
     streams,
@@ -58,6 +59,7 @@ TAGS = [
     {"name": "why", "description": "Decisions, reasons of tool calls, and causes of events."},
     {"name": "content", "description": "Stored content, by ref."},
     {"name": "senders", "description": "Instrumentation scopes whose content could not be read."},
+    {"name": "promises", "description": "What runs wait for: approvals, answers, events, requests to stop."},
     {"name": "keys", "description": "API keys."},
     {"name": "forward", "description": "What is forwarded to other backends."},
 ]
@@ -89,6 +91,7 @@ def router(
     streams.add_routes(limited, live)
     runs.add_routes(limited, store, runner, project, configured.prices, live)
     leases.add_routes(api, store, project)
+    promises.add_routes(api, store, project)
     keyring = keyring or Keyring(store, project, None)
     scores.add_routes(limited, store, runner, project, keyring)
     for part in (diff, compare, compression, tokens, decisions, provenance, causes):

@@ -26,6 +26,7 @@ from playhead_collector.store.ports.explanations import ExplanationStore
 from playhead_collector.store.ports.forwarding import OutboxStore
 from playhead_collector.store.ports.keys import KeyStore
 from playhead_collector.store.ports.leases import LeaseStore
+from playhead_collector.store.ports.promises import PromiseTable
 from playhead_collector.store.ports.retention import RetentionStore
 from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
@@ -302,6 +303,7 @@ class Store(
     ChangeStore,
     ExplanationStore,
     LeaseStore,
+    PromiseTable,
     KeyStore,
     OutboxStore,
     RetentionStore,

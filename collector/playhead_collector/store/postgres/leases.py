@@ -1,12 +1,37 @@
 """serve → [store]: leases on runs.  Times are from the database's clock, so the holders' clocks do not matter."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from asyncpg import Record
 
 from playhead_collector.store.ports.leases import LeaseResult, StoredLease
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
+
+
+class PostgresLeaseStore:
+    """Implements `ports.leases.LeaseStore`."""
+
+    _db: Database
+    _clock: Callable[[], int]
+
+    async def take_lease(
+        self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
+    ) -> LeaseResult:
+        quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
+        return await self._db.transact(
+            lambda conn: take(conn, project, id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns)
+        )
+
+    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
+        return await self._db.transact(lambda conn: renew(conn, project, id_of(run), holder, seconds))
+
+    async def release_lease(self, project: int, run: str, holder: str) -> bool:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "release_lease", project=project, run=id_of(run), holder=holder) > 0
 
 
 async def take(

@@ -38,9 +38,8 @@ from playhead_collector.store.ports.forwarding import (
     Recipient,
 )
 from playhead_collector.store.ports.keys import ApiKey
-from playhead_collector.store.ports.leases import LeaseResult
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import content, events, ingest, keys, leases, runs, threads
+from playhead_collector.store.postgres import content, events, ingest, keys, runs, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
 from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
@@ -50,9 +49,11 @@ from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
 from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
+from playhead_collector.store.postgres.leases import PostgresLeaseStore
 from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock
+from playhead_collector.store.postgres.promises.store import PostgresPromiseStore
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.sealed import shrinking
 from playhead_collector.store.postgres.statements import Conn
@@ -79,8 +80,9 @@ async def connect(
 
 
 class PostgresStore(
-    PostgresChangeStore, PostgresSameContextStore, PostgresScoreStore, PostgresCohortStore, PostgresUseStore
-):
+    PostgresChangeStore, PostgresSameContextStore, PostgresLeaseStore, PostgresScoreStore, PostgresCohortStore,
+    PostgresUseStore, PostgresPromiseStore,
+):  # fmt: skip
     """Implements `ports.Store`."""
 
     def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
@@ -298,25 +300,6 @@ class PostgresStore(
     async def forget_tombstones(self, older_ns: int) -> int:
         async with self._db.transaction() as conn:
             return await sql.run(conn, "forget_tombstones", before=self._clock() - older_ns)
-
-    # --- leases -------------------------------------------------------------------------------------------------------
-
-    async def take_lease(
-        self, project: int, run: str, holder: str, process: str, seconds: float, *, force: bool, unless_heard: bool
-    ) -> LeaseResult:
-        quiet_ns = self._clock() - int(seconds * 1e9) if unless_heard else None  # arrivals are told by this clock
-        return await self._db.transact(
-            lambda conn: leases.take(
-                conn, project, id_of(run), holder, process, seconds, force=force, quiet_ns=quiet_ns
-            )
-        )
-
-    async def renew_lease(self, project: int, run: str, holder: str, seconds: float) -> LeaseResult:
-        return await self._db.transact(lambda conn: leases.renew(conn, project, id_of(run), holder, seconds))
-
-    async def release_lease(self, project: int, run: str, holder: str) -> bool:
-        async with self._db.transaction() as conn:
-            return await sql.run(conn, "release_lease", project=project, run=id_of(run), holder=holder) > 0
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 

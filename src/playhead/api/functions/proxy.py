@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from typing import Any, Protocol, Self, TypeVar, cast
 
 import wrapt
@@ -22,6 +22,7 @@ from playhead.api.functions.injected import (
     without_injected,
 )
 from playhead.api.guard import warn_once
+from playhead.api.promises.waiting import Waiting, drive, drive_async
 from playhead.model import names
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +53,10 @@ class CallObserver(Protocol):
         """A span for one call; None: it is not recorded.  Never raises."""
         ...
 
+    def approve(self, name: str, arguments: Callable[[], dict[str, Any]]) -> Waiting[None] | None:
+        """The steps until a person has approved of this call; None: nobody has to."""
+        ...
+
 
 def observed(function: F, how: CallObserver, label: str | None = None) -> F:
     """Returns the function with each call recorded; of a property, each read is recorded. `label` is its name in the
@@ -77,24 +82,32 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     filled_in = request_parameters(function)
 
     def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        def start() -> ObservedSpan | None:
+        def given() -> tuple[dict[str, Any], dict[str, Any]]:
             arguments = _bind(parameters, instance, args, kwargs)
             if filled_in:
                 arguments = describe_filled_in(arguments, filled_in)
             if not injected:
-                return how.begin(name, arguments, attributes)
+                return arguments, attributes
             arguments, call_id = without_injected(arguments, injected)
-            more = {names.TOOL_CALL_ID: call_id} if call_id is not None else {}
-            return how.begin(name, arguments, {**attributes, **more})
+            return arguments, {**attributes, names.TOOL_CALL_ID: call_id} if call_id is not None else attributes
 
+        def start() -> ObservedSpan | None:
+            return how.begin(name, *given())
+
+        approving = how.approve(name, lambda: given()[0]) if how.kind == "tool" else None
         if call_kind == _PLAIN:
+            if approving is not None:
+                drive(approving)
             span = start()
             if span is None:
                 return wrapped(*args, **kwargs)
             return wrappers.call(span, output, wrapped, args, kwargs)
         # Made here, where wrong arguments are an error at once; it begins when it is first stepped.
         made = wrapped(*args, **kwargs)
-        return wrappers.with_name_of(_OBSERVE[call_kind](start, output, made), made)
+        observing = _OBSERVE[call_kind](start, output, made)
+        if approving is not None:
+            observing = _APPROVED_FIRST[call_kind](approving, observing, made)
+        return wrappers.with_name_of(observing, made)
 
     return ObservedFunction(function, wrapper)
 
@@ -116,6 +129,38 @@ _OBSERVE: dict[int, Callable[..., Any]] = {
     _COROUTINE: wrappers.call_async,
     _GENERATOR: wrappers.iterate,
     _ASYNC_GENERATOR: wrappers.iterate_async,
+}
+
+
+async def _approved_call(approving: Waiting[None], observing: Awaitable[Any], made: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        await drive_async(approving)
+    except BaseException:
+        cast(Any, observing).close()  # neither has begun
+        made.close()
+        raise
+    return await observing
+
+
+def _approved_steps(
+    approving: Waiting[None], observing: Generator[Any, Any, Any], made: Any
+) -> Generator[Any, Any, Any]:
+    drive(approving)
+    return (yield from observing)
+
+
+async def _approved_items(
+    approving: Waiting[None], observing: AsyncGenerator[Any, Any], made: Any
+) -> AsyncGenerator[Any, Any]:
+    await drive_async(approving)
+    async for item in observing:
+        yield item
+
+
+_APPROVED_FIRST: dict[int, Callable[..., Any]] = {
+    _COROUTINE: _approved_call,
+    _GENERATOR: _approved_steps,
+    _ASYNC_GENERATOR: _approved_items,
 }
 
 

@@ -12,6 +12,7 @@ from playhead.client.operations.leases import LeasesOperations
 from playhead.client.operations.operate.deletion import DeletionOperations
 from playhead.client.operations.operate.forward import ForwardOperations
 from playhead.client.operations.operate.keys import KeysOperations
+from playhead.client.operations.promises import PromisesOperations
 from playhead.client.operations.provenance import ProvenanceOperations
 from playhead.client.operations.reasoning import ReasoningOperations
 from playhead.client.operations.runs import RunsOperations
@@ -33,6 +34,7 @@ class Operations(
     CausesOperations,
     SuspectsOperations,
     LeasesOperations,
+    PromisesOperations,
     KeysOperations,
     DeletionOperations,
     ForwardOperations,

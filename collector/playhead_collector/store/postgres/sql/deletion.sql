@@ -36,6 +36,7 @@ calls as (delete from llm_call where project_id = :project and run_id = any(:run
 tools as (delete from tool_call where project_id = :project and run_id = any(:runs)),
 decisions as (delete from decision where project_id = :project and run_id = any(:runs)),
 errors as (delete from error where project_id = :project and run_id = any(:runs)),
+promises as (delete from promise where project_id = :project and run_id = any(:runs)),
 due as (delete from packing_due where project_id = :project and run_id = any(:runs)),
 pending as (delete from pending_ref where project_id = :project and run_id = any(:runs)),
 news as (delete from run_news where project_id = :project and run_id = any(:runs)),

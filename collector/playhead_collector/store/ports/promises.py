@@ -1,0 +1,52 @@
+"""The store's interface for promises: what runs wait for, each answered once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPromise:
+    """A promise. `body`: what is asked; `answer`: None while it is open. Times are the database's, in ns since 1970."""
+
+    id: str
+    kind: str
+    run: str | None
+    body: dict[str, Any]
+    created_ns: int
+    deadline_ns: int | None
+    answer: dict[str, Any] | None
+    answered_ns: int | None
+
+
+class PromiseTable(Protocol):
+    """Promises of runs."""
+
+    async def open_promise(
+        self, project: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
+    ) -> StoredPromise:
+        """Opens it until `seconds` from now (None: for ever). Opening it again changes nothing, and returns it as it
+        is, with its answer."""
+        ...
+
+    async def answer_promise(self, project: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+        """Answers it; returns False if it has an answer, its deadline has passed, or it is not known. `late`: the
+        answer says that nobody has answered, which counts after the deadline, too."""
+        ...
+
+    async def promise(self, project: int, promise: str) -> StoredPromise | None:
+        """The promise; None: not known."""
+        ...
+
+    async def promises(
+        self,
+        project: int,
+        *,
+        kind: str | None,
+        run: str | None,
+        is_open: bool | None,
+        after: tuple[int, str],
+        limit: int,
+    ) -> Sequence[StoredPromise]:
+        """Promises that meet all conditions, oldest first, after this time in ns and id."""
+        ...

@@ -1,0 +1,1 @@
+"""serve → [store]: promises, which the first answer settles."""

@@ -1,0 +1,74 @@
+"""serve → [store]: the part of the store that keeps promises. Times are the database's."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from asyncpg import Record
+
+from playhead_collector.store.ports.promises import StoredPromise
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import id_of
+
+# 90 days: what was decided about a run is also in its events; this is what `playhead promises --all` lists.
+_KEEP_SECONDS = 7_776_000.0
+
+
+class PostgresPromiseStore:
+    """Implements `ports.promises.PromiseTable`."""
+
+    _db: Database
+
+    async def open_promise(
+        self, project: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
+    ) -> StoredPromise:
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "forget_promises", project=project, seconds=_KEEP_SECONDS)
+            of_run = None if run is None else id_of(run)
+            text = orjson.dumps(body).decode()
+            asked = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
+            await sql.run(conn, "open_promise", project=project, **asked)
+            row = await sql.row(conn, "promise", project=project, promise=promise)
+        if row is None:
+            raise LookupError("a promise that was just opened is not there")
+        return _promise(row)
+
+    async def answer_promise(self, project: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+        text = orjson.dumps(answer).decode()
+        async with self._db.transaction() as conn:
+            row = await sql.row(conn, "answer_promise", project=project, promise=promise, answer=text, is_late=late)
+        return row is not None
+
+    async def promise(self, project: int, promise: str) -> StoredPromise | None:
+        async with self._db.reading() as conn:
+            row = await sql.row(conn, "promise", project=project, promise=promise)
+        return None if row is None else _promise(row)
+
+    async def promises(
+        self,
+        project: int,
+        *,
+        kind: str | None,
+        run: str | None,
+        is_open: bool | None,
+        after: tuple[int, str],
+        limit: int,
+    ) -> Sequence[StoredPromise]:
+        of_run = None if run is None else id_of(run)
+        where = {"kind": kind, "run": of_run, "open": is_open, "after_ns": after[0], "after_promise": after[1]}
+        async with self._db.reading() as conn:
+            return [_promise(row) for row in await sql.rows(conn, "promises", project=project, most=limit, **where)]
+
+
+def _promise(row: Record) -> StoredPromise:
+    return StoredPromise(
+        id=row["promise_id"],
+        kind=row["kind"],
+        run=None if row["run_id"] is None else row["run_id"].hex,
+        body=orjson.loads(row["body"]),
+        created_ns=row["created_ns"],
+        deadline_ns=row["deadline_ns"],
+        answer=None if row["answer"] is None else orjson.loads(row["answer"]),
+        answered_ns=row["answered_ns"],
+    )

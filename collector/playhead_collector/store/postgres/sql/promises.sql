@@ -1,0 +1,36 @@
+-- name: open_promise(project, promise, kind, run, body, seconds)!
+-- Nothing, when it is there already.
+insert into promise (created, deadline, project_id, run_id, promise_id, kind, body)
+values (now(), now() + make_interval(secs => :seconds), :project, :run, :promise, :kind, :body)
+on conflict do nothing;
+
+-- name: answer_promise(project, promise, answer, is_late)^
+-- Nothing, when it has an answer, or its deadline has passed; `is_late`: an answer that says so.
+update promise set answered = clock_timestamp(), answer = :answer
+where project_id = :project and promise_id = :promise and answered is null
+    and (:is_late or deadline is null or deadline > now())
+returning promise_id;
+
+-- name: promise(project, promise)^
+select promise_id, kind, run_id, body, answer,
+    (extract(epoch from created) * 1000000000)::bigint as created_ns,
+    (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
+    (extract(epoch from answered) * 1000000000)::bigint as answered_ns
+from promise where project_id = :project and promise_id = :promise;
+
+-- name: promises(project, kind, run, open, after_ns, after_promise, most)
+-- Oldest first, after this one.
+select promise_id, kind, run_id, body, answer,
+    (extract(epoch from created) * 1000000000)::bigint as created_ns,
+    (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
+    (extract(epoch from answered) * 1000000000)::bigint as answered_ns
+from promise
+where project_id = :project and (:kind::text is null or kind = :kind::text)
+    and (:run::uuid is null or run_id = :run::uuid)
+    and (:open::boolean is null or (answered is null) = :open::boolean)
+    and ((extract(epoch from created) * 1000000000)::bigint, promise_id) > (:after_ns::bigint, :after_promise::text)
+order by created, promise_id limit :most;
+
+-- name: forget_promises(project, seconds)!
+-- Answered so long ago.
+delete from promise where project_id = :project and answered < now() - make_interval(secs => :seconds);

@@ -1,0 +1,169 @@
+"""`playhead.approval`, `ask`, `wait_for` and `interrupt`, and the same for `await`."""
+
+import secrets
+import time
+from dataclasses import fields
+from typing import Any, cast
+
+from playhead.api.promises.port import promise_store
+from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async, wait
+from playhead.errors import Denied, Unanswered
+from playhead.model import promises as p
+from playhead.model.times import rfc3339
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+
+def approval(
+    action: str,
+    *,
+    risk: str | None = None,
+    details: Any = None,
+    key: str | None = None,
+    timeout: float | None = None,
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> PromiseAnswer:
+    """Waits until a person approves: `playhead.approval("delete 3 files", risk="high", details=paths)`.
+
+    `playhead promises` lists what waits, `playhead approve` and `deny` answer, as does `POST /promises/{id}`.  The
+    answer holds for this place of the run, this action and these details; a resumed run that asks for the same has it
+    already, one that asks for something else asks again.  With a `key`, the answer holds for that and not for this
+    place of this run, and may be given before it is asked for.
+
+    `timeout`: seconds; None: for ever.  `suspend`: ends the process (exit code 75) unless the answer is there; resumed
+    later, the run goes on.  `on_reminder` is called once with the promise after `remind_after` seconds.  Raises Denied,
+    and Unanswered after the timeout.
+    """
+    question = Question(
+        kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
+        remind_after=remind_after, on_reminder=on_reminder,
+    )  # fmt: skip
+    return drive(decided(question))
+
+
+async def approval_async(
+    action: str,
+    *,
+    risk: str | None = None,
+    details: Any = None,
+    key: str | None = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - as in `approval`; it has a record
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> PromiseAnswer:
+    """As `approval`, while other tasks go on."""
+    question = Question(
+        kind=p.APPROVAL, action=action, risk=risk, details=details, key=key, seconds=timeout, suspend=suspend,
+        remind_after=remind_after, on_reminder=on_reminder,
+    )  # fmt: skip
+    return await drive_async(decided(question))
+
+
+def ask(
+    question: str,
+    *,
+    schema: Any = None,
+    details: Any = None,
+    timeout: float | None = None,
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> Any:
+    """Waits for a person's answer: `playhead.ask("Which branch?", schema=Reply)`; returns it.
+
+    `schema`: a pydantic model or a dataclass that the answer is made into, or a JSON Schema as a dictionary, which is
+    only shown.  An answer that does not fit raises what the class raises.  The rest is as in `approval`.
+    """
+    asked = Question(
+        kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
+        remind_after=remind_after, on_reminder=on_reminder,
+    )  # fmt: skip
+    return drive(_value(asked, schema))
+
+
+async def ask_async(
+    question: str,
+    *,
+    schema: Any = None,
+    details: Any = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - as in `ask`
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> Any:
+    """As `ask`, while other tasks go on."""
+    asked = Question(
+        kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
+        remind_after=remind_after, on_reminder=on_reminder,
+    )  # fmt: skip
+    return await drive_async(_value(asked, schema))
+
+
+def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: bool = False) -> Any:
+    """Waits for an event from outside: `playhead.wait_for("payment", key=order)`; returns its value.
+
+    It is given by `playhead answer payment VALUE --key ORDER` or `POST /promises`, also before a run waits for it.  All
+    runs that wait for the same event and key get the same value.
+    """
+    return drive(_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None))
+
+
+async def wait_for_async(
+    event: str,
+    *,
+    key: str,
+    timeout: float | None = None,  # noqa: ASYNC109 - as in `wait_for`
+    suspend: bool = False,
+) -> Any:
+    """As `wait_for`, while other tasks go on."""
+    question = Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend)
+    return await drive_async(_value(question, None))
+
+
+def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
+    """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume goes on with it."""
+    promise_store().open(interrupt_of(run, reason, by))
+
+
+def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:
+    """The promise that a run stops."""
+    return {
+        "id": secrets.token_hex(16), "kind": p.INTERRUPT, "run": run, "key": run, "name": by, "action": reason,
+        "risk": None, "details": None, "schema": None,
+        "created": rfc3339(time.time_ns()), "deadline": None, "answer": None,
+    }  # fmt: skip
+
+
+def decided(question: Question) -> Waiting[PromiseAnswer]:
+    """The steps to an approval. Raises Denied and Unanswered."""
+    answer = yield from wait(question)
+    if answer["outcome"] == p.EXPIRED:
+        raise Unanswered(f"nobody has approved {question.action!r} within {question.seconds} seconds; ask again")
+    if answer["outcome"] != p.APPROVED:
+        why = f": {answer['reason']}" if answer["reason"] else ""
+        raise Denied(f"{answer['by'] or 'somebody'} has denied {question.action!r}{why}; do something else")
+    return answer
+
+
+def _value(question: Question, schema: Any) -> Waiting[Any]:
+    answer = yield from wait(question)
+    if answer["outcome"] == p.EXPIRED:
+        what = question.action or f"{question.name} {question.key}"
+        raise Unanswered(f"nobody has answered {what!r} within {question.seconds} seconds; ask again")
+    value = answer["value"]
+    if hasattr(schema, "model_validate"):
+        return schema.model_validate(value)
+    if isinstance(schema, type) and hasattr(schema, "__dataclass_fields__"):
+        return schema(**value) if isinstance(value, dict) else schema(value)
+    return value
+
+
+def _json_schema(schema: Any) -> Any:
+    if hasattr(schema, "model_json_schema"):
+        return schema.model_json_schema()
+    if isinstance(schema, type) and hasattr(schema, "__dataclass_fields__"):
+        properties: dict[str, Any] = {field.name: {} for field in fields(cast(Any, schema))}
+        return {"title": schema.__name__, "type": "object", "properties": properties}
+    return schema if isinstance(schema, dict) else None  # pyright: ignore[reportUnknownVariableType]

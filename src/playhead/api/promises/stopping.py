@@ -1,0 +1,142 @@
+"""Runs that stop before their end, to be resumed: one that waits for a decision, or one that a person interrupts."""
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.forks import fork_safe_lock
+from playhead.api.guard import swallowed
+from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
+from playhead.api.run import ActiveRun
+from playhead.api.scope import log_event_of
+from playhead.errors import Interrupted
+from playhead.model import names
+from playhead.model.objects.interrupts import let_through
+from playhead.model.promises import ANSWERED
+from playhead.model.times import parse_time, rfc3339
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+_runs: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
+_mutex = fork_safe_lock()
+
+
+class StoppedRun:
+    """In the place of a run's record: raises from its next call of a model or tool on, so that no code which takes the
+    exception for an error goes on. What the record had for log events, it still has."""
+
+    branch_wait_seconds = 0.0
+    progress = 0
+
+    def __init__(self, stop: Callable[[ObservedSpan], BaseException], before: Replay[ObservedSpan] | None):
+        """`stop` returns what to raise in a call."""
+        self._stop = stop
+        self._before = before
+
+    def is_undecided(self, span: ObservedSpan) -> bool:
+        """It is decided."""
+        return False
+
+    def answer(
+        self, span: ObservedSpan, restore: ResponseRestorer | None, *, waited: bool = False
+    ) -> ReplayAnswer | None:
+        """Raises."""
+        raise self._stop(span)
+
+    def has_question(self, span: ObservedSpan) -> bool:
+        """No call is made any more."""
+        return False
+
+    def enter_enclosing(self, span: ObservedSpan) -> None:
+        """As the record before."""
+        if self._before is not None:
+            self._before.enter_enclosing(span)
+
+    def run_ended(self, root: ObservedSpan) -> None:
+        """It has not ended as its record did."""
+
+    def has_log_event(self, event: str, span: ObservedSpan, identity: str | None = None) -> bool:
+        """As the record before."""
+        return self._before is not None and self._before.has_log_event(event, span, identity)
+
+    def promise_answer(self, key: str) -> PromiseAnswer | None:
+        """As the record before."""
+        return self._before.promise_answer(key) if self._before is not None else None
+
+
+def stop_run(run: ActiveRun, error: BaseException) -> None:
+    """The run's next call raises this, too, if the program goes on after it was raised here."""
+    run.replay = StoppedRun(lambda span: error, run.replay)
+
+
+def watch_for_interrupts(run: ActiveRun) -> None:
+    """A request to stop this run is found from now on, by `look_for_interrupts`."""
+    with _mutex:
+        _runs[run.id] = run
+
+
+def look_for_interrupts() -> None:
+    """Stops the runs of this process that a person asked to stop, at their next call. Never raises."""
+    try:
+        store = promise_store()
+        with _mutex:
+            runs = {run_id: run for run_id, run in _runs.items() if not isinstance(run.replay, StoppedRun)}
+        for found in store.interrupts(list(runs)) if runs else ():
+            run = runs.get(found["run"] or "")
+            if run is not None:
+                run.replay = StoppedRun(_interrupting(store, found), run.replay)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("look for interrupts", error)
+
+
+def watching(values: Callable[[ObservedSpan], None] | None) -> Callable[[ObservedSpan], None]:
+    """Returns what to call with the first call of each run. `values`: what records what runs read, if they do."""
+
+    def started(span: ObservedSpan) -> None:
+        watch_for_interrupts(span.run)
+        if values is not None:
+            values(span)
+
+    return started
+
+
+def looking_first(before_read: Callable[[], bool]) -> Callable[[], bool]:
+    """Returns what the thread that delivers calls before each look at the journal: also, whether a run is to stop."""
+
+    def look() -> bool:
+        if _runs:
+            look_for_interrupts()
+        return before_read()
+
+    return look
+
+
+def _interrupting(store: PromiseStore, promise: Promise) -> Callable[[ObservedSpan], BaseException]:
+    noted: list[bool] = []
+
+    def stop(span: ObservedSpan) -> BaseException:
+        reason, by = promise["action"], promise["name"]
+        if not noted:
+            noted.append(True)
+            _note(span, by, reason, promise)
+            done: PromiseAnswer = {
+                "outcome": ANSWERED, "value": None, "by": "the run", "reason": None, "time": rfc3339(span.start_ns),
+            }  # fmt: skip
+            store.answer(promise["id"], done)
+        why = f": {reason}" if reason else ""
+        return Interrupted(
+            f"{by or 'somebody'} asked run {span.run.id} to stop{why}; `playhead resume {span.run.id}` goes on with it"
+        )
+
+    return stop
+
+
+def _note(span: ObservedSpan, by: Any, reason: Any, promise: Promise) -> None:
+    said: dict[str, Any] = {names.WAITED_MS: max(0.0, (span.start_ns - parse_time(promise["created"])) / 1e6)}
+    if by is not None:
+        said[names.ANSWERED_BY] = str(by)
+    log_event_of(
+        span.enclosing or span, names.USER_INTERRUPTED, said, {} if reason is None else {names.REASON_REF: reason}
+    )

@@ -1,0 +1,77 @@
+"""Tools that run only after a person has approved: `@observe(kind="tool", approval=...)`, `configure(approval=...)`."""
+
+from collections.abc import Callable, Collection
+from typing import Any, cast
+
+from playhead.api.guard import warn_once
+from playhead.api.promises.asking import decided
+from playhead.api.promises.waiting import Question, Waiting
+from playhead.errors import SettingInvalid
+from playhead.model import promises as p
+from playhead.wire.answers.promises import PromiseAnswer
+
+ToolRule = str | Collection[str] | Callable[[str, dict[str, Any]], Any]
+"""`none`, `all` (of one tool: `always`), `writes` (tools that are not declared idempotent), names, or a function of the
+tool's name and arguments."""
+_WORDS = ("none", "all", "always", "writes")
+
+
+class _ApprovalOfTools:
+    rule: ToolRule = "none"
+    suspend = False
+
+
+def approve_tools(rule: ToolRule | None, *, suspend: bool = False) -> None:
+    """Sets which tools of this process need approval; None: none."""
+    _ApprovalOfTools.rule = "none" if rule is None else checked_rule(rule)
+    _ApprovalOfTools.suspend = suspend
+
+
+def checked_rule(rule: Any) -> ToolRule:
+    """Returns the rule. Raises SettingInvalid for one that would let a tool run without the approval that was meant."""
+    if callable(rule) or (isinstance(rule, str) and rule in _WORDS):
+        return cast(ToolRule, rule)
+    if isinstance(rule, list | tuple | set | frozenset) and all(isinstance(name, str) for name in cast(Any, rule)):
+        return frozenset(cast("Collection[str]", rule))
+    raise SettingInvalid(
+        f"approval={rule!r} cannot be used: give one of {', '.join(_WORDS)}, a list of tools' names, or a function of "
+        "a tool's name and arguments"
+    )
+
+
+def rule_or_always(rule: Any) -> ToolRule:
+    """Returns the rule, or `always` with one warning for one that cannot be used: nothing runs for a misspelt word."""
+    try:
+        return checked_rule(rule)
+    except SettingInvalid as error:
+        warn_once(f"approval {rule!r}", f"{error}; until then, the tool always needs approval")
+        return "always"
+
+
+def needs_rule(own: ToolRule | None) -> bool:
+    """Whether any tool may need approval, by its own rule or the process's."""
+    return own is not None or _ApprovalOfTools.rule != "none"
+
+
+def approved_first(own: ToolRule | None, name: str, arguments: dict[str, Any], *, idempotent: bool) -> Waiting[None]:
+    """The steps until a person has approved of a tool's call, if it needs that. Raises Denied.
+
+    A rule that raises is one that asks: nothing runs for want of a decision.
+    """
+    rule = _ApprovalOfTools.rule if own is None else own
+    if _applies(rule, name, arguments, idempotent=idempotent):
+        question = Question(
+            kind=p.APPROVAL, name=name, action=f"run {name}", details=arguments, suspend=_ApprovalOfTools.suspend
+        )
+        _: PromiseAnswer = yield from decided(question)
+
+
+def _applies(rule: ToolRule, name: str, arguments: dict[str, Any], *, idempotent: bool) -> bool:
+    if callable(rule):
+        try:
+            return bool(rule(name, arguments))
+        except Exception:  # noqa: BLE001 - it is the user's code
+            return True
+    if isinstance(rule, str):
+        return rule in ("all", "always") or (rule == "writes" and not idempotent)
+    return name in rule

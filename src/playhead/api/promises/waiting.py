@@ -1,0 +1,242 @@
+"""Waiting for the answer to a promise: opened durably, recorded as events, answered once; with or without asyncio.
+
+The steps of a wait are a generator, which the two drivers run: a function is called (in a thread, with asyncio), a
+number is a pause in seconds.  Timeouts are measured by a monotonic clock, so the machine's time may be set meanwhile.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from playhead.api import runtime
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.guard import swallowed
+from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.promises.stopping import stop_run
+from playhead.api.scope import log_event_of
+from playhead.errors import Suspended
+from playhead.model import names
+from playhead.model import promises as p
+from playhead.model.canonical import content_of, value_of
+from playhead.model.objects.interrupts import let_through
+from playhead.model.times import parse_time, rfc3339
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+T = TypeVar("T")
+Step = float | Callable[[], Any]
+Waiting = Generator[Step, Any, T]
+OnReminder = Callable[[Promise], object]
+# Soon enough for a person who has just answered; a file or a request per look.
+_FIRST_POLL_SECONDS, _MAX_POLL_SECONDS = 0.05, 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, and how long to wait. `key`: of the program's own, for a promise that does not belong to one run;
+    `seconds`: None: for ever; `suspend`: end the process instead of waiting in it."""
+
+    kind: str
+    name: str | None = None
+    action: str | None = None
+    risk: str | None = None
+    details: Any = None
+    schema: Any = None
+    key: str | None = None
+    seconds: float | None = None
+    suspend: bool = False
+    remind_after: float | None = None
+    on_reminder: OnReminder | None = None
+
+
+def drive(steps: Waiting[T]) -> T:
+    """Runs the steps in this thread."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = step() if callable(step) else time.sleep(step)
+            except BaseException as error:  # noqa: BLE001 - for the generator to see
+                step = steps.throw(error)
+            else:
+                step = steps.send(result)
+    except StopIteration as stop:
+        return stop.value
+
+
+async def drive_async(steps: Waiting[T]) -> T:
+    """Runs the steps in a task: other tasks go on meanwhile."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                result = await (asyncio.to_thread(step) if callable(step) else asyncio.sleep(step))
+            except BaseException as error:  # noqa: BLE001 - for the generator to see
+                step = steps.throw(error)
+            else:
+                step = steps.send(result)
+    except StopIteration as stop:
+        return stop.value
+
+
+def wait(question: Question) -> Waiting[PromiseAnswer]:
+    """The steps from a question to its answer. Raises Suspended, and JournalUnusable where nothing can be kept."""
+    runtime.recorder()  # set up from the environment, if nothing was configured yet
+    span = current_span()
+    promise, key = _promise_of(question, span)
+    replay = span.run.replay if span is not None else None
+    if replay is not None and (recorded := replay.promise_answer(key)) is not None:
+        return recorded
+    store = promise_store()
+    promise = yield lambda: store.open(promise)
+    if span is not None:
+        _note_request(span, promise, key)
+    answer = promise["answer"]
+    if answer is None:
+        answer = yield from _until_answered(question, store, promise, span)
+    if span is not None and answer["outcome"] != p.EXPIRED:
+        _note_answer(span, promise, key, answer)
+    return answer
+
+
+def _until_answered(
+    question: Question, store: PromiseStore, promise: Promise, span: ObservedSpan | None
+) -> Waiting[PromiseAnswer]:
+    began, pause, reminded = time.monotonic(), _FIRST_POLL_SECONDS, False
+    left = _seconds_left(question, promise)
+    while True:
+        found: Promise | None = yield lambda: store.read(promise["id"])
+        if found is not None and found["answer"] is not None:
+            return found["answer"]
+        waited = time.monotonic() - began
+        if left is not None and waited >= left:
+            ended = yield lambda: store.answer(promise["id"], answer_of(p.EXPIRED))
+            if ended is not None and ended["answer"] is not None:
+                return ended["answer"]  # maybe somebody's, who was quicker
+            return answer_of(p.EXPIRED)
+        if question.suspend:
+            raise _suspended(promise, span)
+        if question.remind_after is not None and not reminded and waited >= question.remind_after:
+            reminded = True
+            _remind(question, promise)
+        yield min(pause, _MAX_POLL_SECONDS, *([max(0.0, left - waited)] if left is not None else []))
+        pause *= 1.5
+
+
+def answer_of(outcome: Any, value: Any = None, by: str | None = None, reason: str | None = None) -> PromiseAnswer:
+    """An answer that is given now."""
+    return {"outcome": outcome, "value": value, "by": by, "reason": reason, "time": rfc3339(time.time_ns())}
+
+
+def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise, str]:
+    """The promise, with the same id whenever this place of the run asks the same; and its key, which forks share."""
+    asked = [question.action, question.name, question.details]
+    if question.kind == p.EVENT:
+        key, scope, found = question.key or "", None, p.event_id(question.name or "", question.key or "")
+    else:
+        digest, run = p.digest_of(asked), span.run if span is not None else None
+        if question.key is not None:
+            key, scope = question.key, None
+        else:
+            at = f"{span.path if span is not None else ''}:{question.kind} {digest}"
+            number = run.occurrence(f"promise {at}") if run is not None else uuid4().hex
+            key, scope = f"{at}#{number}", run.id if run is not None else None
+        found = p.promise_id(question.kind, scope, key, digest)
+    now = time.time_ns()
+    deadline = None if question.seconds is None else rfc3339(now + int(question.seconds * 1e9))
+    promise: Promise = {
+        "id": found,
+        "kind": question.kind,  # type: ignore[typeddict-item]
+        "run": scope,
+        "key": key,
+        "name": question.name,
+        "action": question.action,
+        "risk": question.risk,
+        "details": _shown(question.details, span),
+        "schema": question.schema,
+        "created": rfc3339(now),
+        "deadline": deadline,
+        "answer": None,
+    }
+    return promise, key if question.kind != p.EVENT else f"{question.name} {key}"
+
+
+def _shown(details: Any, span: ObservedSpan | None) -> Any:
+    """The details as plain JSON values, redacted as they are in the record."""
+    if details is None:
+        return None
+    if span is not None:
+        return span.recorder.shown(details, span.redact)
+    return value_of(content_of(details))
+
+
+def _seconds_left(question: Question, promise: Promise) -> float | None:
+    """Until the promise's own deadline, which an earlier process may have set."""
+    if question.seconds is None or promise["deadline"] is None:
+        return question.seconds
+    since = parse_time(promise["deadline"]) - parse_time(promise["created"])
+    waited = max(0, time.time_ns() - parse_time(promise["created"]))
+    return max(0.0, min(question.seconds, (since - waited) / 1e9)) if question.suspend else question.seconds
+
+
+def _suspended(promise: Promise, span: ObservedSpan | None) -> Suspended:
+    run = span.run.id if span is not None else None
+    error = Suspended(
+        f"run {run} waits for {promise['action'] or promise['name']!r}: `playhead promises` lists it, and "
+        f"`playhead resume {run} -- COMMAND` goes on once it is answered",
+        promise["id"],
+    )
+    if span is not None:
+        stop_run(span.run, error)
+    return error
+
+
+def _remind(question: Question, promise: Promise) -> None:
+    try:
+        if question.on_reminder is not None:
+            question.on_reminder(promise)
+    except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
+        let_through(error)
+        swallowed("call a reminder", error)
+
+
+def _note_request(span: ObservedSpan, promise: Promise, key: str) -> None:
+    said: dict[str, Any] = {names.WAIT_ID: promise["id"], names.PROMISE_KEY: key}
+    if promise["kind"] == p.APPROVAL:
+        said |= {
+            name: value
+            for name, value in (
+                (names.PROMISE_ACTION, promise["action"]),
+                (names.PROMISE_RISK, promise["risk"]),
+                (names.TOOL_NAME, promise["name"]),
+            )
+            if value is not None
+        }
+        details = promise["details"]
+        payloads = {} if details is None else {names.TOOL_ARGUMENTS_REF: details}
+        log_event_of(span, names.APPROVAL_REQUESTED, said, payloads)
+        return
+    prompt = {
+        name: promise[name] for name in ("action", "name", "key", "details", "schema") if promise[name] is not None
+    }
+    log_event_of(span, names.INPUT_REQUESTED, said, {names.PROMPT_REF: prompt})
+
+
+def _note_answer(span: ObservedSpan, promise: Promise, key: str, answer: PromiseAnswer) -> None:
+    waited = parse_time(answer["time"]) - parse_time(promise["created"])
+    said: dict[str, Any] = {
+        names.WAIT_ID: promise["id"],
+        names.PROMISE_KEY: key,
+        names.WAITED_MS: max(0.0, waited / 1e6),
+    }
+    if answer["by"] is not None:
+        said[names.ANSWERED_BY] = answer["by"]
+    payloads = {} if answer["reason"] is None else {names.REASON_REF: answer["reason"]}
+    if promise["kind"] == p.APPROVAL:
+        said[names.APPROVED] = answer["outcome"] == p.APPROVED
+        log_event_of(span, names.APPROVAL_RECEIVED, said, payloads)
+    else:
+        log_event_of(span, names.INPUT_RECEIVED, said, {**payloads, names.VALUE_REF: answer["value"]})

@@ -1,0 +1,214 @@
+"""The commands about what runs wait for: promises, approve, deny, answer, interrupt."""
+
+import getpass
+import json as json_module
+from collections.abc import Iterable
+from typing import Annotated, Any, cast
+
+import typer
+
+from playhead.api.promises.asking import interrupt_of
+from playhead.api.promises.waiting import answer_of
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.options import Json, Run
+from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
+from playhead.model import promises as p
+from playhead.promises.files import PromiseFiles
+from playhead.settings.sdk import load
+from playhead.wire.answers.promises import Promise
+
+Id = Annotated[str, typer.Argument(help="The promise's id, or the beginning of one.", show_default=False)]
+By = Annotated[str | None, typer.Option(help="Who answers; default: your user name.", show_default=False)]
+Reason = Annotated[str | None, typer.Option(help="Why.", show_default=False)]
+Key = Annotated[
+    str | None, typer.Option(help="The key of what may be answered before it is asked.", show_default=False)
+]
+Local = Annotated[bool, typer.Option("--local", help="Only promises in this machine's journal, without a collector.")]
+
+
+def promises(
+    ctx: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="Those with an answer, too.")] = False,
+    local: Local = False,
+    json: Json = False,
+) -> None:
+    """List what runs wait for: approvals, answers of people, events."""
+    found = [each for each in _known(ctx, every=every, local=local) if each["kind"] != p.INTERRUPT]
+    if json:
+        output.as_json(found)
+        return
+    output.table(("id", "kind", "asked", "what", "risk", "details", "run", "answer"), map(_row, found))
+
+
+def approve(
+    ctx: typer.Context,
+    promise: Annotated[str | None, typer.Argument(help="The promise's id, or the beginning of one.")] = None,
+    by: By = None,
+    reason: Reason = None,
+    key: Key = None,
+    action: Annotated[str | None, typer.Option(help="With --key: the action as the program words it.")] = None,
+    details: Annotated[str | None, typer.Option(help="With --key: its details, as JSON.")] = None,
+    local: Local = False,
+) -> None:
+    """Approve of what a run wants to do. With --key and --action also before it asks."""
+    if key is not None and action is not None:
+        given = None if details is None else _json(details)
+        promise = p.approval_id(key, action, given)
+        opened = _opened(promise, p.APPROVAL, key=key, action=action, details=given)
+    else:
+        opened = None
+    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, local=local, opened=opened)
+
+
+def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None, local: Local = False) -> None:
+    """Refuse what a run wants to do."""
+    _answer(ctx, promise, p.DENIED, by=by, reason=reason, local=local)
+
+
+def answer(
+    ctx: typer.Context,
+    promise: Annotated[
+        str, typer.Argument(help="The promise's id or the beginning of one; with --key an event's name.")
+    ],
+    value: Annotated[str, typer.Argument(help="The answer: JSON, or else a text.")],
+    by: By = None,
+    reason: Reason = None,
+    key: Key = None,
+    local: Local = False,
+) -> None:
+    """Answer a question of a run, or tell of an event that runs wait for, also before they do."""
+    opened = None
+    if key is not None:
+        opened = _opened(p.event_id(promise, key), p.EVENT, key=key, name=promise)
+        promise = opened["id"]
+    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, local=local, opened=opened)
+
+
+def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None, local: Local = False) -> None:
+    """Ask a run to stop at its next call of a model or tool; `playhead resume` goes on with it."""
+    if not local:
+        try:
+            with ctx.ensure_object(CollectorAddress).ask() as client:
+                client.open_promise(interrupt_of(run_id(client, run), reason, by or _user()))
+            return
+        except CollectorUnreachable as error:
+            _say_local(error)
+    _files().open(interrupt_of(run, reason, by or _user()))
+
+
+def _known(ctx: typer.Context, *, every: bool, local: bool) -> list[Promise]:
+    """Of the collector and of the journal's folder; of this alone if the collector cannot be reached."""
+    found = [each for each in _files().all() if every or each["answer"] is None]
+    if not local:
+        try:
+            with ctx.ensure_object(CollectorAddress).ask() as client:
+                found += client.promises(state="all" if every else "open")
+        except CollectorUnreachable as error:
+            _say_local(error)
+    return list({each["id"]: each for each in found}.values())
+
+
+def _answer(
+    ctx: typer.Context,
+    promise: str | None,
+    outcome: Any,
+    *,
+    value: Any = None,
+    by: str | None,
+    reason: str | None,
+    local: bool,
+    opened: Promise | None = None,
+) -> None:
+    if promise is None:
+        raise typer.BadParameter("name a promise, or --key and --action")
+    by, files = by or _user(), _files()
+    if opened is None:
+        promise = _whole_id(promise, _known(ctx, every=True, local=local))
+    here = files.read(promise)
+    if here is not None and not files.is_at_collector(promise):
+        _answer_here(files, promise, outcome, value, by, reason)
+        return
+    if not local:
+        try:
+            with ctx.ensure_object(CollectorAddress).ask() as client:
+                if opened is not None:
+                    client.open_promise(opened)
+                client.answer_promise(promise, outcome, value=value, by=by, reason=reason)
+            typer.echo(f"{outcome}: {promise}")
+            return
+        except CollectorUnreachable as error:
+            if opened is None:
+                raise
+            _say_local(error)
+    if opened is None:
+        raise NotFound(f"only the collector can answer {promise}: leave out --local")
+    files.open(opened)
+    _answer_here(files, promise, outcome, value, by, reason)
+
+
+def _answer_here(files: PromiseFiles, promise: str, outcome: Any, value: Any, by: str, reason: str | None) -> None:
+    given = answer_of(outcome, value, by, reason)
+    first = files.answer(promise, given)
+    if first is None:
+        raise Conflict(f"the collector has {promise} now: answer it again")
+    if first["answer"] != given:
+        said = first["answer"] or given
+        raise Conflict(f"{said['by'] or 'somebody'} has answered {promise} already: {said['outcome']}; that one counts")
+    typer.echo(f"{outcome}: {promise}")
+
+
+def _whole_id(start: str, known: Iterable[Promise]) -> str:
+    found = sorted({each["id"] for each in known if each["id"].startswith(start)})
+    if len(found) == 1:
+        return found[0]
+    how = f"{len(found)} promises begin" if found else "no promise begins"
+    raise NotFound(f"{how} with {start!r}: see `playhead promises --all`")
+
+
+def _opened(promise: str, kind: Any, **asked: Any) -> Promise:
+    """A promise that nobody has asked yet."""
+    now = answer_of(p.ANSWERED)["time"]
+    empty: Any = dict.fromkeys(("run", "name", "action", "risk", "details", "schema", "deadline", "answer"))
+    return cast(Promise, {**empty, "id": promise, "kind": kind, "created": now, **asked})
+
+
+def _row(promise: Promise) -> tuple[Any, ...]:
+    given = promise["answer"]
+    shown = None if given is None else f"{given['outcome']} by {given['by'] or 'somebody'}"
+    what = promise["action"] or f"{promise['name']} {promise['key']}"
+    run = (promise["run"] or "")[-8:] or None
+    details = None if promise["details"] is None else output.compact(promise["details"])
+    return promise["id"][:8], promise["kind"], promise["created"][:19], what, promise["risk"], details, run, shown
+
+
+def _files() -> PromiseFiles:
+    settings = load()
+    return PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json_module.loads(text)
+    except ValueError:
+        return text
+
+
+def _json(text: str) -> Any:
+    try:
+        return json_module.loads(text)
+    except ValueError as error:
+        raise PlayheadError(
+            f"--details {text!r} is not JSON ({error}): write it as the program's details would be"
+        ) from error
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container without a name for its user
+        return "command line"
+
+
+def _say_local(error: CollectorUnreachable) -> None:
+    typer.echo(f"{error}; only this machine's journal is read", err=True)

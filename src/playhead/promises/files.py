@@ -1,0 +1,152 @@
+"""Promises in the folder `promises` of the journal: for programs without a collector, and until the collector has them.
+
+A promise is one file, its answer another, and each appears whole or not at all: the first answer is the one whose link
+could be made.  A promise that the collector has is closed here by a link of the same name, so it has one answer only.
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from playhead.errors import JournalUnusable
+from playhead.journal.files import make_private_folder, open_private
+from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.promises import INTERRUPT
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+_FOLDER, _OPEN, _ANSWER = "promises", ".json", ".answer"
+_AT_COLLECTOR = {"at": "collector"}
+_ID_DIGITS = frozenset("0123456789abcdef")
+
+
+class PromiseFiles:
+    """The promises of all processes that share a journal's folder. Methods raise JournalUnusable."""
+
+    def __init__(self, journal_dir: Path, keep_seconds: float):
+        """`keep_seconds`: how long answered promises are kept."""
+        self._folder = journal_dir / _FOLDER
+        self._keep_seconds = keep_seconds
+
+    def open(self, promise: Promise) -> Promise:
+        """Durable once this returns; opening it again returns the one that is there, with its answer."""
+        name = self._name(promise["id"], promise["run"] if promise["kind"] == INTERRUPT else None)
+        try:
+            make_private_folder(self._folder)
+            self._remove_old()
+            self._link(name + _OPEN, {**promise, "answer": None})
+        except OSError as error:
+            raise self._unusable(error) from error
+        return self.read(promise["id"]) or promise
+
+    def read(self, promise_id: str) -> Promise | None:
+        """The promise with its answer, if that was given here; None: there is none."""
+        promise = self._read(promise_id + _OPEN)
+        answer = self._read(promise_id + _ANSWER)
+        if promise is None:
+            return None
+        known = answer is not None and "outcome" in answer
+        return cast(Promise, {**promise, "answer": answer if known else None})
+
+    def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
+        """Answers it, if nobody has; what is returned has the first answer. None: it is not known here, or only the
+        collector can answer it."""
+        try:
+            if self._read(promise_id + _OPEN) is None:
+                return None
+            self._link(promise_id + _ANSWER, cast("dict[str, Any]", answer))
+        except OSError as error:
+            raise self._unusable(error) from error
+        found = self.read(promise_id)
+        return found if found is not None and found["answer"] is not None else None
+
+    def give_to_collector(self, promise_id: str) -> bool:
+        """Whether the collector may have it from now on: nobody has answered it here."""
+        try:
+            return self._link(promise_id + _ANSWER, _AT_COLLECTOR) or self.is_at_collector(promise_id)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def is_at_collector(self, promise_id: str) -> bool:
+        """Whether only the collector can answer it."""
+        return self._read(promise_id + _ANSWER) == _AT_COLLECTOR
+
+    def all(self) -> list[Promise]:
+        """All promises that are the folder's to answer or were answered here, oldest first."""
+        found = [self.read(promise_id) for promise_id in self._ids() if not self.is_at_collector(promise_id)]
+        return sorted((promise for promise in found if promise is not None), key=lambda each: each["created"])
+
+    def interrupts(self, runs: Sequence[str]) -> list[Promise]:
+        """Open requests to stop one of these runs. Reads only names where there are none."""
+        wanted = set(runs)
+        ids = [name.partition("-")[2] for name in self._names() if name.partition("-")[0] in wanted]
+        found = [self.read(name.removesuffix(_OPEN)) for name in ids if name.endswith(_OPEN)]
+        return [promise for promise in found if promise is not None and promise["answer"] is None]
+
+    def _ids(self) -> Iterator[str]:
+        for name in self._names():
+            if name.endswith(_OPEN):
+                yield name.removesuffix(_OPEN).rpartition("-")[2]
+
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(self._folder)  # noqa: PTH208 - of pathlib, each name would be an object
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    @staticmethod
+    def _name(promise_id: str, run: str | None) -> str:
+        return promise_id if run is None else f"{run}-{promise_id}"
+
+    def _path(self, name: str) -> Path:
+        promise_id = name.partition(".")[0]
+        if not promise_id or not _ID_DIGITS.issuperset(promise_id):
+            raise JournalUnusable(f"{promise_id[:40]!r} is no promise's id: those have 32 hex digits")
+        path = self._folder / name
+        if not path.exists() and name.endswith(_OPEN):  # a request to stop has its run before its id
+            return next(iter(self._folder.glob(f"*-{name}")), path)
+        return path
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        try:
+            return cast("dict[str, Any]", parse_json(self._path(name).read_bytes()))
+        except (FileNotFoundError, ValueError):
+            return None
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _link(self, name: str, value: dict[str, Any]) -> bool:
+        """Writes the file, durably and whole; False if there is one of this name."""
+        temporary = self._folder / f".{secrets.token_hex(8)}"
+        fd = open_private(temporary, os.O_WRONLY | os.O_EXCL)
+        try:
+            os.write(fd, canonical_json(value))
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        try:
+            os.link(temporary, self._folder / name)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        return True
+
+    def _remove_old(self) -> None:
+        """Removes promises that were answered long ago."""
+        before = time.time() - self._keep_seconds
+        for path in self._folder.glob(f"*{_ANSWER}"):
+            with suppress(OSError):
+                if path.stat().st_mtime < before:
+                    self._path(path.stem + _OPEN).unlink(missing_ok=True)
+                    path.unlink()
+
+    def _unusable(self, error: OSError) -> JournalUnusable:
+        return JournalUnusable(
+            f"promises cannot be kept in {self._folder} ({error.strerror or error}): see that it can be written to"
+        )

@@ -1,0 +1,34 @@
+"""The promises of this process, on the settings in force: made when they are first asked for."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from playhead.promises.files import PromiseFiles
+from playhead.promises.store import Promises
+from playhead.settings.sdk import Settings
+
+# A collector that takes longer is as good as down, and the program that waits looks again.
+_TIMEOUT_SECONDS = 2.0
+
+
+class _Made:
+    mutex = threading.Lock()
+    key: tuple[Path, str] | None = None
+    promises: Promises | None = None
+
+
+def promises_of(settings: Settings) -> Promises:
+    """The store for these settings: the same one as long as journal and collector are the same."""
+    key = (settings.journal_dir, settings.endpoint)
+    with _Made.mutex:
+        if _Made.promises is None or _Made.key != key:
+            files = PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
+            _Made.key, _Made.promises = key, Promises(files, lambda: _client(settings))
+        return _Made.promises
+
+
+def _client(settings: Settings) -> Any:
+    from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
+
+    return Client(settings.endpoint, settings.api_key, timeout_seconds=_TIMEOUT_SECONDS)

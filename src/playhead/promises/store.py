@@ -1,0 +1,102 @@
+"""The promises of a process: in the journal's folder, or with the collector once that has them.
+
+Each promise has one place where it is answered.  It is opened in the journal's folder first, so that it is durable;
+then it is given to the collector, if one answers, and from then on only the collector can answer it.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from playhead.errors import ClientError, CollectorUnreachable, NotFound
+from playhead.promises.files import PromiseFiles
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+log = logging.getLogger("playhead")
+
+# A program that waits looks again soon; a collector that is down is not asked with each look.
+_TRY_AGAIN_SECONDS = 5.0
+# Each process with a run asks so often whether that is to stop: a thousand of them are 200 small requests a second.
+INTERRUPTS_SECONDS = 5.0
+
+
+class Promises:
+    """Implements `api.promises.port.PromiseStore`. Safe for threads."""
+
+    def __init__(
+        self,
+        files: PromiseFiles,
+        client: Callable[[], Any] | None,
+        now: Callable[[], float] = time.monotonic,
+    ):
+        """`client` makes a client of the collector; None: there is no collector."""
+        self._files = files
+        self._make = client
+        # Not at once: a program that is short-lived, or ends its runs soon, needs no request for that.
+        self._next_interrupts = now() + INTERRUPTS_SECONDS
+        self._now = now
+        self._next_try = float("-inf")
+        self._known: set[str] = set()
+        """Promises that the collector has for certain."""
+
+    def open(self, promise: Promise) -> Promise:
+        """In the folder, then with the collector."""
+        opened = self._files.open(promise)
+        if opened["answer"] is not None:
+            return opened
+        return self._give(opened) or opened
+
+    def read(self, promise_id: str) -> Promise | None:
+        """From whoever has it."""
+        found = self._files.read(promise_id)
+        if found is None:
+            return self._ask(lambda client: client.promise(promise_id))
+        if found["answer"] is not None:
+            return found
+        if promise_id in self._known:
+            return self._ask(lambda client: client.promise(promise_id)) or found
+        return self._give(found) or found
+
+    def answer(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
+        """By whoever has it. Only the run that waits answers here: that it has stopped waiting."""
+        if not self._files.is_at_collector(promise_id):
+            return self._files.answer(promise_id, answer)
+        return self._ask(lambda client: client.expire_promise(promise_id))
+
+    def interrupts(self, runs: Sequence[str]) -> list[Promise]:
+        """From both."""
+        found = self._files.interrupts(runs)
+        if self._now() < self._next_interrupts:
+            return found
+        self._next_interrupts = self._now() + INTERRUPTS_SECONDS
+        asked = self._ask(lambda client: [each for run in runs for each in client.promises(run=run, kind="interrupt")])
+        return [*found, *(asked or ())]
+
+    def _give(self, promise: Promise) -> Promise | None:
+        """Gives an open promise to the collector, if it can be asked now; None: it stays here."""
+        if self._ask(lambda client: list(client.promises(limit=1))) is None:
+            return None
+        if not self._files.give_to_collector(promise["id"]):
+            return self._files.read(promise["id"])  # answered here meanwhile
+        given = self._ask(lambda client: client.open_promise(promise))
+        if given is not None:
+            self._known.add(promise["id"])
+        return given
+
+    def _ask(self, question: Callable[[Any], Any]) -> Any:
+        """What the collector answers; None: it does not know, or cannot be asked now."""
+        if self._make is None or self._now() < self._next_try:
+            return None
+        try:
+            with self._make() as client:  # a connection that is kept would be a forked child's, too
+                return question(client)
+        except NotFound:
+            return None
+        except CollectorUnreachable:
+            self._next_try = self._now() + _TRY_AGAIN_SECONDS
+            return None
+        except ClientError as error:
+            self._next_try = self._now() + _TRY_AGAIN_SECONDS
+            log.warning("the collector does not keep promises for this program (%s): they wait in the journal", error)
+            return None

@@ -1,0 +1,51 @@
+"""Answers to promises that a record has: a resumed run, and a fork of what came before its cut, need not ask again."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from playhead.errors import CannotRestore
+from playhead.model import names
+from playhead.model.canonical import value_of
+from playhead.model.promises import ANSWERED, APPROVED, DENIED
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent
+from playhead.model.times import rfc3339
+from playhead.replay.record import Record
+from playhead.wire.answers.promises import PromiseAnswer
+
+
+def promise_answers(record: Record, logs: Iterable[LogEvent]) -> dict[str, PromiseAnswer]:
+    """The answers in these log events, by the promise's key. One whose content is not at hand is left out."""
+    found: dict[str, PromiseAnswer] = {}
+    for entry in logs:
+        key = entry.attributes.get(names.PROMISE_KEY)
+        if isinstance(key, str) and entry.name in (names.APPROVAL_RECEIVED, names.INPUT_RECEIVED):
+            try:
+                found[key] = _answer(record, entry)
+            except CannotRestore:
+                continue  # the store of promises has it, too
+    return found
+
+
+def _answer(record: Record, entry: LogEvent) -> PromiseAnswer:
+    attributes, value = entry.attributes, None
+    if entry.name == names.INPUT_RECEIVED:
+        outcome, value = ANSWERED, _value(record, attributes.get(names.VALUE_REF))
+    else:
+        outcome = APPROVED if attributes.get(names.APPROVED) is True else DENIED
+    reason = attributes.get(names.REASON_REF)
+    by = attributes.get(names.ANSWERED_BY)
+    return {
+        "outcome": outcome,
+        "value": value,
+        "by": by if isinstance(by, str) else None,
+        "reason": None if reason is None else str(_value(record, reason)),
+        "time": rfc3339(entry.time_ns),
+    }
+
+
+def _value(record: Record, ref: Any) -> Any:
+    content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
+    if content is None:
+        raise CannotRestore("what was answered is not at hand")
+    return value_of(content)

@@ -1,0 +1,149 @@
+"""What a run waits for is kept by the collector: answered there, once, by its clock, by the API and the commands."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import playhead
+from playhead.api.promises.port import promise_store
+from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.waiting import answer_of
+from playhead.cli import app
+from playhead.errors import Conflict
+from playhead.model.promises import approval_id
+from playhead.promises import store
+from playhead.promises.files import PromiseFiles
+from playhead_collector.process import CollectorProcess
+
+PROGRAM = """
+import os, sys
+import playhead
+from playhead import observe
+
+@observe(kind="tool")
+def delete(path):
+    os.remove(path)
+    return path
+
+with playhead.run("clean") as run:
+    playhead.approval("delete files", details=sys.argv[1:], risk="high", suspend=True)
+    print([delete(path) for path in sys.argv[1:]])
+"""
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[CollectorProcess]:
+    with CollectorProcess() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path, collector: CollectorProcess) -> Iterator[Path]:
+    playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "j")
+    yield tmp_path
+    playhead.shutdown()
+
+
+def command(collector: CollectorProcess, folder: Path, *arguments: str) -> tuple[int, str]:
+    env = {"PLAYHEAD_JOURNAL_DIR": str(folder / "j")}
+    done = CliRunner().invoke(app, ["--url", collector.url, *arguments], env=env)
+    return done.exit_code, done.output
+
+
+def test_an_agent_waits_in_no_process_and_goes_on_when_it_was_approved(collector: CollectorProcess, folder: Path):
+    victim = folder / "old.txt"
+    victim.write_text("x")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
+    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(folder / "j")}
+    kept |= {"PLAYHEAD_ENDPOINT": collector.url}
+    (folder / "agent.py").write_text(PROGRAM)
+
+    def agent(**environ: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, str(folder / "agent.py"), str(victim)]
+        return subprocess.run(program, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (agent().returncode, victim.exists()) == (75, True)
+    with playhead.Client(collector.url) as client:
+        [promise] = client.promises(kind="approval")
+    assert (promise["action"], promise["risk"], promise["details"]) == ("delete files", "high", [str(victim)])
+    run = promise["run"] or ""
+    assert (agent(PLAYHEAD_RESUME=run).returncode, victim.exists()) == (75, True)
+    assert "delete files" in command(collector, folder, "promises")[1]
+    assert command(collector, folder, "approve", promise["id"][:8], "--by", "eve") == (
+        0,
+        f"approved: {promise['id']}\n",
+    )
+    code, said = command(collector, folder, "deny", promise["id"], "--by", "mallory")
+    assert (code, "eve has approved it already" in said) == (2, True)
+    done = agent(PLAYHEAD_RESUME=run)
+    assert (done.returncode, victim.exists()) == (0, False), done.stderr
+    with playhead.Client(collector.url) as client:
+        kinds = [event["kind"] for event in client.events(run)]
+    assert [kind for kind in kinds if "approval" in kind] == ["approval_requested", "approval_granted"]
+    assert kinds[-1] == "run_completed"
+
+
+def test_a_waiting_program_hears_the_answer_and_times_are_the_databases(collector: CollectorProcess, folder: Path):
+    seen: list[Any] = []
+
+    def remind(promise: Any) -> None:
+        with playhead.Client(collector.url) as client:
+            seen.append(client.answer_promise(promise["id"], "answered", value={"branch": "main"}, by="eve"))
+            with pytest.raises(Conflict, match="eve has answered it already"):
+                client.answer_promise(promise["id"], "answered", value=2)
+
+    with playhead.run("release"):
+        assert playhead.ask("Which branch?", timeout=60, remind_after=0, on_reminder=remind) == {"branch": "main"}
+    assert seen[0]["answer"]["time"] >= seen[0]["created"]
+
+
+def test_what_nobody_waits_for_any_more_cannot_be_answered(collector: CollectorProcess, folder: Path):
+    with pytest.raises(playhead.Unanswered), playhead.run("release"):
+        playhead.approval("release it", timeout=0.01)
+    with playhead.Client(collector.url) as client:
+        [promise] = [each for each in client.promises(state="answered") if each["action"] == "release it"]
+        assert promise["answer"] is not None
+        assert promise["answer"]["outcome"] == "expired"
+        with pytest.raises(Conflict, match="nobody waits"):
+            client.answer_promise(promise["id"], "approved")
+
+
+def test_an_event_and_an_approval_may_be_answered_before_they_are_waited_for(collector: CollectorProcess, folder: Path):
+    assert command(collector, folder, "answer", "payment", '{"paid": 5}', "--key", "order-9")[0] == 0
+    assert command(collector, folder, "approve", "--key", "nightly", "--action", "clean up")[0] == 0
+    with playhead.run("shop"):
+        assert playhead.wait_for("payment", key="order-9", timeout=30) == {"paid": 5}
+        assert playhead.approval("clean up", key="nightly", timeout=30)["outcome"] == "approved"
+
+
+def test_a_promise_has_one_place_where_it_is_answered(collector: CollectorProcess, folder: Path):
+    with pytest.raises(playhead.Suspended), playhead.run("clean"):
+        playhead.approval("delete all", key="place", suspend=True)
+    files = PromiseFiles(folder / "j", 3600)
+    promise = approval_id("place", "delete all")
+    assert files.is_at_collector(promise)
+    assert files.answer(promise, answer_of("approved")) is None
+    assert command(collector, folder, "approve", promise, "--local")[0] != 0
+
+
+def test_a_run_is_interrupted_through_the_collector(
+    collector: CollectorProcess, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(promise_store(), "_next_interrupts", 0.0)
+    monkeypatch.setattr(store, "INTERRUPTS_SECONDS", 0)
+
+    def agent() -> None:
+        with playhead.run("agent") as run:
+            playhead.flush()
+            assert command(collector, folder, "interrupt", run.id or "", "--reason", "too dear", "--by", "eve")[0] == 0
+            look_for_interrupts()
+            playhead.observe(kind="tool")(print)("never")
+
+    with pytest.raises(playhead.Interrupted, match="eve asked run .* too dear"):
+        agent()

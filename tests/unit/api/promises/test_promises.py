@@ -1,0 +1,466 @@
+"""Approvals, questions, events from outside and interrupts, in the journal's folder, without a collector."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import pydantic
+import pytest
+
+import playhead
+from playhead import Denied, Interrupted, Suspended, Unanswered, observe
+from playhead.api.promises.stopping import look_for_interrupts
+from playhead.api.promises.waiting import answer_of
+from playhead.errors import SettingInvalid
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.promises import approval_id, event_id
+from playhead.promises.files import PromiseFiles
+from tests.support.journal_reader import Recording
+from tests.support.projected import projected
+from tests.unit.api.promises.conftest import wait_until_open
+
+Answering = Callable[..., Thread]
+deleted: list[list[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_deleted() -> None:
+    deleted.clear()
+
+
+def events_of(recording: Recording, run: str | None) -> list[Any]:
+    return list(projected(recording.read(), run or "").events)
+
+
+# --- approvals --------------------------------------------------------------------------------------------------------
+
+
+def test_an_approval_is_asked_for_given_and_recorded(recording: Recording, files: PromiseFiles, answering: Answering):
+    person = answering("approved", by="eve", reason="they are old")
+    with playhead.run("clean") as run:
+        answer = playhead.approval("delete 3 files", risk="high", details={"files": ["a", "b"]})
+    person.join()
+    assert (answer["outcome"], answer["by"], answer["reason"]) == ("approved", "eve", "they are old")
+    [promise] = files.all()
+    assert (promise["run"], promise["action"], promise["risk"]) == (run.id, "delete 3 files", "high")
+    assert promise["details"] == {"files": ["a", "b"]}
+    events = events_of(recording, run.id)
+    [asked] = [event for event in events if isinstance(event, ev.ApprovalRequested)]
+    [granted] = [event for event in events if isinstance(event, ev.ApprovalGranted)]
+    assert (asked.approval, asked.action, asked.risk) == (promise["id"], "delete 3 files", "high")
+    assert (granted.approval, granted.by) == (promise["id"], "eve")
+    assert (granted.waited_ms or 0) > 0
+    seen = recording.read()
+    log = next(log for log in seen.logs if log.name == names.APPROVAL_RECEIVED)
+    assert seen.value(log, names.REASON_REF) == "they are old"
+
+
+def test_a_refusal_raises(recording: Recording, answering: Answering):
+    person = answering("denied", by="eve", reason="not those")
+    with pytest.raises(Denied, match="eve has denied 'delete 3 files': not those"), playhead.run("clean") as run:
+        playhead.approval("delete 3 files")
+    person.join()
+    assert [e.by for e in events_of(recording, run.id) if isinstance(e, ev.ApprovalDenied)] == ["eve"]
+
+
+def test_nobody_answers_in_time(files: PromiseFiles):
+    with pytest.raises(Unanswered, match=r"within 0\.05 seconds"), playhead.run("clean"):
+        playhead.approval("delete 3 files", timeout=0.05)
+    [promise] = files.all()
+    assert promise["answer"] is not None
+    assert promise["answer"]["outcome"] == "expired"
+    late = files.answer(promise["id"], answer_of("approved"))
+    assert late == promise
+
+
+def test_a_second_answer_gets_the_first(files: PromiseFiles, answering: Answering):
+    with pytest.raises(Suspended), playhead.run("clean"):
+        playhead.approval("delete", suspend=True)
+    [promise] = files.all()
+    threads = [Thread(target=files.answer, args=(promise["id"], answer_of("approved", by=f"p{n}"))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first = files.read(promise["id"])
+    again = files.answer(promise["id"], answer_of("denied", by="late"))
+    assert first == again
+
+
+def test_the_machines_clock_may_be_set_while_somebody_is_waited_for(
+    files: PromiseFiles, answering: Answering, monkeypatch: pytest.MonkeyPatch
+):
+    real, shifts = time.time_ns, iter([0, 0, -(10**18)])
+    monkeypatch.setattr("playhead.api.promises.waiting.time.time_ns", lambda: real() + next(shifts, 10**18))
+    person = answering("approved")
+    with playhead.run("clean"):
+        assert playhead.approval("delete", timeout=60)["outcome"] == "approved"
+    person.join()
+
+
+def test_a_reminder_is_called_once_and_may_fail(answering: Answering, files: PromiseFiles):
+    reminded: list[Any] = []
+
+    def remind(promise: Any) -> None:
+        reminded.append(promise["action"])
+        files.answer(promise["id"], answer_of("approved"))
+        raise ValueError("not the program's")
+
+    with playhead.run("clean"):
+        playhead.approval("delete", remind_after=0.01, on_reminder=remind)
+    assert reminded == ["delete"]
+
+
+async def test_other_tasks_go_on_meanwhile(files: PromiseFiles):
+    async def person() -> None:
+        while not (found := files.all()):
+            await asyncio.sleep(0.01)
+        files.answer(found[0]["id"], answer_of("approved", by="eve"))
+
+    async with playhead.run("clean"):
+        answer, _ = await asyncio.gather(playhead.approval_async("delete"), person())
+    assert answer["by"] == "eve"
+
+
+def test_what_is_shown_is_redacted_as_in_the_record(recording: Recording, files: PromiseFiles):
+    recording.configure(endpoint="http://127.0.0.1:9", redact=lambda value: {"key": "***"})
+    with pytest.raises(Suspended), playhead.run("clean"):
+        playhead.approval("delete", details={"key": "secret"}, suspend=True)
+    assert [promise["details"] for promise in files.all()] == [{"key": "***"}]
+
+
+def test_without_a_recording_approvals_are_asked_for_all_the_same(
+    recording: Recording, files: PromiseFiles, answering: Answering
+):
+    recording.configure(endpoint="http://127.0.0.1:9", disabled=True)
+    person = answering("denied")
+    with pytest.raises(Denied):
+        playhead.approval("delete", timeout=30)
+    person.join()
+
+
+# --- suspended and resumed --------------------------------------------------------------------------------------------
+
+
+def program(files: list[str], suspend: bool = True) -> list[str]:
+    with playhead.run("clean"):
+        playhead.approval("delete files", details=files, suspend=suspend)
+        return delete(files)
+
+
+@observe(kind="tool")
+def delete(files: list[str]) -> list[str]:
+    deleted.append(files)
+    return files
+
+
+def suspended(files: list[str]) -> tuple[str, str]:
+    """Ids of a run that waits for approval, and of what it waits for."""
+    with pytest.raises(Suspended) as raised:
+        program(files)
+    assert raised.value.code == 75
+    [promise] = [each for each in PromiseFiles(playhead_journal(), 3600).all() if each["answer"] is None]
+    assert raised.value.promise == promise["id"]
+    return promise["run"] or "", promise["id"]
+
+
+def playhead_journal() -> Any:
+    from playhead.recording import settings_in_force
+
+    return settings_in_force().journal_dir
+
+
+def test_a_suspended_run_goes_on_once_it_is_approved(recording: Recording, files: PromiseFiles):
+    run, promise = suspended(["a"])
+    with playhead.resume(run), pytest.raises(Suspended):  # nobody has answered yet
+        program(["a"])
+    files.answer(promise, answer_of("approved", by="eve"))
+    with playhead.resume(run):
+        assert program(["a"]) == ["a"]
+    assert deleted == [["a"]]
+    with playhead.resume(run):  # it has completed: its results are given again
+        assert program(["a"]) == ["a"]
+    assert deleted == [["a"]]
+    events = events_of(recording, run)
+    assert [e.kind for e in events if "approval" in e.kind] == ["approval_requested", "approval_granted"]
+    assert (events[0].kind, events[-1].kind) == ("run_started", "run_completed")
+    assert len(files.all()) == 1
+
+
+def test_a_refusal_after_the_run_was_suspended(files: PromiseFiles):
+    run, promise = suspended(["a"])
+    files.answer(promise, answer_of("denied"))
+    with playhead.resume(run), pytest.raises(Denied):
+        program(["a"])
+    assert deleted == []
+
+
+def test_a_resumed_run_that_asks_for_something_else_asks_again(files: PromiseFiles):
+    run, promise = suspended(["a"])
+    files.answer(promise, answer_of("approved"))
+    with playhead.resume(run), pytest.raises(Suspended) as raised:
+        program(["everything"])
+    assert raised.value.promise != promise
+    assert deleted == []
+
+
+def test_an_answer_after_the_run_was_abandoned_counts_when_it_is_resumed(recording: Recording, files: PromiseFiles):
+    with pytest.raises(Suspended):
+        program(["a"])
+    playhead.shutdown()  # as after the end of the process
+    [promise] = files.all()
+    files.answer(promise["id"], answer_of("approved"))
+    recording.configure(endpoint="http://127.0.0.1:9")
+    with playhead.resume(promise["run"] or ""):
+        assert program(["a"]) == ["a"]
+
+
+def test_a_fork_does_not_inherit_what_is_open(files: PromiseFiles):
+    def two() -> None:
+        with playhead.run("clean") as run:
+            runs.append(run.id or "")
+            delete(["first"])
+            playhead.approval("delete files", details=["a"], suspend=True)
+
+    runs: list[str] = []
+    with pytest.raises(Suspended):
+        two()
+    [promise] = files.all()
+    files.answer(promise["id"], answer_of("approved"))
+    with playhead.fork(runs[0], at="delete#1"), pytest.raises(Suspended) as raised:
+        two()
+    assert raised.value.promise != promise["id"]
+
+
+def test_a_fork_has_what_was_answered_before_it(files: PromiseFiles, answering: Answering):
+    person = answering("approved")
+    with playhead.run("clean") as run:
+        playhead.approval("delete files", details=["a"])
+        delete(["a"])
+    person.join()
+    with playhead.fork(run.id or "", at="delete#1"), playhead.run("clean"):
+        playhead.approval("delete files", details=["a"], timeout=0)
+        delete(["a"])
+    assert len(deleted) == 2
+
+
+def test_nothing_goes_on_in_a_program_that_survives_being_suspended(files: PromiseFiles):
+    def survives() -> None:
+        with playhead.run("clean"):
+            try:
+                playhead.approval("delete", suspend=True)
+            except SystemExit:
+                delete(["a"])
+
+    with pytest.raises(Suspended) as raised:
+        survives()
+    assert deleted == []
+    assert "playhead resume" in str(raised.value)
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+@observe(kind="tool", approval="always")
+def drop(table: str) -> str:
+    deleted.append([table])
+    return table
+
+
+@observe(kind="tool", approval=lambda name, arguments: arguments["size"] > 10)
+async def send(size: int) -> int:
+    deleted.append([str(size)])
+    return size
+
+
+@observe(kind="tool", approval="always")
+def steps(count: int) -> Any:
+    deleted.append([str(count)])
+    yield from range(count)
+
+
+@observe(kind="tool", idempotent=True)
+def look(at: str) -> str:
+    return at
+
+
+def test_a_tool_runs_only_after_its_call_was_approved(recording: Recording, answering: Answering, files: PromiseFiles):
+    person = answering("approved", by="eve")
+    with playhead.run("agent") as run:
+        assert drop("orders") == "orders"
+    person.join()
+    [promise] = files.all()
+    assert (promise["name"], promise["details"]) == ("drop", {"table": "orders"})
+    kinds = [e.kind for e in events_of(recording, run.id)]
+    assert kinds == [
+        "run_started", "approval_requested", "approval_granted", "tool_called", "tool_completed", "run_completed",
+    ]  # fmt: skip
+
+
+def test_a_tool_that_was_refused_does_not_run(answering: Answering):
+    person = answering("denied")
+    with playhead.run("agent"), pytest.raises(Denied, match="run drop"):
+        drop("orders")
+    person.join()
+    assert deleted == []
+
+
+async def test_a_rule_sees_the_arguments(answering: Answering):
+    async with playhead.run("agent"):
+        assert await send(5) == 5
+        person = answering("denied")
+        with pytest.raises(Denied):
+            await send(50)
+        person.join()
+    assert deleted == [["5"]]
+
+
+def test_a_generator_runs_only_after_it_was_approved(answering: Answering):
+    person = answering("approved")
+    with playhead.run("agent"):
+        assert list(steps(2)) == [0, 1]
+    person.join()
+
+
+@pytest.mark.parametrize(
+    ("rule", "asks"),
+    [
+        ("none", {"drop"}), ("all", {"drop", "delete", "look"}), ("writes", {"drop", "delete"}),
+        (["look"], {"drop", "look"}),
+        (lambda name, arguments: name == "delete", {"drop", "delete"}),
+        (lambda name, arguments: 1 / 0, {"drop", "delete", "look"}),
+    ],
+)  # fmt: skip
+def test_which_tools_need_approval_is_configured(recording: Recording, rule: Any, asks: set[str]):
+    recording.configure(endpoint="http://127.0.0.1:9", approval=rule, approval_suspends=True)
+    asked: set[str] = set()
+    for name, call in {"drop": lambda: drop("t"), "delete": lambda: delete(["a"]), "look": lambda: look("x")}.items():
+        try:
+            with playhead.run("agent"):
+                call()
+        except Suspended:
+            asked.add(name)
+    recording.configure()
+    assert asked == asks
+
+
+def test_a_rule_that_cannot_be_is_an_error_or_asks(recording: Recording, caplog: pytest.LogCaptureFixture):
+    with pytest.raises(SettingInvalid, match="allways"):
+        recording.configure(approval="allways")
+    tool = observe(kind="tool", approval="allways")(lambda: 1)
+    assert "allways" in caplog.text
+    recording.configure(endpoint="http://127.0.0.1:9", approval_suspends=True)
+    with playhead.run("agent"), pytest.raises(Suspended):
+        tool()
+    recording.configure()
+
+
+# --- questions and events -------------------------------------------------------------------------------------------
+
+
+class Reply(pydantic.BaseModel):
+    branch: str
+    force: bool = False
+
+
+def test_a_question_is_answered_with_a_value_of_its_schema(
+    recording: Recording, answering: Answering, files: PromiseFiles
+):
+    person = answering("answered", value={"branch": "main"}, by="eve")
+    with playhead.run("release") as run:
+        assert playhead.ask("Which branch?", schema=Reply) == Reply(branch="main")
+    person.join()
+    [promise] = files.all()
+    assert promise["schema"]["required"] == ["branch"]
+    events = events_of(recording, run.id)
+    assert [e.kind for e in events if "input" in e.kind] == ["input_requested", "input_received"]
+    assert [e.by for e in events if isinstance(e, ev.InputReceived)] == ["eve"]
+
+
+def test_an_answer_is_asked_for_once_and_given_again_on_resume(answering: Answering):
+    def agent(fails: bool) -> Any:
+        with playhead.run("release") as run:
+            runs.append(run.id)
+            answer = playhead.ask("Which branch?", timeout=30)
+            if fails:
+                raise ConnectionError
+            return answer
+
+    runs: list[Any] = []
+    person = answering("answered", value={"b": [1]})
+    with pytest.raises(ConnectionError):
+        agent(True)
+    person.join()
+    with playhead.resume(runs[0]):
+        assert agent(False) == {"b": [1]}
+
+
+def test_an_event_that_came_before_it_was_waited_for_counts(files: PromiseFiles):
+    waiting = {"kind": "event", "name": "payment", "key": "order-1"}
+    promise: Any = dict.fromkeys(("run", "action", "risk", "details", "schema", "deadline", "answer"))
+    promise |= {**waiting, "id": event_id("payment", "order-1"), "created": answer_of("answered")["time"]}
+    files.open(promise)
+    files.answer(promise["id"], answer_of("answered", value={"paid": 5}))
+    with playhead.run("shop"):
+        assert playhead.wait_for("payment", key="order-1") == {"paid": 5}
+
+
+def test_an_approval_with_a_key_may_be_given_before_it_is_asked_for(files: PromiseFiles):
+    promise: Any = dict.fromkeys(("run", "name", "risk", "details", "schema", "deadline", "answer"))
+    promise |= {"id": approval_id("nightly", "delete"), "kind": "approval", "key": "nightly", "action": "delete"}
+    promise["created"] = answer_of("approved")["time"]
+    files.open(promise)
+    files.answer(promise["id"], answer_of("approved"))
+    with playhead.run("clean"):
+        assert playhead.approval("delete", key="nightly")["outcome"] == "approved"
+        with pytest.raises(Suspended):
+            playhead.approval("delete everything", key="nightly", suspend=True)
+
+
+def test_two_runs_wait_for_the_same_event(files: PromiseFiles):
+    found: list[Any] = []
+
+    def shop() -> None:
+        with playhead.run("shop"):
+            found.append(playhead.wait_for("payment", key="order-2", timeout=60))
+
+    threads = [Thread(target=shop) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    promise = wait_until_open(files)
+    files.answer(promise["id"], answer_of("answered", value=7))
+    for thread in threads:
+        thread.join()
+    assert found == [7, 7]
+    assert len(files.all()) == 1
+
+
+# --- interrupts -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_stops_at_its_next_call_and_goes_on_later(recording: Recording):
+    def agent(interrupts: bool) -> list[Any]:
+        with playhead.run("agent") as run:
+            runs.append(run.id or "")
+            first = delete(["a"])
+            if interrupts:
+                playhead.interrupt(run.id or "", reason="too dear", by="eve")
+                look_for_interrupts()
+            try:
+                return [first, delete(["b"])]
+            except Interrupted:
+                delete(["c"])  # a framework that takes it for an error of the tool
+                raise
+
+    runs: list[str] = []
+    with pytest.raises(Interrupted, match="eve asked run .* to stop: too dear"):
+        agent(True)
+    assert deleted == [["a"]]
+    [event] = [e for e in events_of(recording, runs[0]) if isinstance(e, ev.UserInterrupted)]
+    assert event.by == "eve"
+    with playhead.resume(runs[0]):
+        assert agent(False) == [["a"], ["b"]]
+    assert deleted == [["a"], ["b"]]
