@@ -40,6 +40,7 @@ KNOWN_WINDOWS: Mapping[str, int] = {
 }
 # Agents that are warned about are remembered; a program with more is warned about some of them more often.
 _MOST_AGENTS = 1_000
+_MOST_MODELS = 1_000  # whose windows are remembered
 
 
 class ContextWarnings:
@@ -51,6 +52,8 @@ class ContextWarnings:
         self._share = share
         self._windows = {**KNOWN_WINDOWS, **windows}
         self._warned: set[tuple[str, str]] = set()
+        self._found: dict[str, int | None] = {}
+        """Windows by model, as far as they were looked for: that takes as long as all else here."""
 
     def model_call_ended(self, span: ObservedSpan) -> None:
         """Warns if the call's context is nearly full. Never raises."""
@@ -64,7 +67,7 @@ class ContextWarnings:
         model, tokens = attributes.get(names.REQUEST_MODEL), attributes.get(names.INPUT_TOKENS)
         if not (self._share and isinstance(model, str) and isinstance(tokens, int)):
             return
-        window = self.window_of(model)
+        window = self._found[model] if model in self._found else self._find(model)
         if window is None:
             return
         agent = (span.run.id, span.path.rpartition("/")[0])
@@ -83,6 +86,12 @@ class ContextWarnings:
             "the context of run %s has %d of the %d tokens that fit into %s: compress it, or begin a new run",
             span.run.id, tokens, window, model,
         )  # fmt: skip
+
+    def _find(self, model: str) -> int | None:
+        if len(self._found) >= _MOST_MODELS:
+            self._found.clear()
+        self._found[model] = window = self.window_of(model)
+        return window
 
     def window_of(self, model: str) -> int | None:
         """How many tokens fit into the model's context; None: not known. A provider's prefix (`openai/`) is ignored."""
