@@ -21,6 +21,7 @@ from playhead.model.names import COLLECTOR_PATH
 from playhead_collector import embedded
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
+from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
@@ -55,7 +56,9 @@ from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import migrate
 from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.store import connect
+from playhead_collector.workers.indexer import Indexing, indexer_of
 from playhead_collector.workers.pool import WorkerPool
+from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import AnalysisSettings
 from playhead_collector.workers.setup import Setup
@@ -102,6 +105,8 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         recipients = [destination(each).recipient for each in settings.destinations]
         store = await connect(dsn, pool_size=settings.pool_size, recipients=recipients)
         stack.push_async_callback(store.close)
+        if settings.search and not await store.prepare_search(PROJECT, settings.search_language):
+            raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
         pool = None
         if settings.analysis_processes:
             pool = analysis_pool(settings, dsn)
@@ -168,7 +173,7 @@ def assemble(
     hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
     answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    app, metrics = _application(runner, sweeper, forwarder, hub), Metrics()
+    app, metrics = _application(runner, sweeper, forwarder, _indexer(answers, store, pool, runner), hub), Metrics()
     flow, guard = _bounds(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
@@ -210,14 +215,25 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 
 
-def _application(runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder, hub: LiveHub) -> FastAPI:
+def _indexer(answers: Configured, store: Store, pool: WorkerPool | None, runner: ProjectionRunner) -> Indexing:
+    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers))
+    return indexer_of(answers.search, store, analysis, pool, lambda: runner.packer.held_up)
+
+
+def _application(
+    runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder, indexer: Indexing, hub: LiveHub
+) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         runner.start()
         sweeper.start()
         forwarder.start()
+        if indexer is not None:
+            indexer.start()
         yield
         await hub.stop()
+        if indexer is not None:
+            await indexer.stop()
         await forwarder.stop()
         await sweeper.stop()
         await runner.stop()
@@ -264,6 +280,7 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         key, others = settings.explain_api_key, settings.ask_models
         model = ModelApi(settings.explain_url, settings.explain_model, key, others=others)
     prices = shipped() if settings.prices is None else read_prices(settings.prices)
+    search = SearchSettings(settings.search_language, settings.search_characters) if settings.search else None
     return Configured(
         prices,
         settings.reasoning_tag,
@@ -272,6 +289,7 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         longest_text=settings.max_analysed_characters,
         max_asked=settings.max_asked,
         clock=clock,
+        search=search,
     )
 
 

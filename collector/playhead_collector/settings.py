@@ -21,11 +21,18 @@ __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", 
 
 
 _MIN_GRACE = 7_200.0
+_LANGUAGE_NAME = re.compile("[a-z][a-z0-9_]{0,62}")
 _TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
 
 
 def _tag(text: str) -> str:
     if not _TAG_NAME.fullmatch(text):
+        raise ValueError
+    return text
+
+
+def _language(text: str) -> str:
+    if not _LANGUAGE_NAME.fullmatch(text):
         raise ValueError
     return text
 
@@ -62,6 +69,8 @@ GRACE = s.ValueKind("a number of seconds, from 7200 to 3155760000 (a hundred yea
 CHARACTERS = s.ValueKind("a whole number from 1000 to 67108864", s.whole(1000, 67_108_864))
 ITEMS = s.ValueKind("a whole number from 1000 to 1000000000", s.whole(1000, 1_000_000_000))
 INLINE = s.ValueKind("a whole number from 64 to 4096", s.whole(64, 4096))
+ON_OFF = s.ValueKind("on or off", lambda text: s.one_of("on", "off", "true", "false").read(text) in ("on", "true"))
+LANGUAGE = s.ValueKind("the name of a text search configuration, e.g. simple or english", _language)
 FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
 POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
@@ -269,6 +278,16 @@ class CollectorSettings:
         262_144,
         CHARACTERS,
         "how much of one text analyses read; answers say what was cut",
+    )
+    # On: the index takes about as many bytes again as what is stored; it is made when nothing else is to be done.
+    search: bool = setting("PLAYHEAD_SEARCH", True, ON_OFF, "whether runs are indexed, to search decisions and texts")
+    # simple: runs have many languages, and it takes words as they are. english finds `refunded` for `refund`, too.
+    search_language: str = setting(
+        "PLAYHEAD_SEARCH_LANGUAGE", "simple", LANGUAGE, "Postgres text search configuration; a new one indexes all anew"
+    )
+    # 32768: longer than most messages; what follows in a longer text is data more often than words.
+    search_characters: int = setting(
+        "PLAYHEAD_SEARCH_CHARACTERS", 32_768, CHARACTERS, "how many characters of one content are searched"
     )
     # None by default: what was recorded goes to no model that nobody chose.
     explain_url: str | None = setting(

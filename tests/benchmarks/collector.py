@@ -76,6 +76,14 @@ class BenchCollector:
                 raise TimeoutError("the space of what was packed is not given back")
             time.sleep(0.25)
 
+    def wait_indexed(self) -> None:
+        """Until all sealed runs are in the search index."""
+        deadline = time.monotonic() + _SEALED_WITHIN_SECONDS
+        while self.number("select count(*) from run where sealed and not searched"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"not all runs are indexed after {_SEALED_WITHIN_SECONDS:.0f} s")
+            time.sleep(0.25)
+
     def _wasted(self, table: str) -> int:
         return self.number(_BYTES.format(table)) - 2_000 * self.number(_ROWS.format(table))
 

@@ -1,4 +1,4 @@
-"""S1, S2, S4, F1: bytes in Postgres, all tables and indexes after a vacuum; and what is stored against its source."""
+"""S1, S2, S4, F1, F2: bytes in Postgres, all tables and indexes after a vacuum; what is stored against its source."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +13,7 @@ from playhead.demo.trajectories import check, model_calls
 from playhead.testing import Trajectory
 from tests.benchmarks.bar import Row, at_least, at_most, not_measured, told
 from tests.benchmarks.collector import BenchCollector, collector
+from tests.benchmarks.many.scanned import different_answers
 from tests.benchmarks.recorded import inline_bytes, record_all, recorded_runs, recording
 from tests.benchmarks.sdk.canned import answer_saying, canned_client
 
@@ -27,6 +28,7 @@ def measure_recorded() -> Iterator[Row]:
     runs = recorded_runs()
     if not runs:
         yield not_measured("S1", "bytes stored", "there are no recorded runs")
+        yield not_measured("F2", "searches", "there are no recorded runs")
         yield not_measured("F1", "contexts rebuilt", "there are no recorded runs")
         return
     yield from _recorded(runs)
@@ -50,16 +52,25 @@ def _recorded(runs: Sequence[Trajectory]) -> Iterator[Row]:
         began = time.perf_counter()
         checked = list(check(at.client, replayed))
         seconds = time.perf_counter() - began
+        at.wait_indexed()
+        searches, wrong = different_answers(at.client, replayed)
         tables = at.table_sizes()
     total = sum(table.total for table in tables if table.name not in _BESIDE)
+    # What searches need, and PLAYHEAD_SEARCH=off leaves out, is told beside it.
+    searched = sum(table.total for table in tables if table.name.startswith("search_"))
+    total -= searched
     differences = [sentence for each in checked for sentence in each.differences]
     against = differences[0] if differences else f"{calls:,} calls, asked in {seconds:.1f} s"
     sizes = f"{total:,} ÷ {inline:,} bytes"
     yield at_most("S1", "bytes stored ÷ inline", total / inline, 1 / 5, unit="x", against=sizes)
     yield at_most("S1", "the second step", total / inline, 1 / 10, unit="x", against=sizes)
+    beside = f"{searched / total:.2f} of the bytes stored; left out by PLAYHEAD_SEARCH=off"
+    yield told("S1", "beside it: the search index", searched, unit="bytes", against=beside)
     for table in tables:
         yield told("S1", f"table {table.name}", table.total, unit="bytes", against=str(table))
     yield at_least("F1", "contexts equal to the source", calls - len(differences), calls, unit="", against=against)
+    scan = wrong[0] if wrong else "decisions and texts of the recorded runs, against a plain look at their file"
+    yield at_least("F2", "searches equal to the source", searches - len(wrong), searches, unit="", against=scan)
 
 
 def _shared_prompt(at: BenchCollector, client: openai.OpenAI, answers: list[ChatCompletion]) -> Iterator[Row]:

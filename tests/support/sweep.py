@@ -413,6 +413,25 @@ def _runs(run: Swept) -> Iterator[Question]:
     yield Question(f"{PREFIX}/runs", {"text": "a", "status": "completed", "limit": 5})
 
 
+def _search_decisions(run: Swept) -> Iterator[Question]:
+    """Sealed runs are found, and a run is sealed some time after it has ended."""
+    path = f"{PREFIX}/search/decisions"
+    yield Question(path, {"limit": 3}, holds=lambda body: _within(body, 3))
+    for event in run.events:
+        if event["kind"] == "tool_called":
+            yield Question(path, {"tool": event["data"]["name"], "result": "ok"})
+    yield Question(path, {"argument": "no sign"}, status=400)
+
+
+def _search_content(run: Swept) -> Iterator[Question]:
+    path = f"{PREFIX}/search/content"
+    yield Question(path, {"q": "order", "limit": 3}, holds=lambda body: _within(body, 3))
+    for ref in sorted(run.refs)[:3]:
+        yield Question(path, {"ref": ref}, holds=lambda body: len(body["items"]) <= 1)
+    yield Question(path, {"q": "-order"}, status=400)
+    yield Question(path, status=400)
+
+
 def _content(run: Swept) -> Iterator[Question]:
     """A thread's ref names its last node."""
     for ref in sorted(run.refs):
@@ -516,6 +535,8 @@ RULES: dict[str, Rule] = {
     "post /runs/{run}/ask-again": _ask_again,
     "get /runs/{run}/suspects": _suspects,
     "post /runs/{run}/suspects/rerank": _rerank,
+    "get /search/decisions": _search_decisions,
+    "get /search/content": _search_content,
     "get /content/{ref}": _content,
     "get /content/{ref}/about": _about,
     "post /content/batch": _batch,

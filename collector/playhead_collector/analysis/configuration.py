@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from playhead_collector.analysis.ask_again.asking import ChatModels
 from playhead_collector.analysis.reasoning.explanation import Explainer
 from playhead_collector.analysis.reasoning.reasoning import TAG
+from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.read.prices import Prices, shipped
 
@@ -15,7 +16,7 @@ from playhead_collector.read.prices import Prices, shipped
 class Configured:
     """Prices, the tag in which models write down reasoning, the model that explains, the models that calls are
     asked again of and how many of these questions at a time, and how many characters of a text
-    an analysis reads; `clock` gives ns since 1970."""
+    an analysis reads; `search` (None: it is off); `clock` gives ns since 1970."""
 
     prices: Prices = field(default_factory=shipped)
     reasoning_tag: str = TAG
@@ -24,3 +25,4 @@ class Configured:
     longest_text: int = MAX_TEXT_LENGTH
     max_asked: int = 4
     clock: Callable[[], int] = time.time_ns
+    search: SearchSettings | None = field(default_factory=SearchSettings)

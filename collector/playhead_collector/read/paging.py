@@ -2,12 +2,15 @@
 
 import base64
 import binascii
+import re
 
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import Refused
 
 _LARGEST = 2**63 - 1  # Postgres's bigint
 _MAX_SEQ_LENGTH = 9
+# A run's id, or the digits of a ref.
+_NAME = re.compile("[0-9a-f]{32}(?:[0-9a-f]{32})?")
 
 
 def row_cursor(row: RunRow) -> str:
@@ -25,14 +28,30 @@ def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
     if not cursor:
         return None
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        started, run = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii").split(" ")
+        started, run = _decoded(cursor).split(" ")
         started_ns = int(started)
     except (ValueError, binascii.Error):
         raise _bad_cursor() from None
     if not 0 <= started_ns <= _LARGEST or not run.isalnum():
         raise _bad_cursor()
     return started_ns, run
+
+
+def position_cursor(time_ns: int, name: str, seq: int) -> str:
+    """The cursor for what follows event `seq` of a run, or a content: `name` is its id or the digits of its ref."""
+    return base64.urlsafe_b64encode(f"{time_ns} {name} {seq}".encode()).decode().rstrip("=")
+
+
+def read_position(cursor: str) -> tuple[int, str, int]:
+    """Parses a cursor of `position_cursor`. Raises Refused."""
+    try:
+        time_text, name, seq_text = _decoded(cursor).split(" ")
+        time_ns, seq = int(time_text), int(seq_text)
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if not (abs(time_ns) <= _LARGEST and is_seq(seq_text) and _NAME.fullmatch(name)):
+        raise _bad_cursor()
+    return time_ns, name, seq
 
 
 def read_seq(cursor: str | None) -> int:
@@ -56,6 +75,11 @@ def read_number(cursor: str | None) -> int:
 def is_seq(text: str) -> bool:
     """Whether the text is a seq. A longer row of digits may be an event id."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH
+
+
+def _decoded(cursor: str) -> str:
+    padded = cursor + "=" * (-len(cursor) % 4)
+    return base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
 
 
 def _bad_cursor() -> Refused:

@@ -23,6 +23,7 @@ from playhead_collector.analysis.decisions.decisions import answer_decision, lis
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
+from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
@@ -107,6 +108,8 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "reasoning": (answer_reasoning, _plain),
         # What a model that explains is shown; asking it is left to the process that serves.
         "brief": (read_brief, _as_object),
+        # No question: it puts sealed runs into the search index, with the limits that questions have.
+        "index": (index_runs, _plain),
     }
 )
 # Questions about many runs: they read them by themselves.

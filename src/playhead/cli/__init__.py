@@ -4,7 +4,7 @@
              tokens
     ask      provenance (why), suspects, decisions, reasoning (reasoning, explain), compression, diff,
              compare
-    across   scores (score, scores), analytics (across)
+    across   scores (score, scores), analytics (across), search
     rewind   rewinding (resume, fork)
     answering  promises (promises, approve, deny, answer, interrupt)
     operate  start (serve, run, demo, ship, migrate), doctor, deletion, keys, forward
@@ -37,7 +37,7 @@ from playhead.cli import (
     suspects,
     tokens,
 )
-from playhead.cli.across import analytics, scores
+from playhead.cli.across import analytics, scores, search
 from playhead.cli.answering import promises
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.moving import commands as moving
@@ -159,6 +159,7 @@ app.command("run", help=start.RUN, rich_help_panel="Operate", context_settings=s
 for _command in (start.demo, doctor.doctor, start.ship, start.migrate, moving.export, deletion.delete, deletion.gc):
     app.command(rich_help_panel="Operate")(_command)
 app.command("import", rich_help_panel="Operate")(moving.import_files)
+app.add_typer(search.app, name="search", rich_help_panel="Ask")
 app.add_typer(keys.app, name="keys", rich_help_panel="Operate")
 app.add_typer(forward.app, name="forward", rich_help_panel="Operate")
 

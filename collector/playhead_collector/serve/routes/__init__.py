@@ -26,6 +26,7 @@ from playhead_collector.serve.routes import (
     promises,
     runs,
     scopes,
+    search,
     streams,
 )
 from playhead_collector.serve.routes.across import analytics, scores
@@ -57,6 +58,7 @@ TAGS = [
     {"name": "moments", "description": "State, context and reasoning at an event."},
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
     {"name": "why", "description": "Decisions, reasons of tool calls, and causes of events."},
+    {"name": "search", "description": "Decisions and texts of all runs."},
     {"name": "content", "description": "Stored content, by ref."},
     {"name": "senders", "description": "Instrumentation scopes whose content could not be read."},
     {"name": "promises", "description": "What runs wait for: approvals, answers, events, requests to stop."},
@@ -101,6 +103,7 @@ def router(
     ask_again.add_routes(api, asking, configured)
     suspects.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
+    search.add_routes(limited, store, project, configured.search)
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))

@@ -9,15 +9,16 @@ from playhead.model.times import parse_time
 from playhead_collector.errors import Refused
 
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
-_NO_NUL = r"^[^\x00]*$"
+NO_NUL = r"^[^\x00]*$"
+"""Pattern of texts that can be looked up."""
 MOMENT = "A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`"
-_WORD = Query(max_length=300, pattern=_NO_NUL)
+_WORD = Query(max_length=300, pattern=NO_NUL)
 
 Ref = Annotated[
     str, Path(description="`sha256:` and 64 lower-case hex digits; a suffix `:text` or `:bytes` says how to read it.")
 ]
 RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
-At = Annotated[str | None, Query(max_length=300, pattern=_NO_NUL, description=f"{MOMENT}; default: the last.")]
+At = Annotated[str | None, Query(max_length=300, pattern=NO_NUL, description=f"{MOMENT}; default: the last.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]

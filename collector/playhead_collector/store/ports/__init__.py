@@ -31,6 +31,7 @@ from playhead_collector.store.ports.retention import RetentionStore
 from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
 from playhead_collector.store.ports.scores import ScoreStore
+from playhead_collector.store.ports.search import SearchStore
 from playhead_collector.store.ports.uses import UseStore
 
 
@@ -308,6 +309,7 @@ class Store(
     OutboxStore,
     RetentionStore,
     ScoreStore,
+    SearchStore,
     CohortStore,
     UseStore,
     Protocol,

@@ -145,6 +145,11 @@ def role_named(number: int | None) -> str | None:
     return _ROLES.get(number or 0)
 
 
+def role_number(role: str | None) -> int:
+    """The number of a role in rows; 0 for None, and for a role that has no number."""
+    return _ROLE_NUMBERS.get(role or "", 0)
+
+
 async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
     """The stored contents with their roles; empty for a content that is not a message."""
     if not (asked := set(refs)):

@@ -18,7 +18,13 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
-_NO_RUN, LAST_RUN = UUID(int=0), UUID(int=2**128 - 1)
+# Looking through so many takes a few milliseconds.
+_LOOKED = 1_000
+# Of the text that lists are searched for. It is in an index, whose rows have 2,704 bytes at most.
+_SEARCH_BYTES = 2_000
+LAST_RUN = UUID(int=2**128 - 1)
+"""No run has an id behind this one."""
+_NO_RUN = UUID(int=0)
 # Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool"}
 _ONE = ("status", "session", "user", "fork_of")
@@ -77,7 +83,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
 
 async def read(conn: Conn, project: int, run: str) -> RunRow | None:
     """The summary of a run, None if it is not stored."""
-    found = await sql.row(conn, "run", project=project, run=id_of(run))
+    found = await sql.row(conn, "runs", project=project, runs=[id_of(run)])
     return None if found is None else _row(found)
 
 
@@ -88,17 +94,25 @@ async def page(
 
     `before`: start time (ns) and id of the last run of the previous page.
     """
-    found = await sql.rows(
-        conn,
-        "runs",
-        project=project,
-        before_started=BIGINT if before is None else before[0],
-        before_run=LAST_RUN if before is None else id_of(before[1]),
-        how_many=limit,
-        **_conditions(where),
-        **_score_bounds(where.score),
-    )
-    return [_row(each) for each in found]
+    bounds = _conditions(where) | {
+        "before_started": BIGINT if before is None else before[0],
+        "before_run": LAST_RUN if before is None else id_of(before[1]),
+        "how_many": limit,
+    }
+    found = await _ids(conn, project, bounds, where.score)
+    return [_row(each) for each in await sql.rows(conn, "runs", project=project, runs=found)] if found else []
+
+
+async def _ids(conn: Conn, project: int, bounds: dict[str, Any], score: ScoreCondition | None) -> list[UUID]:
+    """The runs of a page. If few of the newest have the labels, all that have them are looked up."""
+    if score is not None:
+        return await sql.column(conn, "run_ids_scored", project=project, **bounds, **_score_bounds(score))
+    if not bounds["labels"]:
+        return await sql.column(conn, "run_ids", project=project, **bounds)
+    found = await sql.column(conn, "newest_run_ids", project=project, looked=_LOOKED, **bounds)
+    if len(found) == bounds["how_many"]:
+        return found
+    return await sql.column(conn, "run_ids_with", project=project, **bounds)
 
 
 async def facts(conn: Conn, project: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
@@ -120,12 +134,10 @@ def _conditions(where: RunFilter) -> dict[str, Any]:
     }
 
 
-def _score_bounds(condition: ScoreCondition | None) -> dict[str, Any]:
+def _score_bounds(condition: ScoreCondition) -> dict[str, Any]:
     """A condition as what the score has to be: from `score_low` to `score_high`, or called `score_label`."""
-    bounds: dict[str, Any] = {"score_name": None, "score_low": None, "score_high": None, "score_label": None}
-    if condition is None:
-        return bounds
-    bounds["score_name"], value = clean(condition.name), condition.value
+    bounds: dict[str, Any] = {"score_name": clean(condition.name), "score_low": None, "score_high": None}
+    bounds["score_label"], value = None, condition.value
     if isinstance(value, str):
         bounds["score_label"] = clean(value)
     elif value is not None:
@@ -158,7 +170,8 @@ def _labels(row: RunRow) -> list[str]:
 
 def _search(row: RunRow) -> str:
     texts = (row.name, row.session, row.user, *row.agents, *row.tags)
-    return clean("\n".join(text.lower() for text in texts if text))
+    text = clean("\n".join(text.lower() for text in texts if text))
+    return text.encode()[:_SEARCH_BYTES].decode("utf-8", "ignore")
 
 
 def _row(found: Record) -> RunRow:

@@ -43,7 +43,6 @@ from playhead_collector.store.postgres import content, events, ingest, keys, run
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.across.cohort_store import PostgresCohortStore
 from playhead_collector.store.postgres.across.score_store import PostgresScoreStore
-from playhead_collector.store.postgres.changes.store import PostgresChangeStore
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionary_training import Learning
 from playhead_collector.store.postgres.gc import deletion, sweep
@@ -56,6 +55,7 @@ from playhead_collector.store.postgres.projecting import runs_under_lock
 from playhead_collector.store.postgres.promises.store import PostgresPromiseStore
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.sealed import shrinking
+from playhead_collector.store.postgres.searching.store import PostgresSearchStore
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.uses.store import PostgresUseStore, pack_and_index
 
@@ -80,7 +80,7 @@ async def connect(
 
 
 class PostgresStore(
-    PostgresChangeStore, PostgresSameContextStore, PostgresLeaseStore, PostgresScoreStore, PostgresCohortStore,
+    PostgresSearchStore, PostgresSameContextStore, PostgresLeaseStore, PostgresScoreStore, PostgresCohortStore,
     PostgresUseStore, PostgresPromiseStore,
 ):  # fmt: skip
     """Implements `ports.Store`."""

@@ -2,6 +2,7 @@
 
 from playhead.client.operations.across.analytics import AnalyticsOperations
 from playhead.client.operations.across.scores import ScoresOperations
+from playhead.client.operations.across.search import SearchOperations
 from playhead.client.operations.causes import CausesOperations
 from playhead.client.operations.compare import CompareOperations
 from playhead.client.operations.compression import CompressionOperations
@@ -41,5 +42,6 @@ class Operations(
     ScopesOperations,
     ScoresOperations,
     AnalyticsOperations,
+    SearchOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

@@ -27,6 +27,7 @@ async def delete(conn: Conn, project: int, run: UUID, now_ns: int, *, forks: boo
     found = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project=project, runs=[run, *below])]
     if run not in found:
         return Deleted((), ())
+    await sql.run(conn, "forget_searched_runs", project=project, runs=found)
     await sql.run(conn, "delete_runs", project=project, runs=found, now=now_ns)
     await journal.tell(conn, project, found)
     return Deleted((run.hex, *(each.hex for each in found if each != run)), ())

@@ -39,6 +39,9 @@ async def _take(conn: Conn, packs: Packs, project: int, numbers: Sequence[int], 
         items, left = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
         taken = len(items.contents) + len(items.nodes) - len(left.contents) - len(left.nodes)
         gone += taken
+        lost = [each.ref.digest for each in items.contents if each.ref.digest not in marked]
+        if lost and not of_nodes:
+            await sql.run(conn, "forget_searched_texts", project=project, refs=lost)
         if not left.contents and not left.nodes:
             await sql.run(conn, "delete_packs", project=project, packs=[number])
         elif taken:

@@ -154,7 +154,8 @@ async def _delete_contents(conn: Conn, packs: Packs, project: int, row: Record) 
     done = await sql.row(conn, "delete_contents", project=project, **at)
     if done is None or done["ref"] is None:
         return _next(row)
-    return {"contents": done["gone"], "at_ref": done["ref"]}
+    await sql.run(conn, "forget_searched_texts", project=project, refs=done["gone"])
+    return {"contents": len(done["gone"]), "at_ref": done["ref"]}
 
 
 async def _take_packed_nodes(conn: Conn, packs: Packs, project: int, row: Record) -> Moved:

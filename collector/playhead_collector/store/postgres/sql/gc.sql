@@ -207,7 +207,7 @@ gone as (
         and not exists (select from gc_mark where gc_mark.project_id = :project and gc_mark.ref = part.ref)
     returning content.ref
 )
-select (select count(*) from gone) as gone, (select ref from part order by ref desc limit 1) as ref;
+select array(select ref from gone) as gone, (select ref from part order by ref desc limit 1) as ref;
 
 -- name: unmark(project, how_many)!
 delete from gc_mark where ctid = any(array(select ctid from gc_mark where project_id = :project limit :how_many));

@@ -8,7 +8,7 @@ update run set
     fork_at = new.fork_at, shared = new.shared, sealed = new.sealed, settled = new.settled,
     projection = new.projection, shared_run = new.shared_run, fork_of = new.fork_of, name = new.name,
     status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
-    usage = new.usage
+    usage = new.usage, searched = false
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
     llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,
@@ -20,8 +20,8 @@ where run.project_id = :project and run.run_id = new.run_id;
 -- name: new_projections(how_many)
 select nextval('run_projection') from generate_series(1, :how_many::int);
 
--- name: run(project, run)^
--- `parent_missing`: a run above this fork is not here.
+-- name: runs(project, runs)
+-- Newest first. `parent_missing`: a run above this fork is not here.
 select *, case when fork_of is null then false else (
     with recursive above (run_id, fork_of) as (
         select run.shared_run, run.fork_of
@@ -36,42 +36,60 @@ select *, case when fork_of is null then false else (
     (select count(*) from run as fork where fork.project_id = run.project_id
         and fork.labels @> array['fork_of:' || replace(run.run_id::text, '-', '')])::int as forks
 from run
-where project_id = :project and run_id = :run;
+where project_id = :project and run_id = any(:runs::uuid[])
+order by started_ns desc, run_id desc;
 
--- name: runs(project, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
--- Newest first. `labels`, `search` and `id_part` may be empty; the row that `before_*` names is not among them. `score_*`:
--- of the latest score of the whole run with this name; null means any.
-select *, case when fork_of is null then false else (
-    with recursive above (run_id, fork_of) as (
-        select run.shared_run, run.fork_of
-        union
-        select parent.shared_run, parent.fork_of
-        from above join run as parent on parent.project_id = run.project_id and parent.run_id = above.run_id
-    )
-    select bool_or(above.fork_of is not null and not exists (
-        select from run as there where there.project_id = run.project_id and there.run_id = above.run_id
-    )) from above
-) end as parent_missing,
-    (select count(*) from run as fork where fork.project_id = run.project_id
-        and fork.labels @> array['fork_of:' || replace(run.run_id::text, '-', '')])::int as forks
-from run
-where project_id = :project and labels @> :labels::text[] and strpos(search, :search) > 0
-    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
-    and started_ns >= :since and started_ns <= :until
+-- name: run_ids(project, search, id_part, since, until, before_started, before_run, how_many)
+-- Newest first. `search` and `id_part` may be empty; the run that `before_*` names is not among them. It reads nothing but
+-- the index `run_started`.
+select run_id from run
+where project_id = :project and started_ns >= :since and started_ns <= :until
     and (started_ns, run_id) < (:before_started, :before_run::uuid)
-    and (:score_name::text is null or exists (
-        select from score
-        where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
-            and (:score_low::double precision is null or number >= :score_low)
-            and (:score_high::double precision is null or number <= :score_high)
-            and (:score_label::text is null or label = :score_label)
-            and not exists (
-                select from score as later
-                where later.project_id = score.project_id and later.run_id = score.run_id and later.name = score.name
-                    and later.span is null and (later.scored_ns, later.score_id) > (score.scored_ns, score.score_id)
-            )
-    ))
+    and (:search = '' or strpos(search, :search) > 0)
+    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
 order by started_ns desc, run_id desc limit :how_many;
+
+-- name: newest_run_ids(project, labels, search, id_part, since, until, before_started, before_run, looked, how_many)
+-- Of the newest `looked` runs, those with these labels.
+select run_id from (
+    select started_ns, run_id, labels, search from run
+    where project_id = :project and started_ns >= :since and started_ns <= :until
+        and (started_ns, run_id) < (:before_started, :before_run::uuid)
+    order by started_ns desc, run_id desc limit :looked
+) as newest
+where labels @> :labels::text[] and (:search = '' or strpos(search, :search) > 0)
+    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+order by started_ns desc, run_id desc limit :how_many;
+
+-- name: run_ids_with(project, labels, search, id_part, since, until, before_started, before_run, how_many)
+-- All runs with these labels. `materialized`, so that it is planned to find all, and not as if the first few were met
+-- soon: Postgres does not know how labels occur together.
+with found as materialized (
+    select started_ns, run_id from run
+    where labels @> :labels::text[] and project_id = :project and started_ns >= :since and started_ns <= :until
+        and (started_ns, run_id) < (:before_started, :before_run::uuid)
+        and (:search = '' or strpos(search, :search) > 0)
+        and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+)
+select run_id from found order by started_ns desc, run_id desc limit :how_many;
+
+-- name: run_ids_scored(project, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
+-- `score_*`: what the latest score of the whole run with this name has to be.
+with scored as materialized (
+    select run_id from score_in_time
+    where project_id = :project and name = :score_name and span is null and is_latest
+        and (:score_low::double precision is null or number >= :score_low)
+        and (:score_high::double precision is null or number <= :score_high)
+        and (:score_label::text is null or label = :score_label)
+),
+found as materialized (
+    select run.started_ns, run.run_id from scored join run on run.project_id = :project and run.run_id = scored.run_id
+    where run.labels @> :labels::text[] and run.started_ns >= :since and run.started_ns <= :until
+        and (run.started_ns, run.run_id) < (:before_started, :before_run::uuid)
+        and (:search = '' or strpos(run.search, :search) > 0)
+        and (:id_part = '' or strpos(replace(run.run_id::text, '-', ''), :id_part) > 0)
+)
+select run_id from found order by started_ns desc, run_id desc limit :how_many;
 
 -- name: sizes()
 -- Bytes of each table with its indexes; rows as the planner estimates them, so that asking costs nothing however many.

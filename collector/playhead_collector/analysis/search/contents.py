@@ -1,0 +1,102 @@
+"""[analysis]: searches the texts of all indexed runs: which have these words, where, and which runs saw them."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import orjson
+
+from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
+from playhead.wire.answers.analysis.search import FoundText, SeenIn, TextQuote, TextsFound
+from playhead_collector.analysis.search.decisions import COUNTED
+from playhead_collector.analysis.search.texts import BEGIN, END, SearchableText, quotes, searchable
+from playhead_collector.errors import Refused
+from playhead_collector.read.paging import position_cursor, read_position
+from playhead_collector.read.values import fetch
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.search import FoundRun, RunBounds, TextHit, WordQuery
+
+# So many of the newest texts are looked through first: a few milliseconds, and some tens.
+_LOOKED = (1_000, 10_000)
+_MOST_RUNS = 5
+
+
+async def find_texts(
+    store: Store, project: int, query: WordQuery, where: RunBounds, limit: int, cursor: str | None, characters: int
+) -> TextsFound:
+    """Contents whose text has the words, those first that came up last. `characters`: as in the index. Raises
+    Refused."""
+    if not await store.word_count(query):
+        raise Refused(
+            400, "no_words", "`q` has no word that a text would have to contain: name one, not only `-words` or signs"
+        )
+    if cursor:
+        since_ns, digits, _ = read_position(cursor)
+        where = replace(where, before=(since_ns, "sha256:" + digits))
+    found = await _found(store, project, query, where, limit + 1)
+    shown = found[:limit]
+    refs = [each.ref for each in shown]
+    saw = await store.runs_that_saw(project, refs, _MOST_RUNS + 1)
+    stands = await _quotes(store, project, query, refs, characters)
+    items = [_answer(each, stands.get(each.ref, []), saw[each.ref]) for each in shown]
+    last = shown[-1] if len(found) > limit else None
+    return {
+        "items": [each for each in items if each["seen"]],  # the last run may just have been deleted
+        "next_cursor": position_cursor(last.since_ns, str(last.ref).removeprefix("sha256:"), 0) if last else None,
+        "unindexed": await store.count_unindexed(project, COUNTED),
+    }
+
+
+async def _found(store: Store, project: int, query: WordQuery, where: RunBounds, limit: int) -> Sequence[TextHit]:
+    for looked in _LOOKED:
+        found = await store.newest_texts(project, query, where, looked=looked, limit=limit)
+        if len(found) == limit:
+            return found
+    return await store.texts_with(project, query, where, limit=limit)
+
+
+async def find_content(store: Store, project: int, ref: ContentRef, limit: int) -> TextsFound:
+    """This content with up to `limit` of the runs that saw it, newest first; no item if no indexed run did."""
+    runs = (await store.runs_that_saw(project, [ref], limit + 1))[ref]
+    seen = list(_seen_in(ref, runs))
+    found = await store.searched_text(project, ref) if seen else None
+    items: list[FoundText] = []
+    if found is not None:
+        items.append(_answer(found, [], runs, limit))
+    return {"items": items, "next_cursor": None, "unindexed": await store.count_unindexed(project, COUNTED)}
+
+
+async def _quotes(
+    store: Store, project: int, query: WordQuery, refs: Sequence[ContentRef], characters: int
+) -> dict[ContentRef, list[TextQuote]]:
+    cache = await fetch(store, project, refs)
+
+    def read() -> dict[ContentRef, SearchableText]:
+        found = ((ref, searchable(ref, cache, characters)) for ref in refs)
+        return {ref: each for ref, each in found if each is not None}
+
+    texts = await asyncio.to_thread(read)
+    marked = await store.marked_words(query, [each.text for each in texts.values()], BEGIN, END) if texts else ()
+    pairs = list(zip(texts.items(), marked, strict=True))
+    return await asyncio.to_thread(lambda: {ref: quotes(each, text) for (ref, each), text in pairs})
+
+
+def _answer(found: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], most: int = _MOST_RUNS) -> FoundText:
+    seen = list(_seen_in(found.ref, runs))
+    return {
+        "ref": str(found.ref),
+        "role": found.role,
+        "since": rfc3339(found.since_ns),
+        "quotes": stands,
+        "seen": seen[:most],
+        "more_runs": len(seen) > most,
+    }
+
+
+def _seen_in(ref: ContentRef, runs: Iterable[FoundRun]) -> Iterable[SeenIn]:
+    digits = str(ref).removeprefix("sha256:")
+    for run in sorted(runs, key=lambda each: (each.started_ns, each.run), reverse=True):
+        seen: Mapping[str, int] = orjson.loads(run.body)["seen"]
+        if digits in seen:
+            yield {"run": run.run, "seq": seen[digits]}

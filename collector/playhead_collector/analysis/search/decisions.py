@@ -1,0 +1,109 @@
+"""[analysis]: searches the decisions of all indexed runs, newest runs first."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from playhead.model.times import rfc3339
+from playhead.wire.answers.analysis.search import DecisionsFound, FoundDecision, FoundValue
+from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord, decode
+from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
+from playhead_collector.read.paging import position_cursor, read_position
+from playhead_collector.store.ports.search import FoundRun, RunBounds, SearchStore
+
+# Of the newest runs, so many are looked through first: a few milliseconds.
+_LOOKED = 1_000
+# Records that are read together, and those that are read for one page: an empty page says where to go on.
+_AT_ONCE, _MOST_RUNS = 64, 1_024
+COUNTED = 1_000
+"""Runs that are not indexed are counted up to this number."""
+
+
+@dataclass(slots=True)
+class _DecisionsPage:
+    """The page that is being filled. `last`: the run that was read last, by start and id, and the seq from which on it
+    was read."""
+
+    asked: DecisionConditions
+    limit: int
+    items: list[FoundDecision]
+    last: tuple[int, str, int] | None = None
+    full: bool = False
+
+    def take(self, runs: Iterable[FoundRun], within: tuple[str, int] | None) -> None:
+        """Adds what is asked for. `within`: a run of which a part was shown, and the seq before which to go on."""
+        for run in runs:
+            record = decode(run.body, run.started_ns)
+            for decision in reversed(record.decisions):
+                if within is not None and within[0] == run.run and decision.seq >= within[1]:
+                    continue
+                if _fits(self.asked, record, decision):
+                    if len(self.items) == self.limit:
+                        self.full = True
+                        return
+                    self.items.append(_answer(run, record, decision))
+                    self.last = (run.started_ns, run.run, decision.seq)
+            self.last = (run.started_ns, run.run, 0)
+
+
+async def find_decisions(
+    store: SearchStore,
+    project: int,
+    asked: DecisionConditions,
+    where: RunBounds,
+    limit: int,
+    cursor: str | None,
+) -> DecisionsFound:
+    """Decisions that meet the conditions: newest runs first, in each run the last decision first. Raises Refused."""
+    terms = terms_asked(asked)
+    page, within = _DecisionsPage(asked, limit, []), None
+    if cursor:
+        started_ns, run, seq = read_position(cursor)
+        within = (run, seq)
+        where = replace(where, before=(started_ns, _behind(run)))
+    runs = await store.newest_indexed(project, terms, where, looked=_LOOKED, limit=_AT_ONCE)
+    await asyncio.to_thread(page.take, runs, within)
+    read, more = len(runs), True
+    while not page.full and more and read < _MOST_RUNS:
+        if runs:
+            where = replace(where, before=(runs[-1].started_ns, runs[-1].run))
+        runs = await store.indexed_with(project, terms, where, limit=_AT_ONCE)
+        await asyncio.to_thread(page.take, runs, within)
+        read, more = read + len(runs), len(runs) == _AT_ONCE
+    goes_on = page.full or more
+    return {
+        "items": page.items,
+        "next_cursor": position_cursor(*page.last) if goes_on and page.last else None,
+        "unindexed": await store.count_unindexed(project, COUNTED),
+    }
+
+
+def _fits(asked: DecisionConditions, record: SearchRecord, decision: SearchedDecision) -> bool:
+    return (asked.status is None or asked.status == record.status) and asked.meet(decision)
+
+
+def _behind(run: str) -> str:
+    """The id behind this one, so that a search for what is before it has this run, too."""
+    return f"{min(int(run, 16) + 1, 2**128 - 1):032x}"
+
+
+def _answer(run: FoundRun, record: SearchRecord, decision: SearchedDecision) -> FoundDecision:
+    return {
+        "run": run.run,
+        "seq": decision.seq,
+        "kind": decision.kind,
+        "time": rfc3339(decision.time_ns),
+        "agent": decision.agent,
+        "tool": decision.tool,
+        "values": list(map(_value, decision.values)),
+        "attribution": decision.attribution,
+        "result": decision.result,
+        "after": decision.after,
+        "chosen": decision.chosen,
+        "run_status": record.status,
+    }
+
+
+def _value(value: SearchedValue) -> FoundValue:
+    suspect = None if value.source is None else value.suspect
+    return {"path": value.path, "value": value.value, "source": value.source, "suspect": suspect}

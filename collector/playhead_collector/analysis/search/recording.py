@@ -1,0 +1,166 @@
+"""[analysis]: a run as the index has it: its decisions, and the contents whose text is searched. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model.ref import ContentRef
+from playhead_collector.analysis.decisions.decisions import ANSWER, APPROVAL, BRANCH, HANDOFF, STOP, decisions
+from playhead_collector.analysis.provenance.attribution import ToolAttribution, attributions
+from playhead_collector.analysis.provenance.attributions import is_suspect
+from playhead_collector.analysis.search import results
+from playhead_collector.analysis.search.records import SHOWN_LENGTH, SearchedDecision, SearchedValue, SearchRecord
+from playhead_collector.analysis.search.texts import SearchableText
+from playhead_collector.analysis.transcript.arguments import scalars
+from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
+from playhead_collector.read.values import text_of
+
+# Of the arguments of one call, so many values are searched: more are data that a model copied, not choices.
+MAX_VALUES = 100
+# What entered the run, or came out of it. Not what names other contents (threads, requests) or repeats them.
+_TEXTS: Mapping[type[ev.Event], Sequence[str]] = {
+    ev.RunStarted: ("input",),
+    ev.RunCompleted: ("output",),
+    ev.MessageAdded: ("message",),
+    ev.LlmCalled: ("system",),
+    ev.LlmCompleted: ("reasoning", "output"),
+    ev.ToolCalled: ("arguments",),
+    ev.ToolCompleted: ("result",),
+    ev.StepStarted: ("input",),
+    ev.StepCompleted: ("output",),
+    ev.AgentHandoff: ("reason",),
+    ev.PlanCreated: ("plan",),
+    ev.OrchestrationDecision: ("annotation",),
+    ev.UserInterrupted: ("reason",),
+    ev.ApprovalRequested: ("arguments",),
+    ev.ApprovalGranted: ("reason",),
+    ev.ApprovalDenied: ("reason",),
+    ev.InputRequested: ("prompt",),
+    ev.InputReceived: ("value",),
+    ev.ContextCompressed: ("summary",),
+    ev.StateChanged: ("value",),
+    ev.EventLogged: ("value",),
+}
+_OTHERS = (ANSWER, APPROVAL, BRANCH, HANDOFF, STOP)
+
+
+def searched_decisions(transcript: Transcript, *, attribute: bool) -> list[SearchedDecision]:
+    """The decisions of the run's own events, in order. `attribute`: also where arguments are from, and why tools were
+    called, which takes most of the time."""
+    tools = [tool for tool in transcript.tools if _is_own(transcript, tool.begin)]
+    found = {each.tool.begin.seq: each for each in attributions(transcript, tools)} if attribute else {}
+    after = _results_before(transcript)
+    own = [_tool_call(transcript, tool, found.get(tool.begin.seq), after[tool.begin.seq]) for tool in tools]
+    for turn in transcript.turns:
+        if turn.end is not None and _is_own(transcript, turn.end):
+            seq = turn.end.seq
+            own += [_tool_request(transcript, each, seq) for each in turn.requests if each.tool_run is None]
+    own += _others(transcript)
+    return sorted(own, key=lambda each: each.seq)
+
+
+def searched_refs(transcript: Transcript) -> dict[ContentRef, int]:
+    """The contents of the run's own events whose text may be searched, each with the seq with which it entered.
+    Messages come first: what they say is not searched again in contents that say the same."""
+    found: dict[ContentRef, int] = {}
+    own = [event for event in transcript.events if _is_own(transcript, event)]
+    for event in sorted(own, key=lambda each: not isinstance(each, ev.MessageAdded)):
+        for name in _TEXTS.get(type(event), ()):
+            ref = getattr(event, name)
+            if ref is not None:
+                found.setdefault(ref.plain, event.seq)
+    return found
+
+
+def without_repeats(
+    refs: Iterable[ContentRef], read: Callable[[ContentRef], SearchableText | None]
+) -> Iterator[tuple[ContentRef, SearchableText]]:
+    """The contents that have a text, without those all of whose parts are parts of earlier ones."""
+    known = set[str]()
+    for ref in refs:
+        searched = read(ref)
+        if searched is not None and not known.issuperset(searched.whole):
+            known.update(searched.whole)
+            yield ref, searched
+
+
+def record_of(
+    status: str, found: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], kept: Iterable[ContentRef]
+) -> SearchRecord:
+    """The record of a run, with those of its contents whose text is searched."""
+    return SearchRecord(status, found, {ref: seen[ref] for ref in kept})
+
+
+def _is_own(transcript: Transcript, event: ev.RunEvent) -> bool:
+    """False for what a fork shares with its parent."""
+    return event.run == transcript.run
+
+
+def _tool_call(transcript: Transcript, tool: ToolRun, found: ToolAttribution | None, after: str) -> SearchedDecision:
+    return SearchedDecision(
+        seq=tool.begin.seq,
+        kind="tool_call",
+        time_ns=tool.begin.time_ns,
+        agent=tool.begin.actor,
+        tool=tool.begin.name,
+        attribution=found.kind if found else None,
+        result=results.result_of(tool, transcript.cache),
+        after=after,
+        values=_values(tool.arguments, found),
+    )
+
+
+def _tool_request(transcript: Transcript, request: ToolRequest, seq: int) -> SearchedDecision:
+    event = transcript.event(seq)
+    values = _values(request.arguments, None)
+    return SearchedDecision(seq, "tool_request", event.time_ns, event.actor, tool=request.name, values=values)
+
+
+def _values(arguments: Any, found: ToolAttribution | None) -> list[SearchedValue]:
+    origins = {origin.path: origin for origin in found.origins} if found else {}
+    values: list[SearchedValue] = []
+    for path, value in scalars(arguments):
+        if len(values) == MAX_VALUES:
+            break
+        origin = origins.get(path)
+        source, suspect = (origin.source, is_suspect(origin)) if origin else (None, False)
+        values.append(SearchedValue.of(path, text_of(value), source, suspect=suspect))
+    return values
+
+
+def _results_before(transcript: Transcript) -> dict[int, str]:
+    """For each tool call, the result of the one of its agent that had ended last when it began."""
+    begun = {tool.begin.seq: tool for tool in transcript.tools}
+    ended = {tool.end.seq: tool for tool in transcript.tools if tool.end is not None}
+    latest: dict[str | None, str] = {}
+    found: dict[int, str] = {}
+    for seq in sorted(begun.keys() | ended.keys()):
+        if (tool := ended.get(seq)) is not None:
+            latest[tool.begin.actor] = results.result_of(tool, transcript.cache)
+        if (tool := begun.get(seq)) is not None:
+            found[seq] = latest.get(tool.begin.actor, results.FIRST)
+    return found
+
+
+def _others(transcript: Transcript) -> Iterator[SearchedDecision]:
+    """Decisions that are not about a tool."""
+    for decision, _ in decisions(transcript):
+        event = transcript.event(decision["seq"])
+        if decision["kind"] in _OTHERS and _is_own(transcript, event):
+            chosen = _chosen(decision["kind"], decision["chosen"])
+            yield SearchedDecision(event.seq, decision["kind"], event.time_ns, event.actor, chosen=chosen)
+
+
+def _chosen(kind: str, chosen: Any) -> str | None:
+    match kind:
+        case "handoff":
+            text = str(chosen["to"])
+        case "stop":
+            text = str(chosen["outcome"])
+        case "approval":
+            text = "approved" if chosen["approved"] else "denied"
+        case "branch":
+            text = text_of(chosen)
+        case _:
+            return None  # an answer's text is searched as content
+    return text[:SHOWN_LENGTH]

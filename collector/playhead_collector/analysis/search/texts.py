@@ -1,0 +1,121 @@
+"""[analysis]: which texts of a content are searched, and where in them words stand. Pure."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.model.ref import ContentRef
+from playhead.wire.answers.analysis.search import TextQuote
+from playhead_collector.analysis.texts.passages import quote
+from playhead_collector.read.values import ContentCache, text_of
+
+BEGIN, END = "\x01", "\x02"
+"""Marks around words. Searched texts do not have these characters."""
+_UNSTORABLE = str.maketrans({"\x00": " ", BEGIN: " ", END: " "})
+_BETWEEN = "\n\n"
+# Postgres leaves out words of more than 2047 bytes, in the index and in quotes. Nobody looks for such a word.
+_LONG_WORD = re.compile(r"\S{500}")
+# Words that stand closer to each other than this are quoted together.
+_NEAR, _MAX_QUOTES = 80, 3
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableText:
+    """The parts of a content, joined; `parts`: number and start of each. Of a long content, the beginning."""
+
+    text: str
+    parts: Sequence[tuple[int, int]]
+    role: str | None = None
+    whole: Sequence[str] = field(default=(), repr=False)
+    """The texts of the parts, as they are: for quotes."""
+
+    def place(self, at: int) -> tuple[int, int]:
+        """The index in `parts`, and the offset in that part, of a character of the text."""
+        index = bisect_right(self.parts, at, key=lambda part: part[1]) - 1
+        return index, at - self.parts[index][1]
+
+
+def searchable(ref: ContentRef, cache: ContentCache, most: int) -> SearchableText | None:
+    """The searched text of a content, at most so many characters; None where it has none: a picture, say."""
+    message = cache.parsed_message(ref)
+    if message is None:
+        value = cache.parsed(ref)
+        texts, role = ([] if value is None else [(0, text_of(value))]), None
+    else:
+        texts, role = list(_texts_of(message["parts"])), message["role"]
+    joined, parts, whole = "", list[tuple[int, int]](), list[str]()
+    for number, text in texts:
+        if not text or len(joined) >= most:
+            continue
+        joined += _BETWEEN if joined else ""
+        parts.append((number, len(joined)))
+        whole.append(text)
+        joined += text[: most - len(joined)] if len(joined) < most else ""
+    return SearchableText(_storable(joined), parts, role, whole) if parts else None
+
+
+def _texts_of(parts: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str]]:
+    for number, part in enumerate(parts):
+        match part.get("type"):
+            case "blob":
+                continue
+            case "tool_call":
+                value = part.get("arguments")
+            case "tool_call_response":
+                value = part.get("response")
+            case _:
+                value = part.get("content", part.get("uri"))
+        if value is not None:
+            yield number, text_of(value)
+
+
+def quotes(searched: SearchableText, marked: str) -> list[TextQuote]:
+    """Quotes of the places where marked words stand together, those with the most different words first.  `marked` is
+    the text with marks around words."""
+    groups = _groups(searched, _places(searched.text, marked))
+    best = sorted(groups, key=lambda group: -len({searched.text[start:end].lower() for start, end in group}))
+    return [_quoted(searched, group[0][0], group[-1][1]) for group in best[:_MAX_QUOTES]]
+
+
+def _places(text: str, marked: str) -> list[tuple[int, int]]:
+    places: list[tuple[int, int]] = []
+    at, start = 0, 0
+    for character in marked:
+        if character == BEGIN:
+            start = at
+        elif character == END:
+            places.append((start, at))
+        else:
+            at += 1
+    # A text search that does not give the text back as it is cannot say where words stand.
+    return places if at == len(text) else []
+
+
+def _groups(searched: SearchableText, places: Iterable[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    groups: list[list[tuple[int, int]]] = []
+    for place in places:
+        last = groups[-1] if groups else None
+        if last and place[1] - last[0][0] <= _NEAR and searched.place(place[1] - 1)[0] == searched.place(last[0][0])[0]:
+            last.append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _quoted(searched: SearchableText, start: int, end: int) -> TextQuote:
+    index, offset = searched.place(start)
+    text, length = searched.whole[index], end - start
+    return {
+        "part": searched.parts[index][0],
+        "offset": offset,
+        "length": length,
+        "quote": quote(text, offset, offset + length),
+    }
+
+
+def _storable(text: str) -> str:
+    """The text without characters that Postgres refuses and words that are too long for it, and as long as before."""
+    storable = text.translate(_UNSTORABLE).encode("utf-8", "replace").decode()
+    return _LONG_WORD.sub(lambda found: found[0][:-1] + " ", storable)

@@ -1,0 +1,173 @@
+"""[store] → analysis: implements `ports.search`: the index of sealed runs, and what is found in it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from asyncpg import Record
+
+from playhead.model.ref import ContentRef
+from playhead_collector.store.packing.content_packs import key_of
+from playhead_collector.store.packing.zstd import compress_json, decompress_json
+from playhead_collector.store.ports.search import (
+    FoundRun,
+    IndexedRun,
+    RunBounds,
+    SearchedText,
+    TextHit,
+    UnindexedRun,
+    WordQuery,
+)
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.changes.store import PostgresChangeStore
+from playhead_collector.store.postgres.content import role_named, role_number
+from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of, whole
+from playhead_collector.store.postgres.statements import Conn
+
+# Behind all refs.
+_LAST_REF = b"\xff" * 33
+
+
+class PostgresSearchStore(PostgresChangeStore):
+    """Implements `ports.search.SearchStore`."""
+
+    # --- the index ----------------------------------------------------------------------------------------------------
+
+    async def prepare_search(self, project: int, language: str) -> bool:
+        async with self._db.transaction() as conn:
+            if not await sql.value(conn, "has_search_language", language=language):
+                return False
+            row = await sql.row(conn, "lock_search_language", project=project)
+            if row is not None and row["search_language"] != language:
+                if row["search_language"] is not None:
+                    await sql.run(conn, "clear_search", project=project)
+                await sql.run(conn, "set_search_language", project=project, language=language)
+        return True
+
+    async def unindexed_runs(self, limit: int) -> Sequence[UnindexedRun]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "unindexed_runs", how_many=limit)
+        return [UnindexedRun(project, run.hex) for project, run in found]
+
+    async def count_unindexed(self, project: int, limit: int) -> int:
+        async with self._db.reading() as conn:
+            return await sql.value(conn, "count_unindexed", project=project, how_many=limit)
+
+    async def indexed_texts(self, project: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
+        async with self._db.reading() as conn:
+            found = await sql.column(conn, "indexed_texts", project=project, refs=[ref.digest for ref in refs])
+        return {ContentRef.from_digest(digest) for digest in found}
+
+    async def index_run(self, project: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
+        row = {"run": id_of(run.run), "started": whole(run.started_ns, BIGINT), "body": compress_json(run.body)}
+        row |= {"terms": sorted(set(run.terms)), "seen": sorted({key_of(ref) for ref in run.seen})}
+        columns = {
+            "refs": [each.ref.digest for each in texts],
+            "roles": [role_number(each.role) for each in texts],
+            "texts": [each.text for each in texts],
+        }
+
+        async def attempt(conn: Conn) -> bool:
+            # A deletion waits until this is committed: it has to see which texts this run has.
+            await begin_write(conn, project)
+            if not await sql.value(conn, "mark_searched", project=project, run=row["run"]):
+                return False
+            await sql.run(conn, "index_run", project=project, **row)
+            since = row["started"]
+            await sql.run(conn, "index_texts", project=project, language=language, since=since, **columns)
+            return True
+
+        return await self._db.transact(attempt)
+
+    async def leave_unindexed(self, project: int, run: str) -> None:
+        async with self._db.transaction() as conn:
+            await sql.value(conn, "mark_searched", project=project, run=id_of(run))
+
+    # --- runs ---------------------------------------------------------------------------------------------------------
+
+    async def newest_indexed(
+        self, project: int, terms: Sequence[int], where: RunBounds, *, looked: int, limit: int
+    ) -> Sequence[FoundRun]:
+        asked = _runs_within(where) | {"looked": looked, "how_many": limit}
+        async with self._db.reading() as conn:
+            return _runs(await sql.rows(conn, "newest_indexed", project=project, terms=terms, **asked))
+
+    async def indexed_with(
+        self, project: int, terms: Sequence[int], where: RunBounds, *, limit: int
+    ) -> Sequence[FoundRun]:
+        asked = _runs_within(where) | {"how_many": limit}
+        async with self._db.reading() as conn:
+            return _runs(await sql.rows(conn, "indexed_with", project=project, terms=terms, **asked))
+
+    async def runs_that_saw(
+        self, project: int, refs: Sequence[ContentRef], limit: int
+    ) -> Mapping[ContentRef, Sequence[FoundRun]]:
+        by_key: defaultdict[int, list[FoundRun]] = defaultdict(list)
+        keys = list({key_of(ref) for ref in refs})
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "runs_that_saw", project=project, keys=keys, how_many=limit)
+        for row, run in zip(rows, _runs(rows), strict=True):
+            by_key[row["key"]].append(run)
+        return {ref: by_key[key_of(ref)] for ref in refs}
+
+    # --- texts --------------------------------------------------------------------------------------------------------
+
+    async def word_count(self, query: WordQuery) -> int:
+        async with self._db.reading() as conn:
+            row = await sql.row(conn, "needed_words", language=query.language, query=query.text)
+        return 0 if row is None or row["needed"] in ("", "T") else row["nodes"]
+
+    async def newest_texts(
+        self, project: int, query: WordQuery, where: RunBounds, *, looked: int, limit: int
+    ) -> Sequence[TextHit]:
+        asked = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
+        async with self._db.reading() as conn:
+            return _texts(await sql.rows(conn, "newest_texts", project=project, **asked))
+
+    async def texts_with(self, project: int, query: WordQuery, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
+        asked = _texts_within(where) | _words(query) | {"how_many": limit}
+        async with self._db.reading() as conn:
+            return _texts(await sql.rows(conn, "texts_with", project=project, **asked))
+
+    async def searched_text(self, project: int, ref: ContentRef) -> TextHit | None:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "searched_text", project=project, ref=ref.digest)
+        return next(iter(_texts(rows)), None)
+
+    async def marked_words(self, query: WordQuery, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
+        options = f'HighlightAll=true, StartSel="{begin}", StopSel="{end}"'
+        asked = {"language": query.language, "query": query.text, "texts": list(texts), "options": options}
+        async with self._db.reading() as conn:
+            return await sql.column(conn, "marked_words", **asked)
+
+
+def _runs_within(where: RunBounds) -> dict[str, Any]:
+    started, run = where.before or (BIGINT, None)
+    return _times(where) | {"before_started": started, "before_run": LAST_RUN if run is None else id_of(run)}
+
+
+def _texts_within(where: RunBounds) -> dict[str, Any]:
+    since, ref = where.before or (BIGINT, None)
+    return _times(where) | {"before_since": since, "before_ref": _LAST_REF if ref is None else ContentRef(ref).digest}
+
+
+def _times(where: RunBounds) -> dict[str, Any]:
+    return {
+        "since": -BIGINT if where.since_ns is None else whole(where.since_ns, BIGINT),
+        "until": BIGINT if where.until_ns is None else whole(where.until_ns, BIGINT),
+    }
+
+
+def _words(query: WordQuery) -> dict[str, Any]:
+    role = None if query.role is None else role_number(query.role)
+    return {"language": query.language, "query": query.text, "role": role}
+
+
+def _runs(rows: Iterable[Record]) -> list[FoundRun]:
+    return [FoundRun(row["run_id"].hex, row["started_ns"], decompress_json(row["body"])) for row in rows]
+
+
+def _texts(rows: Iterable[Record]) -> list[TextHit]:
+    return [TextHit(ContentRef.from_digest(row["ref"]), row["since_ns"], role_named(row["role"])) for row in rows]

@@ -1,0 +1,145 @@
+"""store → [workers]: keeps the search index up to date: sealed runs are indexed in the background, a few at a time.
+
+A worker process reads and indexes the runs, so this only asks. It lets clients' questions and a backlog of the
+projector go first, and rests as long as it has worked.
+"""
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import TypeAlias
+
+from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.errors import Refused, StoreUnavailable
+from playhead_collector.store.ports.search import SearchStore, UnindexedRun
+from playhead_collector.workers.pool import WorkerPool
+from playhead_collector.workers.ports import Analysis
+from playhead_collector.workers.questions import AnalysisQuestion
+
+log = logging.getLogger(__name__)
+
+# Runs of one question: some tens of milliseconds, which a client's question may have to wait.
+_AT_A_TIME = 8
+_RETRY_SECONDS = 30.0
+_LEAST_SECONDS = 0.05
+_DELETED = 404
+# Codes of refusals that say nothing about the runs.
+_NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
+
+
+class SearchIndexer:
+    """Indexes sealed runs in the background."""
+
+    def __init__(
+        self,
+        store: SearchStore,
+        analysis: Analysis,
+        settings: SearchSettings,
+        *,
+        poll_seconds: float = 1.0,
+        is_busy: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """It looks for sealed runs every `poll_seconds`, and waits while `is_busy`. `clock` gives seconds."""
+        self.counts: Counter[str] = Counter()  # indexed, without_sources, failed
+        self._store = store
+        self._analysis = analysis
+        self._settings = settings
+        self._poll_seconds = poll_seconds
+        self._is_busy = is_busy
+        self._clock = clock
+        self._loop: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begins in the background."""
+        if self._loop is None:
+            self._loop = asyncio.create_task(self._work_on(), name="playhead search indexer")
+
+    async def stop(self) -> None:
+        """Stops. What is under way is given up, and done again after the next start."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.cancel()
+            await asyncio.wait([loop])
+
+    async def run_once(self) -> float:
+        """Indexes some runs. Returns the seconds until the next call. Raises StoreUnavailable."""
+        if self._is_busy():
+            return self._poll_seconds
+        began = self._clock()
+        due = await self._store.unindexed_runs(_AT_A_TIME)
+        for project in dict.fromkeys(each.project for each in due):
+            await self._index([each for each in due if each.project == project])
+        return self._clock() - began if due else self._poll_seconds
+
+    async def _index(self, runs: Sequence[UnindexedRun]) -> None:
+        """Indexes runs of a project together. If that fails, one by one; then without the sources of values, which take
+        most of the time; and a run that cannot be read at all is left out."""
+        if await self._asked(runs, attribute=True):
+            return
+        for run in runs:
+            if len(runs) > 1 and await self._asked([run], attribute=True):
+                continue
+            if await self._asked([run], attribute=False):
+                self.counts["without_sources"] += 1
+                continue
+            self.counts["failed"] += 1
+            log.warning("run %s cannot be indexed, and is not found by searches", run.run)
+            await self._store.leave_unindexed(run.project, run.run)
+
+    async def _asked(self, runs: Sequence[UnindexedRun], *, attribute: bool) -> bool:
+        options = {
+            "attribute": attribute, "language": self._settings.language, "characters": self._settings.characters
+        }  # fmt: skip
+        question = AnalysisQuestion("index", tuple(each.run for each in runs), options)
+        try:
+            answer = json.loads(await self._analysis.ask(question))
+        except StoreUnavailable:
+            raise
+        except Refused as error:
+            if error.code in _NO_PROCESS:  # tried again later
+                raise StoreUnavailable(str(error)) from error
+            return len(runs) == 1 and error.status == _DELETED
+        except Exception:  # one run must not keep the others from being indexed
+            log.exception("indexing %s failed; please report this", ", ".join(each.run for each in runs))
+            return False
+        self.counts["indexed"] += len(answer["indexed"])
+        return True
+
+    async def _work_on(self) -> None:
+        while True:
+            wait_seconds = _RETRY_SECONDS
+            with suppress(StoreUnavailable):  # the projection runner reports it
+                try:
+                    wait_seconds = await self.run_once()
+                except StoreUnavailable:
+                    raise
+                except Exception:
+                    log.exception("indexing runs for search failed; trying again in %.0f s", _RETRY_SECONDS)
+            await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
+
+
+Indexing: TypeAlias = SearchIndexer | None
+"""The indexer of a collector; None where search is off."""
+
+
+def indexer_of(
+    settings: SearchSettings | None,
+    store: SearchStore,
+    analysis: Analysis,
+    pool: WorkerPool | None,
+    is_held_up: Callable[[], bool],
+) -> Indexing:
+    """The indexer of a collector. It waits while `pool` answers clients' questions, and while
+    `is_held_up`."""
+    if settings is None:
+        return None
+
+    def is_busy() -> bool:
+        return is_held_up() or (pool is not None and pool.figures.running > 0)
+
+    return SearchIndexer(store, analysis, settings, is_busy=is_busy)

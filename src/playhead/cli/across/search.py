@@ -1,0 +1,122 @@
+"""The commands of `playhead search`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.cli.options import Json, Limit, Since, Until, first, moment
+from playhead.wire.answers.analysis.search import FoundDecision, FoundText, FoundValue
+
+if TYPE_CHECKING:
+    from playhead.client import Client
+
+app = typer.Typer(help="Search the decisions, or the texts, of all runs.", no_args_is_help=True)
+
+_Kind = Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"]
+_Result = Literal["ok", "error", "empty", "cancelled", "open", "unknown"]
+_After = Literal["first", "ok", "error", "empty", "cancelled", "unknown"]
+_Source = Literal["user", "tool_result", "assistant", "system", "definition", "derived", "invented"]
+_Status = Literal["completed", "failed", "cancelled"]
+_Argument = Annotated[
+    list[str] | None,
+    typer.Option("--argument", help="NAME=VALUE: an argument of the call; may be repeated.", show_default=False),
+]
+
+
+@app.command("decisions")
+def decisions(
+    ctx: typer.Context,
+    tool: Annotated[str | None, typer.Option(help="The tool that was called.", show_default=False)] = None,
+    argument: _Argument = None,
+    value: Annotated[str | None, typer.Option(help="A value of any argument.", show_default=False)] = None,
+    result: Annotated[_Result | None, typer.Option(help="What the call came to.", show_default=False)] = None,
+    after: Annotated[_After | None, typer.Option(help="Result of the call before it.", show_default=False)] = None,
+    source: Annotated[_Source | None, typer.Option(help="Where a value is from.", show_default=False)] = None,
+    suspect: Annotated[bool, typer.Option("--suspect", help="With a value from nowhere, or a wrong place.")] = False,
+    attribution: Annotated[str | None, typer.Option(help="Why the tool was called.", show_default=False)] = None,
+    kind: Annotated[_Kind | None, typer.Option(help="The kind of decision.", show_default=False)] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent that decided.", show_default=False)] = None,
+    status: Annotated[_Status | None, typer.Option(help="How the run ended.", show_default=False)] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    json: Json = False,
+) -> None:
+    """List decisions of all sealed runs, newest runs first; all conditions must hold."""
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        found = client.search_decisions(
+            kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=attribution,
+            source=source, suspect=suspect or None, result=result, after=after, agent=agent, status=status,
+            since=moment(since), until=moment(until), limit=limit + 1,
+        )  # fmt: skip
+        rows = first(ctx, "decisions", found, limit)
+        _note_unindexed(ctx, client)
+    if json:
+        output.as_json(rows)
+    else:
+        output.table(
+            ("run", "seq", "time", "agent", "decision", "result", "after", "because", "status"), map(_decision, rows)
+        )
+
+
+@app.command("texts")
+def texts(
+    ctx: typer.Context,
+    words: Annotated[str | None, typer.Argument(help='Words; "a phrase", or, -not.', show_default=False)] = None,
+    ref: Annotated[str | None, typer.Option(help="Instead of words: who saw this content?", show_default=False)] = None,
+    role: Annotated[
+        Literal["system", "user", "assistant", "tool", "developer"] | None,
+        typer.Option(help="Only messages of this role.", show_default=False),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    json: Json = False,
+) -> None:
+    """List contents of all sealed runs with these words, and the runs that saw them."""
+    with ctx.ensure_object(CollectorAddress).ask() as client:
+        found = client.search_content(
+            words, ref=ref, role=role, since=moment(since), until=moment(until), limit=limit + 1
+        )
+        rows = first(ctx, "texts", found, limit)
+        _note_unindexed(ctx, client)
+    if json:
+        output.as_json(rows)
+    else:
+        output.table(("ref", "role", "time", "quote", "seen in"), map(_text, rows))
+
+
+def _named(arguments: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in arguments]
+    wrong = next((text for text, pair in zip(arguments, pairs, strict=True) if not pair[1]), None)
+    if wrong is not None:
+        raise typer.BadParameter(f"{wrong!r}: write NAME=VALUE, as in order_id=W123", param_hint="--argument")
+    return {name: value for name, _, value in pairs}
+
+
+def _note_unindexed(ctx: typer.Context, client: "Client") -> None:
+    if number := client.unindexed_runs():
+        text = f"{number:,} runs are not indexed yet, and were not searched"
+        ctx.call_on_close(lambda: typer.echo(text, err=True))
+
+
+def _decision(row: FoundDecision) -> tuple[object, ...]:
+    called = row["tool"] and f"{row['tool']}({', '.join(map(_value, row['values']))})"
+    decided = called or f"{row['kind']}: {row['chosen'] or ''}".rstrip(": ")
+    return (
+        row["run"], row["seq"], row["time"][:19], row["agent"], output.shortened(decided), row["result"], row["after"],
+        row["attribution"], row["run_status"],
+    )  # fmt: skip
+
+
+def _value(value: FoundValue) -> str:
+    return f"{value['path']}={value['value']}{' (!)' if value['suspect'] else ''}"
+
+
+def _text(row: FoundText) -> tuple[object, ...]:
+    quotes = [each["quote"] for each in row["quotes"]]
+    seen = [f"{each['run']} {each['seq']}" for each in row["seen"]]
+    return (row["ref"], row["role"], row["since"][:19], " … ".join(quotes), ", ".join(seen))

@@ -1,0 +1,73 @@
+"""[client]: decisions and texts, searched for in all runs."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+from playhead.client.operation import ApiRequest, PagedRequest, client_method, paged_client_method
+from playhead.client.operations.runs import time_text
+from playhead.wire.answers.analysis.search import FoundDecision, FoundText
+
+_SHOWN = 50
+
+
+class SearchOperations:
+    """Decisions and texts of all sealed runs. The collector indexes runs in the background, after they were sealed."""
+
+    @paged_client_method
+    def search_decisions(
+        self,
+        *,
+        kind: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+        value: str | None = None,
+        attribution: str | None = None,
+        source: str | None = None,
+        suspect: bool | None = None,
+        result: str | None = None,
+        after: str | None = None,
+        agent: str | None = None,
+        status: Literal["completed", "failed", "cancelled"] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundDecision]:
+        """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
+
+        `arguments`: names and values that the call has; a name is a path (`flights[0].date`), a path without indices,
+        or its last part.  `value`: a value of any argument.  `source`: where such a value is from (user, tool_result,
+        assistant, system, definition, derived, invented); `suspect`: whether that is doubtful.  `attribution`: why the
+        tool was called.  `result`: what the call came to (ok, error, empty, cancelled, open, unknown); `after`: the
+        result of the agent's tool call before it, `first` if there was none.  `status`, `since` and `until` are about
+        the run.
+        """
+        named = [f"{name}={value}" for name, value in (arguments or {}).items()]
+        words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
+        words |= {"source": source, "result": result, "after": after, "agent": agent, "status": status}
+        times = {"since": time_text(since), "until": time_text(until)}
+        return PagedRequest("search/decisions", {**words, "suspect": suspect, **times}, limit, page_size=_SHOWN)
+
+    @paged_client_method
+    def search_content(
+        self,
+        words: str | None = None,
+        *,
+        ref: str | None = None,
+        role: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundText]:
+        """Contents with these words in their text, at most `limit`, those first that came up last, with quotes and the
+        runs that saw them.  `words` may have `"phrases"`, `or` and `-not`.  Instead of words, `ref`: this content.
+
+        `role`: only messages of this role.  `since` and `until`: when the first run began that had the content.
+        """
+        params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
+        return PagedRequest("search/content", params, limit, page_size=_SHOWN)
+
+    @client_method
+    def unindexed_runs(self) -> ApiRequest[int]:
+        """The number of sealed runs that searches do not find yet, at most 1,000."""
+        return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])

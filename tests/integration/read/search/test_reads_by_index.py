@@ -1,0 +1,177 @@
+"""Every question reads by an index: no table that grows with the runs is scanned, and lists read about as many rows as
+they show, however many there are."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from itertools import islice
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.search.terms import DecisionConditions, terms_asked
+from playhead_collector.process import CollectorProcess
+from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.store.packing.content_packs import key_of
+from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres import statements
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, label
+from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.store import connect
+from playhead_collector.workers.indexer import SearchIndexer
+from playhead_collector.workers.ports import InProcessAnalysis
+from playhead_collector.workers.questions import AnalysisSettings
+from tests.benchmarks.many.filling import fill_with_copies
+from tests.benchmarks.many.varied import VariedRun, code_of, varied_runs
+from tests.integration.store.making import Clock, P
+from tests.support.sweep import PREFIX, RULES, Swept
+
+TEMPLATES, RUNS = 8, 800
+# Tables that do not grow with the runs, or are empty but for moments, or those of a sweep.
+SMALL = {
+    "project", "media_type", "dictionary", "api_key", "alembic_version", "run_lease", "forward_outbox", "packing_due",
+    "pending_ref", "thread_orphan", "gc_sweep", "gc_mark", "gc_news", "gc_doomed", "run_tombstone",
+}  # fmt: skip
+LOOKED, PAGE = 100, 20
+# Rows of a page and of what is looked through; a few more for rows that were changed.
+MOST_READ = 2 * (LOOKED + PAGE)
+SCANS = "select relname, seq_scan, seq_tup_read from pg_stat_user_tables where schemaname = 'public'"
+READ = """
+    select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::int from pg_stat_xact_user_tables
+"""
+
+
+async def filled(url: str) -> list[VariedRun]:
+    """Runs through the store, sealed, packed and indexed, and copies of them."""
+    clock = Clock()
+    clock.now_ns = time.time_ns() - 100 * 10_000_000_000  # a stream begins with what was lately
+    store = await connect(url, pool_size=4, clock=clock)
+    made = varied_runs(TEMPLATES)
+    for run in made:
+        await store.put(P, run.contents.values(), run.threads)
+        await store.ingest(P, Batch(run.spans))
+    runner = ProjectionRunner(store, clock=clock, seal_after_s=1)
+    for _ in range(3):
+        await runner.run_once()
+        clock.now_ns += 10_000_000_000
+    while await store.runs_to_pack(1):
+        await runner.packer.run_once()
+        clock.now_ns += 10_000_000_000
+    configured = Configured()
+    assert configured.search is not None
+    indexer = SearchIndexer(store, InProcessAnalysis(store, AnalysisSettings.of(P, configured)), configured.search)
+    while await store.unindexed_runs(1):
+        await indexer.run_once()
+    await store.close()
+    await fill_with_copies(url, made, RUNS - TEMPLATES)
+    return made
+
+
+@pytest.fixture(scope="module")
+def made(module_database_url: str) -> list[VariedRun]:
+    return asyncio.run(filled(module_database_url))
+
+
+async def scans(url: str) -> Mapping[str, int]:
+    """How often each table was scanned, as sessions that have ended told it."""
+    connection = await asyncpg.connect(url)
+    try:
+        return {name: scanned for name, scanned, _ in await connection.fetch(SCANS)}
+    finally:
+        await connection.close()
+
+
+def test_no_question_scans_a_table_that_grows_with_the_runs(module_database_url: str, made: list[VariedRun]):
+    async def settle() -> None:
+        connection = await asyncpg.connect(module_database_url)
+        # So few rows are read faster without an index: a scan is left only where there is none.
+        name = await connection.fetchval("select current_database()")
+        await connection.execute(f"alter database {name} set enable_seqscan = off")
+        await connection.close()
+
+    asyncio.run(settle())
+    before = asyncio.run(scans(module_database_url))
+    with (
+        CollectorProcess(database_url=module_database_url) as collector,
+        httpx.Client(base_url=collector.url, timeout=60, trust_env=False) as http,
+    ):
+        ask_everything(http, made[0].run)
+        for params in (
+            {"agent": "ops", "tool": "read_logs", "status": "failed"},
+            {"text": code_of(500)[1:7]},
+            {"id": made[0].run[-9:]},
+            {"until": "2001-01-01", "tag": "visa"},
+        ):
+            http.get(f"{PREFIX}/runs", params=params).raise_for_status()
+        for params in ({"tool": "read_logs", "after": "error"}, {"value": made[1].code}, {"tool": "nobody"}):
+            http.get(f"{PREFIX}/search/decisions", params=params).raise_for_status()
+        for words in ("customer", made[1].code, '"is lost"', "nobody"):
+            http.get(f"{PREFIX}/search/content", params={"q": words}).raise_for_status()
+    scanned = dict[str, int]()
+    deadline = time.monotonic() + 30
+    while not scanned and time.monotonic() < deadline:  # sessions tell it when they end
+        after = asyncio.run(scans(module_database_url))
+        scanned = {name: after[name] - before.get(name, 0) for name in after if after[name] > before.get(name, 0)}
+    assert scanned  # of small tables: what is counted here is counted
+    assert scanned.keys() - SMALL == set()
+
+
+def ask_everything(http: httpx.Client, run: str) -> None:
+    """Two questions of each operation about a run."""
+    lists = [http.get(f"{PREFIX}/runs/{run}/{what}").json()["items"] for what in ("events", "decisions")]
+    about = Swept(run, [run], *lists)
+    for operation, rule in RULES.items():
+        if operation == "get /runs/stream":  # reads what happens from now on
+            continue
+        for question in islice(rule(about), 2):
+            method = operation.partition(" ")[0].upper()
+            answer = http.request(method, question.path, params=question.params, json=question.body)
+            assert answer.status_code == question.status, answer.text
+
+
+@pytest.fixture
+async def conn(module_database_url: str, made: list[VariedRun]) -> AsyncIterator[Conn]:
+    database = await Database.open(module_database_url, 1)
+    async with database.transaction() as conn:
+        yield conn
+    await database.close()
+
+
+BOUNDS = {"since": -BIGINT, "until": BIGINT}
+BEFORE_RUN = {"before_started": BIGINT, "before_run": LAST_RUN, "how_many": PAGE}
+BEFORE_TEXT = {"before_since": BIGINT, "before_ref": b"\xff" * 33, "how_many": PAGE, "role": None}
+RARE = {"labels": [label("session", f"conv-{code_of(700)}")], "search": "", "id_part": ""}
+TERMS = terms_asked(DecisionConditions(arguments=(("case", code_of(700)),)))
+COMMON_TERMS = terms_asked(DecisionConditions(kind="tool_call"))
+WORDS = {"language": "simple", "query": code_of(700)}
+COMMON_WORDS = {"language": "simple", "query": "customer or items"}
+LISTS: list[tuple[str, Mapping[str, Any], int]] = [
+    ("run_ids", BOUNDS | BEFORE_RUN | {"search": "", "id_part": ""}, PAGE),
+    ("newest_run_ids", BOUNDS | BEFORE_RUN | RARE | {"looked": LOOKED}, 0),
+    ("run_ids_with", BOUNDS | BEFORE_RUN | RARE, 1),
+    ("newest_indexed", BOUNDS | BEFORE_RUN | {"terms": COMMON_TERMS, "looked": LOOKED}, PAGE),
+    ("newest_indexed", BOUNDS | BEFORE_RUN | {"terms": TERMS, "looked": LOOKED}, 0),
+    ("indexed_with", BOUNDS | BEFORE_RUN | {"terms": TERMS}, 1),
+    ("newest_texts", BOUNDS | BEFORE_TEXT | COMMON_WORDS | {"looked": LOOKED}, PAGE),
+    ("texts_with", BOUNDS | BEFORE_TEXT | WORDS, PAGE),
+    ("unindexed_runs", {"how_many": PAGE}, 0),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "shown"), LISTS)
+async def test_a_page_reads_few_rows(conn: Conn, name: str, given: Mapping[str, Any], shown: int):
+    rows = await statements.rows(conn, name, project=P, **given)
+    assert len(rows) <= PAGE
+    assert len(rows) >= min(shown, 6)
+    assert await conn.fetchval(READ) <= MOST_READ
+
+
+async def test_the_runs_that_saw_a_content_are_looked_up(conn: Conn, made: list[VariedRun]):
+    ref = next(iter(made[0].contents))
+    rows = await statements.rows(conn, "runs_that_saw", project=P, keys=[key_of(ref)], how_many=6)
+    assert [row["run_id"].hex for row in rows] == [made[0].run]
+    assert await conn.fetchval(READ) <= MOST_READ
