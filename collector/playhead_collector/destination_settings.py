@@ -21,6 +21,11 @@ from playhead.settings.table import KIB, MIB, InvalidSettingValue, Setting, sett
 from playhead_collector.errors import BadSetting
 
 PREFIX = "PLAYHEAD_FORWARD_"
+# Settings of the collector that hold for all destinations; a test compares them with its table.
+COMMON_VARIABLES = frozenset(
+    f"{PREFIX}{each}"
+    for each in ("FILE", "MAX_AGE_SECONDS", "MAX_ITEMS", "CONTENT_WAIT_SECONDS", "SETTLE_SECONDS", "BUSY_SHARE")
+)
 # A name is a label in metrics and a part of a path; more destinations than this are a mistake in a template.
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48}[a-z0-9])?", re.ASCII)
 _MAX_DESTINATIONS = 20
@@ -197,6 +202,7 @@ KINDS: Mapping[str, type[DestinationSettings]] = {
 
 def destinations(environ: Mapping[str, str] = os.environ, file: Path | None = None) -> tuple[DestinationSettings, ...]:
     """All destinations, by name; those of the environment and those of the file.  Raises BadSetting."""
+    _refuse_unknown(environ)
     found: dict[str, DestinationSettings] = {}
     for each in (*_of_environment(environ), *(_of_file(file) if file else ())):
         if each.name in found:
@@ -207,6 +213,19 @@ def destinations(environ: Mapping[str, str] = os.environ, file: Path | None = No
     if len(found) > _MAX_DESTINATIONS:
         raise BadSetting(f"{len(found)} destinations are more than {_MAX_DESTINATIONS}: remove some")
     return tuple(found[name] for name in sorted(found))
+
+
+def _refuse_unknown(environ: Mapping[str, str]) -> None:
+    """Raises BadSetting for a variable that names no kind of destination, and no setting of all of them: forwarding to
+    fewer destinations than the operator wrote down would be noticed late."""
+    kinds = tuple(f"{PREFIX}{kind.upper()}_" for kind in KINDS)
+    for variable in sorted(environ):
+        if variable.startswith(PREFIX) and variable not in COMMON_VARIABLES and not variable.startswith(kinds):
+            own = ", ".join(f"{kind}..." for kind in kinds)
+            raise BadSetting(
+                f"{variable} names no kind of destination: correct it to one of {own} (another backend that takes OTLP "
+                f"is of the kind otlp) or of {', '.join(sorted(COMMON_VARIABLES))}, or unset it"
+            )
 
 
 def _of_environment(environ: Mapping[str, str]) -> Iterator[DestinationSettings]:
@@ -261,7 +280,9 @@ def _of_file(path: Path) -> Iterator[DestinationSettings]:
     except OSError as error:
         raise BadSetting(f"PLAYHEAD_FORWARD_FILE cannot be read ({error.strerror}: {path}): see its path") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSetting(f"PLAYHEAD_FORWARD_FILE ({path}) is no TOML: {error}") from None
+        said = " ".join(str(error).split())
+        hint = "correct it, or have it saved as UTF-8; each destination is a table [[destination]] with kind and url"
+        raise BadSetting(f"PLAYHEAD_FORWARD_FILE ({path}) is no TOML ({said}): {hint}") from None
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in cast(list[Any], tables)):
         raise BadSetting(f"{path} has no list of destinations: write each as a table [[destination]]")
     for at, table in enumerate(cast(list[dict[str, Any]], tables), 1):
@@ -271,8 +292,14 @@ def _of_file(path: Path) -> Iterator[DestinationSettings]:
 def _of_table(table: dict[str, Any], where: str) -> DestinationSettings:
     kind, name = table.get("kind"), table.get("name", "")
     settings = KINDS.get(kind) if isinstance(kind, str) else None
-    if settings is None or not isinstance(name, str):
-        raise BadSetting(f"{where} has no kind: set it to {', '.join(sorted(KINDS))}; `name` is a text")
+    if settings is None:
+        given = "no kind" if kind is None else f"the unknown kind {kind!r}"
+        known = ", ".join(sorted(KINDS))
+        raise BadSetting(
+            f"{where} has {given}: set it to one of {known}; a backend that takes OTLP is of the kind otlp"
+        )
+    if not isinstance(name, str):
+        raise BadSetting(f"{where} has the name {name!r}, which is no text: write it in quotation marks")
     lines = {line.field: line for line in table_of(settings)}
     values: dict[str, Any] = {}
     for key, value in table.items():

@@ -8,7 +8,9 @@ import pytest
 from playhead.settings.table import table_of
 from playhead_collector.app import configured
 from playhead_collector.destination_settings import (
+    COMMON_VARIABLES,
     KINDS,
+    PREFIX,
     LangfuseSettings,
     OtlpSettings,
     PhoenixSettings,
@@ -16,7 +18,7 @@ from playhead_collector.destination_settings import (
     variables,
 )
 from playhead_collector.errors import BadSetting
-from playhead_collector.settings import load
+from playhead_collector.settings import load, table
 
 LANGFUSE = {
     "PLAYHEAD_FORWARD_LANGFUSE_URL": "https://cloud.langfuse.com/",
@@ -107,6 +109,12 @@ def test_a_file_says_the_same(tmp_path: Path):
         (OTLP | {"PLAYHEAD_FORWARD_OTLP_HEADERS": "a b=c"}, "HEADERS cannot be the"),
         ({"PLAYHEAD_FORWARD_OTLP_Ä_URL": "http://x"}, "names a destination"),
         ({"PLAYHEAD_FORWARD_FILE": "/nowhere.toml"}, "cannot be read"),
+        (
+            {"PLAYHEAD_FORWARD_ZIPKIN_URL": "http://x"},
+            "PLAYHEAD_FORWARD_ZIPKIN_URL names no kind .*: correct it .*LANGFUSE_.*PHOENIX_.*OTLP_.*, or unset it",
+        ),
+        ({"PLAYHEAD_FORWARD_PHOENIXURL": "http://x"}, "PHOENIXURL names no kind of destination"),
+        (OTLP | {"PLAYHEAD_FORWARD_MAX_AGE": ""}, "MAX_AGE names no kind .*MAX_AGE_SECONDS.*, or unset it"),
         ({f"PLAYHEAD_FORWARD_OTLP_{n}_URL": "http://x" for n in range(21)}, "more than 20"),
     ],
 )
@@ -119,7 +127,9 @@ def test_what_cannot_be_used_ends_the_start_with_a_sentence(environ: dict[str, s
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[destination", "is no TOML"),
+        ("[[destination", r"is no TOML \(.*\): correct it.* \[\[destination\]\]"),
+        ("[[destination]]\nkind = 'zipkin'", "has the unknown kind 'zipkin': set it to one of langfuse, otlp, phoenix"),
+        ("[[destination]]\nkind = 'otlp'\nname = 1", "has the name 1, which is no text: write it in quotation"),
         ("destination = 1", "no list of destinations"),
         ("[[destination]]\nurl = 'http://x'", "has no kind"),
         ("[[destination]]\nkind = 'otlp'\nulr = 'http://x'", "'ulr', which is no setting: use some of .* url"),
@@ -131,6 +141,12 @@ def test_a_file_that_cannot_be_used_ends_the_start_with_a_sentence(tmp_path: Pat
     file.write_text(text)
     with pytest.raises(BadSetting, match=says):
         destinations({}, file)
+
+
+def test_variables_of_all_destinations_are_those_of_the_collector_s_table():
+    known = {line.env for line in table() if line.env.startswith(PREFIX)}
+    assert known == COMMON_VARIABLES
+    assert load({"PLAYHEAD_FORWARD_MAX_ITEMS": "7000"}).forward_max_items == 7000
 
 
 def test_secrets_are_shown_nowhere():
