@@ -35,6 +35,7 @@ from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.read.prices import read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
+from playhead_collector.receive.langfuse_media import LangfuseMediaHttp
 from playhead_collector.receive.message_turns import MessageTurns
 from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import OtlpGrpc
@@ -179,7 +180,8 @@ def assemble(
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
-    app.include_router(ContentHttp(intake, metrics, flow, **_sizes(settings)).router())
+    app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
+    app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     readiness = Readiness(store)
     reads = _reads(settings, metrics)
@@ -262,13 +264,9 @@ def stream_limits(settings: CollectorSettings) -> StreamLimits:
     )
 
 
-def _sizes(settings: CollectorSettings) -> dict[str, int]:
-    """The limits of an upload of contents."""
-    return {
-        "max_request_bytes": settings.max_request_bytes,
-        "max_content_bytes": settings.max_content_bytes,
-        "max_items": settings.max_pack_items,
-    }
+def _sizes(settings: CollectorSettings) -> tuple[int, int, int]:
+    """The limits of an upload of contents, as `ContentHttp` takes them."""
+    return settings.max_request_bytes, settings.max_content_bytes, settings.max_pack_items
 
 
 def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time_ns) -> Configured:

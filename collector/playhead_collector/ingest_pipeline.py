@@ -51,6 +51,10 @@ class IngestPipeline:
         self._wake()
         return PackResult(unknown_parents, epoch)
 
+    async def awaits(self, ref: ContentRef) -> bool:
+        """Whether a run names this content and it is not stored. Raises StoreUnavailable."""
+        return await self.store.awaits(self.project, ref)
+
     def _wake(self) -> None:
         for wake in self.arrived:
             wake()

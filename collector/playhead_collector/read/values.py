@@ -7,10 +7,12 @@ thousand messages cheap.  It is checked first, since one content that only claim
 import base64
 import json
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 import orjson
 
+from playhead.dialect.media_token import MARK, digest_beginning, media_id, media_ids, with_media
 from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
 from playhead.model.ref import ContentRef, is_ref
@@ -19,14 +21,17 @@ from playhead_collector.store.ports import Store
 
 # Others are answered between two portions.
 _AT_ONCE = 1_000
+_MEDIA_MARK = MARK.encode()
+NO_MEDIA: Mapping[str, bytes] = MappingProxyType({})
 _MARK = b'"' + REF_PART.encode() + b'"'
 
 
 class ContentCache:
     """Contents that were fetched together, and the refs among those asked for that are not stored."""
 
-    def __init__(self, contents: Mapping[ContentRef, Content]) -> None:
-        self._contents = contents
+    def __init__(self, contents: Mapping[ContentRef, Content], media: Mapping[str, bytes] = NO_MEDIA) -> None:
+        """`media`: bytes of uploaded media by Langfuse's ids of them."""
+        self._contents, self._media = contents, media
         self._missing: dict[str, None] = {}
 
     @property
@@ -47,7 +52,7 @@ class ContentCache:
     def message(self, ref: ContentRef | None) -> Any:
         """The message as JSON bytes, with its large parts; None when it is not stored."""
         content = self._get(ref)
-        if content is None or _MARK not in content.data:
+        if content is None or not (_MARK in content.data or self._media):
             return None if content is None else json_value(content)
         message = self.parsed_message(ref)
         return json_value(content) if message is None else orjson.Fragment(canonical_json(message))
@@ -56,7 +61,7 @@ class ContentCache:
         """The message as a Python value; None when it is not stored or is no message."""
         content = self._get(ref)
         message = None if content is None else _read_message(content)
-        return None if message is None else whole(message, self._part)
+        return None if message is None else with_media(whole(message, self._part), self._media)
 
     def _part(self, ref: ContentRef) -> bytes | None:
         content = self._get(ref)
@@ -72,10 +77,28 @@ class ContentCache:
 
 
 async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
-    """The contents of these refs, and the large parts of those that are messages: at most two round trips."""
+    """The contents of these refs, and the large parts of those that are messages: at most two round trips.
+
+    References to media in them cost two more."""
     contents = await _stored(store, project, refs)
     parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
-    return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents)
+    media = await _media(store, project, contents.values())
+    return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents, media)
+
+
+async def _media(store: Store, project: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
+    """What Langfuse's SDK uploaded for the references in these messages, by its ids; without what has not arrived."""
+    messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
+    ids = {number for message in messages if message is not None for number in media_ids(message)}
+    if not ids:
+        return NO_MEDIA
+    beginnings = list({digest_beginning(number) for number in ids})
+    refs: list[ContentRef] = []
+    for start in range(0, len(beginnings), _AT_ONCE):
+        refs += await store.beginning_with(project, beginnings[start : start + _AT_ONCE])
+    stored = await _stored(store, project, refs)
+    by_id = {media_id(ref.digest): content.data for ref, content in stored.items()}
+    return {number: data for number, data in by_id.items() if number in ids}
 
 
 async def messages_of(store: Store, project: int, thread: ContentRef | None) -> list[ContentRef]:

@@ -14,6 +14,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from playhead.model.names import STORED_HEADER
+from playhead_collector.receive import langfuse_media
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal
 from playhead_collector.receive.otlp_intake import OtlpIntake
@@ -22,7 +23,7 @@ from playhead_collector.receive.otlp_intake import OtlpIntake
 PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
 # The prefixes of all paths for spans, logs and content.
-INTAKE_PATHS = tuple(f"{prefix}/v1/" for prefix in PREFIXES)
+INTAKE_PATHS = (*(f"{prefix}/v1/" for prefix in PREFIXES), langfuse_media.PATH)
 # With which Phoenix's clients name a project.
 PROJECT_HEADER: Final = "x-project-name"
 

@@ -83,6 +83,18 @@ class ContentIntake(Protocol):
         ...
 
 
+class MediaIntake(ContentIntake, Protocol):
+    """Stores media of runs: what announces them, then their bytes."""
+
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
+        """As `Ingest`."""
+        ...
+
+    async def awaits(self, ref: ContentRef) -> bool:
+        """Whether a run names this content and it is not stored. Raises StoreUnavailable."""
+        ...
+
+
 class Authorize(Protocol):
     """Checks the key of a sender."""
 

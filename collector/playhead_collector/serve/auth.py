@@ -19,12 +19,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
 from playhead_collector.errors import Refused, StoreUnavailable
+from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve import drop_in
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
 # Paths without a key: load balancers have none, and clients send theirs only after they identified the collector.
+# Uploads of media that were announced with a key have none either (`is_upload`).
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1"
@@ -40,7 +42,7 @@ class RequireKey:
         self._open = OPEN_PATHS | ({METRICS_PATH} if metrics_open else frozenset[str]())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in self._open:
+        if scope["type"] != "http" or scope["path"] in self._open or is_upload(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
         refused = await self._refused(scope)

@@ -14,6 +14,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead_collector.errors import Refused
+from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.serve.drop_in.hints import hint
 from playhead_collector.serve.errors import answer
 
@@ -58,7 +59,8 @@ class BrowserGuard:
                 "PLAYHEAD_ALLOWED_HOSTS",
             )
         self._check_origin(scope, host)
-        if scope["method"] not in _READING:
+        # Uploads may have any type, and no page can send a PUT unasked.
+        if scope["method"] not in _READING and not is_upload(scope["method"], scope["path"]):
             _check_type(scope)
 
     def knows(self, name: str) -> bool:

@@ -1,7 +1,8 @@
 """What clients of other products ask besides sending spans; `hints.py` has the right paths for wrong ones.
 
 Their spans go to the paths of `receive/otlp_http.py`. Here is what they ask before: Langfuse's SDK in `auth_check()`,
-and LangSmith's when it starts. Scope of the key: `ingest`, which is what such a client has.
+and LangSmith's when it starts. Langfuse's uploads of images are in `receive/langfuse_media.py`. Scope of the key:
+`ingest`, which is what such a client has.
 """
 
 from typing import Any, Final

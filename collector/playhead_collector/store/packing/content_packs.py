@@ -131,6 +131,12 @@ class OpenPack:
                 return self._content(n)
         return None
 
+    def beginning_with(self, beginning: bytes) -> ContentRef | None:
+        """The ref of a content whose digest begins with this, of at least four bytes; None: there is none."""
+        numbers = self._at.get(int.from_bytes(beginning[:4], signed=True), ())
+        refs = (self._content_ref(n) for n in numbers if n < len(self._contents))
+        return next((ref for ref in refs if ref.digest.startswith(beginning)), None)
+
     def node(self, ref: ContentRef) -> ThreadNode | None:
         """None: it is not in here."""
         n = self._number(ref)

@@ -89,6 +89,14 @@ class ContentStore(Protocol):
         """The stored ones of these contents, in one round trip."""
         ...
 
+    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+        """The refs of stored contents whose digest begins with one of these, each of 16 bytes; one ref for each."""
+        ...
+
+    async def awaits(self, project: int, ref: ContentRef) -> bool:
+        """Whether a run names this content, which is not stored."""
+        ...
+
     async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
         """All nodes from first to last; raises ContentMissing.  A constant number of round trips for any length."""
         ...

@@ -7,7 +7,7 @@ import asyncio
 import datetime
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -118,6 +118,15 @@ async def read(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef
     for ref, content in (await _packed(conn, packs, project, missing)).items():
         found |= _asked_as(content, wanted[ref.digest])
     return found
+
+
+async def beginning_with(conn: Conn, packs: Packs, project: int, beginnings: Collection[bytes]) -> list[ContentRef]:
+    """The refs of stored contents whose digest begins with one of these, each of 16 bytes."""
+    lows, highs = ([each + fill * 16 for each in beginnings] for fill in (b"\x00", b"\xff"))
+    rows = await sql.column(conn, "refs_between", project=project, lows=lows, highs=highs)
+    # After the rows: contents move from rows to packs, never back.
+    packed = await packs.beginning_with(conn, project, beginnings)
+    return list({*map(ContentRef.from_digest, rows), *packed})
 
 
 def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:

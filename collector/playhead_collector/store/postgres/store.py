@@ -133,6 +133,14 @@ class PostgresStore(
         async with self._db.reading() as conn:
             return await content.read(conn, self._memory.packs, project, refs)
 
+    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+        async with self._db.reading() as conn:
+            return await content.beginning_with(conn, self._memory.packs, project, beginnings)
+
+    async def awaits(self, project: int, ref: ContentRef) -> bool:
+        async with self._db.reading() as conn:
+            return await sql.value(conn, "is_awaited", project=project, ref=ref.digest)
+
     async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
         async with self._db.reading() as conn:
             nodes = await threads.read(conn, self._memory.packs, project, ref)

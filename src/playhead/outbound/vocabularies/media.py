@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Literal, cast
 
+from playhead.dialect.media_token import media_id, media_token
 from playhead.outbound.vocabularies.chat import OCTETS
 
 Field = Literal["input", "output", "metadata"]
 _DATA_URI: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+=-]+){0,4}?;base64,")
-_ID_CHARACTERS: Final = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class OutboundMedia:
     @property
     def id(self) -> str:
         """Langfuse's id of these bytes."""
-        return self.sha256.replace("+", "-").replace("/", "_")[:_ID_CHARACTERS]
+        return media_id(base64.b64decode(self.sha256))
 
     @property
     def token(self) -> str:
         """What stands in the span."""
-        return f"@@@langfuseMedia:type={self.content_type}|id={self.id}|source=base64_data_uri@@@"
+        return media_token(self.content_type, self.id)
 
 
 class MediaTokens:

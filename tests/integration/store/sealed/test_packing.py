@@ -146,6 +146,7 @@ async def test_content_that_a_run_waits_for_may_be_packed(store: PostgresStore, 
     """It came in a transaction that did not see that anybody waited, and was packed before the run was projected."""
     late = content_of("late")
     await store.put(P, [late])
+    assert not await store.awaits(P, late.ref)
     await store.ingest(P, Batch([span(1, run=OTHER, INPUT_REF=late.ref)]))
     await store.ingest(P, Batch([span(1, INPUT_REF=late.ref)]))
     await pack(store, OTHER)
@@ -169,6 +170,10 @@ async def test_large_contents_stay_rows_and_media_types_are_kept(store: Postgres
     assert (await rows(sql))[0] == 1
     found = await store.get_many(P, [each.ref for each in contents])
     assert found == before
+    refs = [each.ref.plain for each in contents]
+    beginnings = [ref.digest[:16] for ref in (*refs, ContentRef.of(b"elsewhere"))]
+    assert {ref.plain for ref in await store.beginning_with(P, beginnings)} == set(refs)
+    assert await store.beginning_with(2, beginnings) == []
     assert found[contents[1].ref].media_type == "image/x-icon"
 
 

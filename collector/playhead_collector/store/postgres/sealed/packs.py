@@ -35,6 +35,11 @@ class Packs:
         packs = await self._with(conn, project, refs)
         return {ref: found for ref in refs for pack in packs if (found := pack.content(ref)) is not None}
 
+    async def beginning_with(self, conn: Conn, project: int, beginnings: Collection[bytes]) -> set[ContentRef]:
+        """Refs of contents whose digest begins with one of these, each of 16 bytes."""
+        packs = await self._with(conn, project, [ContentRef.from_digest(each + bytes(16)) for each in beginnings])
+        return {ref for each in beginnings for pack in packs if (ref := pack.beginning_with(each)) is not None}
+
     async def nodes(self, conn: Conn, project: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
         """Thread nodes by their refs."""
         packs = await self._with(conn, project, refs)

@@ -70,6 +70,16 @@ left join lateral (
 ) as parent on true
 where node.project_id = :project;
 
+-- name: refs_between(project, lows, highs)
+-- For each range, a content whose ref is in it.
+select found.ref from unnest(:lows::bytea[], :highs::bytea[]) as given (low, high)
+cross join lateral (
+    select ref from content where project_id = :project and ref between given.low and given.high limit 1
+) as found;
+
+-- name: is_awaited(project, ref)$
+select exists (select from pending_ref where project_id = :project and ref = :ref);
+
 -- name: media_names(project, numbers)
 select media, name from media_type where project_id = :project and media = any(:numbers);
 
