@@ -19,6 +19,7 @@ instrumentation that writes its own and OpenTelemetry's), so each takes what it 
 
 import dataclasses
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -30,7 +31,7 @@ from playhead.lift.dialects.conventions.otel_genai import hoist
 from playhead.lift.dialects.frameworks.crewai import name_without_content
 from playhead.lift.found import UNPARSED, LiftedContent, SharedMessages
 from playhead.lift.handoffs import note_handoff
-from playhead.lift.message_events import MessageEvents, is_message
+from playhead.lift.message_events import MessageEvents, is_answer, is_message
 from playhead.lift.oversize import is_oversize, move, move_oversize, shorten
 from playhead.lift.records import belongs_to_session, in_session, read_record
 from playhead.lift.sent_on import refs_again, was_sent_on, with_refs_again
@@ -132,24 +133,39 @@ def lift(
 def lift_logs(logs: Iterable[LogEvent], inline_characters: int = INLINE_CHARACTERS) -> list[LiftedLog]:
     """Each log event payload-free, its names normalised.  The events given stay as they are.  Never raises.
 
-    Of messages that come one by one, those of one span are put together, and the last of them names the thread;
-    `lift_log` puts nothing together.
+    Of messages that come one by one, those of one span are put together in the order of their times, and the last of
+    them names the thread; `lift_log` puts nothing together.  Each names its own messages, too: other batches may have
+    more messages of the span, and the projector puts all of them together.
     """
-    conversations: dict[tuple[str | None, str], MessageEvents] = {}
-    last: dict[tuple[str | None, str], tuple[LiftedLog, LiftedContent]] = {}
-    lifted: list[LiftedLog] = []
-    for log in logs:
+    lifted: dict[int, LiftedLog] = {}
+    conversations: dict[tuple[str | None, str], list[tuple[int, LogEvent]]] = {}
+    for at, log in enumerate(logs):
         if log.span_id is None or not is_message(log.name):
-            lifted.append(lift_log(log, inline_characters))
-            continue
-        messages = conversations.setdefault((log.trace_id, log.span_id), MessageEvents())
+            lifted[at] = lift_log(log, inline_characters)
+        else:
+            conversations.setdefault((log.trace_id, log.span_id), []).append((at, log))
+    for records in conversations.values():
+        records.sort(key=lambda record: record[1].time_ns)
+        of_span = _lift_conversation([log for _, log in records], inline_characters)
+        lifted.update(zip((at for at, _ in records), of_span, strict=True))
+    return [lifted[at] for at in range(len(lifted))]
+
+
+def _lift_conversation(logs: Sequence[LogEvent], inline_characters: int) -> list[LiftedLog]:
+    """The messages of one span, lifted together. At least one."""
+    messages, found = MessageEvents(), LiftedContent()
+    lifted: list[LiftedLog] = []
+    times: Counter[tuple[int, str, str]] = Counter()
+    for log in logs:
         found = LiftedContent()
-        lifted.append(_lift_log(log, inline_characters, messages, found))
-        last[log.trace_id, log.span_id] = lifted[-1], found
-    for of_span, messages in conversations.items():
-        one, found = last[of_span]
-        messages.stamp(one.log.attributes, found)
-        one.contents[:], one.threads[:] = found.contents, found.threads
+        one = _lift_log(log, inline_characters, messages, found)
+        equal = (log.time_ns, log.name, repr(one.log.attributes))
+        if times[equal]:  # else the two were taken for one that was sent again
+            one.log.attributes[names.LOG_REPETITION] = times[equal]
+        times[equal] += 1
+        lifted.append(one)
+    messages.stamp(lifted[-1].log.attributes, found)
+    lifted[-1].contents[:], lifted[-1].threads[:] = found.contents, found.threads
     return lifted
 
 
@@ -182,6 +198,9 @@ def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, fo
     attributes = dict(move_oversize(moved, found))
     found.mark(attributes)
     normalise(attributes, kind)
+    if is_message(log.name) and messages.latest:
+        name = names.LOG_OUTPUT_MESSAGES if is_answer(log.name) else names.LOG_INPUT_MESSAGES
+        attributes[name] = [found.message(message) for message in messages.latest]
     lifted = dataclasses.replace(
         log, attributes=attributes, resource=move_oversize(without_commands(log.resource, found), found)
     )

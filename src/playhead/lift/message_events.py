@@ -41,6 +41,11 @@ def is_message(name: str) -> bool:
     return name in _ROLES or name == _CHOICE or name in _WHOLE
 
 
+def is_answer(name: str) -> bool:
+    """Whether a message of this name is what a model or a tool answered."""
+    return name in (_CHOICE, "gen_ai.content.completion")
+
+
 def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any]:
     """What an event says, as messages, and the reasoning of an answer; Bedrock's blocks may be several messages."""
     if name == _CHOICE:
@@ -83,6 +88,7 @@ class MessageEvents:
 
     def __init__(self) -> None:
         self.any = False
+        self.latest: list[Message] = []  # of the event that was taken last
         self._asked: list[Message] = []
         self._answered = AnswerBody([])
         self._arguments: Any = None
@@ -93,6 +99,7 @@ class MessageEvents:
         if not is_message(event.name):
             return event.attributes
         self.any = True
+        self.latest = []
         whole = _WHOLE.get(event.name)
         keys = (*_CONTENTS, whole) if whole else _CONTENTS
         if all(event.attributes.get(key) is None for key in keys):
@@ -111,7 +118,7 @@ class MessageEvents:
         if "tool.result" in fields:
             attributes["tool.result" + names.REF_SUFFIX] = found.content(_read(fields["tool.result"]))
         attributes |= {key: fields[key] for key in _KEPT if isinstance(fields.get(key), str | int)}
-        messages = self._read(event.name, fields)
+        self.latest = messages = self._read(event.name, fields)
         if len(messages) == 1:
             attributes[names.MESSAGE_REF] = found.message(messages[0])
         elif fields:

@@ -134,6 +134,11 @@ CONTINUED: Final = "playhead.continued"  # in a run that another run continues
 LOG_BODY: Final = "playhead.log.body"  # of a log record of any name: its text, until lift makes it content
 LOG_SEVERITY: Final = "playhead.log.severity"  # its severity number, 1 to 24 (17 and above: an error)
 LOG_PART: Final = "playhead.log.part"  # which part of a session a coding agent's record tells: see `lift.records`
+# On a log record that is one message of a call: refs of the messages that it was asked or answered, a list; and the
+# number of equal records before it in its batch.
+LOG_INPUT_MESSAGES: Final = "playhead.log.input_messages"
+LOG_OUTPUT_MESSAGES: Final = "playhead.log.output_messages"
+LOG_REPETITION: Final = "playhead.log.repetition"
 LOG_DURATION: Final = "playhead.log.duration_ms"  # of a call, on the record that tells of its end
 # On spans and records of a coding agent whose run is its session: true, and the trace that the sender gave the span.
 SESSION_RUN: Final = "playhead.session.run"

@@ -51,7 +51,7 @@ from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, d
 from playhead_collector.store.postgres.leases import PostgresLeaseStore
 from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
 from playhead_collector.store.postgres.outbox import queue
-from playhead_collector.store.postgres.projecting import runs_under_lock
+from playhead_collector.store.postgres.projecting import runs_under_lock, transactions
 from playhead_collector.store.postgres.promises.store import PostgresPromiseStore
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.sealed import shrinking
@@ -195,13 +195,8 @@ class PostgresStore(
     async def works(
         self, project: int, runs: Sequence[str], *, wait: bool = True, kept: Mapping[str, Kept] = NOTHING_KEPT
     ) -> AsyncGenerator[Sequence[RunWork]]:
-        memory = self._memory
-        await runs_under_lock.adopt_orphans(self._db, memory.packs, memory.lineage_numbers, project, day(self._clock()))
-        ids = [id_of(run) for run in runs]
-        async with (
-            self._db.attempt() as conn,
-            runs_under_lock.working(conn, memory.packs, project, ids, kept, wait=wait, now_ns=self._clock()) as found,
-        ):
+        ids, now = [id_of(run) for run in runs], self._clock()
+        async with transactions.works(self._db, self._memory, project, ids, kept, wait=wait, now_ns=now) as found:
             yield found
 
     @asynccontextmanager

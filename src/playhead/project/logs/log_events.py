@@ -12,6 +12,7 @@ from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import attempt_of, number, order_of, ref, text, whole
+from playhead.project.logs.message_records import conversations, is_message_record
 from playhead.project.logs.scores import score_of
 
 _KINDS = {
@@ -176,18 +177,25 @@ def describes_call(log: LogEvent) -> bool:
     """Whether a log record is a call of a coding agent, or has content of a span."""
     if names.LOG_PART in log.attributes:
         return True
-    return log.name.startswith(_OF_SPANS) and any(name in log.attributes for name in _ABOUT_THE_SPAN)
+    if not log.name.startswith(_OF_SPANS):
+        return False
+    return is_message_record(log) or any(name in log.attributes for name in _ABOUT_THE_SPAN)
 
 
 def with_log_content(spans: Sequence[Span], logs: Iterable[LogEvent]) -> Sequence[Span]:
-    """The spans with the content that log records have for them. A span's own attributes take precedence. The given
-    spans are not changed."""
+    """The spans with the content that log records have for them. A span's own attributes take precedence, then
+    records with a whole conversation, then those that are one message each. The given spans are not changed."""
+    theirs = [log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS)]
+    made = {span: conversation.attributes() for span, conversation in conversations(theirs).items()}
     by_span: dict[str, dict[str, Any]] = {}
-    theirs = (log for log in logs if log.span_id is not None and log.name.startswith(_OF_SPANS))
     for log in sorted(theirs, key=lambda log: (log.time_ns, log.name)):
+        # What a record says of a conversation that its batch had only a part of.
+        parts = made.get(log.span_id or "", {}) if is_message_record(log) else {}
         for name in _ABOUT_THE_SPAN:
-            if name in log.attributes:
+            if name in log.attributes and name not in parts:
                 by_span.setdefault(log.span_id or "", {}).setdefault(name, log.attributes[name])
+    for span_id, attributes in made.items():
+        by_span[span_id] = attributes | by_span.get(span_id, {})
     if not by_span:
         return spans
     return [

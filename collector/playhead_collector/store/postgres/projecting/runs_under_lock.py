@@ -4,7 +4,6 @@ Handles many runs at a time: each step is one statement for all of them.
 """
 
 import asyncio
-import datetime
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.project.inputs import Projection
+from playhead.project.logs.message_records import is_message_record, recorded_threads
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
@@ -26,15 +26,24 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.across import recorded_scores
 from playhead_collector.store.postgres.changes import journal
 from playhead_collector.store.postgres.changes.difference import EventsDifference, difference
-from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.projecting import growing, search_rows
 from playhead_collector.store.postgres.runs import Summary
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
-from playhead_collector.store.postgres.threads import LineageNumbers
 
 # Decoding or packing more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
+
+
+class ThreadsNotStored(Exception):
+    """Threads of messages that came in several batches have to be stored before their runs can be projected.
+
+    `threads`: the messages of each.
+    """
+
+    def __init__(self, threads: Sequence[Sequence[ContentRef]]) -> None:
+        super().__init__(f"{len(threads)} threads")
+        self.threads = threads
 
 
 @dataclass(slots=True)
@@ -46,6 +55,8 @@ class _Locked:
     merged: MergedSpans
     work: RunWork
     lineages: dict[int, int] = field(default_factory=dict[int, int])
+    threads: Mapping[ContentRef, Sequence[ContentRef]] = field(default_factory=dict[ContentRef, Sequence[ContentRef]])
+    """Threads that the run's log records make together: the messages of each."""
 
     @property
     def run(self) -> UUID:
@@ -64,22 +75,14 @@ class _ToStore:
     """Stored pages of spans, with the number of items in each."""
 
 
-async def adopt_orphans(
-    db: Database, packs: Packs, lineages: LineageNumbers, project: int, today: datetime.date
-) -> None:
-    """Stores waiting thread extensions whose parents arrived. Uses its own transaction: locks what ingest locks."""
-    async with db.reading() as conn:
-        waiting = await sql.value(conn, "has_orphans", project=project)
-    if waiting:
-        await db.transact(lambda conn: threads.adopt(conn, packs, lineages, project, today))
-
-
 @asynccontextmanager
 async def working(
     conn: Conn, packs: Packs, project: int, asked: Sequence[UUID], kept: Mapping[str, Kept], *, wait: bool, now_ns: int
 ) -> AsyncGenerator[Sequence[RunWork]]:
     """The stored ones of these runs, locked until the transaction of `conn` ends. Without `wait`, runs that others have
     locked are left out. Of runs in `kept`, only new data is read.
+
+    Raises ThreadsNotStored: store them in another transaction, which locks what ingest locks, and call this again.
 
     Ingest does not wait: it notes new data in a separate row. That row is read first, so that data that arrives later
     counts as not projected, even if some of it is read here.
@@ -93,6 +96,8 @@ async def working(
         return
     reader = _RunReader(conn, packs, project)
     locked = await reader.read(rows, kept)
+    if missing := [thread for each in locked for ref, thread in each.threads.items() if ref not in each.work.nodes]:
+        raise ThreadsNotStored(missing)
     yield [each.work for each in locked]
     done = [each for each in locked if each.work.result is not None]
     if done:
@@ -134,6 +139,9 @@ class _RunReader:
         seen = [page for each in going.values() for page in each.footing.pages]
         pages = await sql.rows(self.conn, "read_pages", project=self.project, runs=ids, seen=seen)
         unpacked = await _unpacked(pages, ids)
+        if split := {run.hex for run in going if any(map(is_message_record, unpacked[run][1].logs))}:
+            # Records of the same call may be among what was read before.
+            return await self.read(rows, {run: each for run, each in kept.items() if run not in split})
         locked = [self._locked(row, *unpacked[row["run_id"]], going.get(row["run_id"])) for row in rows]
         wanted = [(await self._refs(each), _lineages(each.work.kept)) for each in locked]
         nodes = await threads.read_many(self.conn, self.packs, self.project, wanted)
@@ -154,6 +162,8 @@ class _RunReader:
         """Refs that a run names; for a kept run, only new ones and those that were missing."""
         work, row = locked.work, locked.row
         refs = span_pages.named_refs(work.spans, work.logs)
+        locked.threads = recorded_threads(work.logs)
+        refs |= locked.threads.keys()
         if work.kept is not None:
             return refs | work.kept.progress.missing
         work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], work.spans)
@@ -170,6 +180,7 @@ class _RunReader:
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
         locked.pages, locked.merged, locked.lineages = again.pages, again.merged, again.lineages
+        locked.threads = again.threads
         for name in ("spans", "logs", "nodes", "roles", "sealed", "parent", "kept"):
             setattr(locked.work, name, getattr(again.work, name))
 

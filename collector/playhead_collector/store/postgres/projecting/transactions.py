@@ -1,0 +1,70 @@
+"""[store] → project: the transactions of projecting: one for the runs, and before it those that store threads.
+
+Threads are stored in transactions of their own: these lock what ingest locks, and a run's lock is not held meanwhile.
+"""
+
+import datetime
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from playhead.model.ref import ContentRef
+from playhead.wire.pack import ThreadExtension
+from playhead_collector.errors import StoreCollision
+from playhead_collector.store.ports import Kept, RunWork
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres import threads
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.gc.gate import begin_write
+from playhead_collector.store.postgres.ingest import StoreMemory, day
+from playhead_collector.store.postgres.projecting.runs_under_lock import ThreadsNotStored, working
+from playhead_collector.store.postgres.statements import Conn
+
+# The second finds what the first one stored, unless more records arrived meanwhile.
+_ATTEMPTS = 5
+
+
+@asynccontextmanager
+async def works(
+    db: Database,
+    memory: StoreMemory,
+    project: int,
+    asked: Sequence[UUID],
+    kept: Mapping[str, Kept],
+    *,
+    wait: bool,
+    now_ns: int,
+) -> AsyncGenerator[Sequence[RunWork]]:
+    """See `ports.EventStore.works`."""
+    await _adopt_orphans(db, memory, project, day(now_ns))
+    for _ in range(_ATTEMPTS):
+        try:
+            async with (
+                db.attempt() as conn,
+                working(conn, memory.packs, project, asked, kept, wait=wait, now_ns=now_ns) as found,
+            ):
+                yield found
+            return
+        except ThreadsNotStored as missing:
+            await _store(db, memory, project, missing.threads, day(now_ns))
+    raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
+
+
+async def _adopt_orphans(db: Database, memory: StoreMemory, project: int, today: datetime.date) -> None:
+    """Stores waiting thread extensions whose parents arrived."""
+    async with db.reading() as conn:
+        waiting = await sql.value(conn, "has_orphans", project=project)
+    if waiting:
+        await db.transact(lambda conn: threads.adopt(conn, memory.packs, memory.lineage_numbers, project, today))
+
+
+async def _store(
+    db: Database, memory: StoreMemory, project: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
+) -> None:
+    extensions = [ThreadExtension(None, tuple(messages)) for messages in missing]
+
+    async def attempt(conn: Conn) -> None:
+        write_context = await begin_write(conn, project)
+        await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
+
+    await db.transact(attempt)

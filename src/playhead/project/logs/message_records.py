@@ -1,0 +1,79 @@
+"""store → [project]: the conversations of calls whose messages come one by one, each in a log record of its own.
+
+OpenTelemetry's older GenAI events (`gen_ai.user.message`, `gen_ai.choice`, ...) of one call may be split over several
+batches, and batches arrive in any order, several times, before or after the span.  So each stored record names its own
+messages only, and the thread is made here, of all records of the span: the result depends on the records alone, not on
+how they were grouped.  Making it when a batch is stored would need a lock for each span, and every earlier batch to be
+read again.  A thread of a single batch is stored with the batch; one of several is stored by whoever projects the run
+(`store.postgres.projecting`), before its events name it.  Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from playhead.model import names
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.span import Attributes, LogEvent
+from playhead.model.thread import extend
+
+_LISTS: Final = (names.LOG_INPUT_MESSAGES, names.LOG_OUTPUT_MESSAGES)
+_FINISH_REASON: Final = "finish_reason"
+
+
+@dataclass(slots=True)
+class RecordedConversation:
+    """What the records of one span say: refs of messages, in order, and why the model stopped."""
+
+    asked: list[ContentRef] = field(default_factory=list[ContentRef])
+    answered: list[ContentRef] = field(default_factory=list[ContentRef])
+    finish_reasons: list[str] = field(default_factory=list[str])
+
+    def attributes(self) -> Attributes:
+        """What the conversation is on its span: the refs of its threads, and the reasons."""
+        found: Attributes = {}
+        if self.asked:
+            found[names.INPUT_MESSAGES_REF] = extend(self.asked)[-1].ref
+        if self.answered:
+            found[names.OUTPUT_MESSAGES_REF] = extend(self.answered)[-1].ref
+        if self.finish_reasons:
+            found[names.FINISH_REASONS] = self.finish_reasons
+        return found
+
+
+def is_message_record(log: LogEvent) -> bool:
+    """Whether a log record names messages of a span's conversation."""
+    return log.span_id is not None and any(name in log.attributes for name in _LISTS)
+
+
+def conversations(logs: Iterable[LogEvent]) -> Mapping[str, RecordedConversation]:
+    """The conversations by span id, in the order of the records' times; at one time, in the order of `logs`.
+
+    A record that was sent again, in whatever batch, counts once.
+    """
+    found: dict[str, RecordedConversation] = {}
+    known: set[tuple[Any, ...]] = set()
+    for log in sorted(filter(is_message_record, logs), key=lambda log: log.time_ns):
+        asked, answered = (_refs(log.attributes.get(name)) for name in _LISTS)
+        repetition = log.attributes.get(names.LOG_REPETITION)
+        key = (log.span_id, log.time_ns, log.name, *asked, None, *answered, repr(repetition))
+        if key in known:
+            continue
+        known.add(key)
+        conversation = found.setdefault(log.span_id or "", RecordedConversation())
+        conversation.asked += asked
+        conversation.answered += answered
+        if isinstance(reason := log.attributes.get(_FINISH_REASON), str):
+            conversation.finish_reasons.append(reason)
+    return found
+
+
+def recorded_threads(logs: Iterable[LogEvent]) -> Mapping[ContentRef, Sequence[ContentRef]]:
+    """The threads of all conversations in these records: the messages of each, by its ref."""
+    every = [each for one in conversations(logs).values() for each in (one.asked, one.answered) if each]
+    return {extend(messages)[-1].ref: messages for messages in every}
+
+
+def _refs(value: Any) -> list[ContentRef]:
+    listed = cast(list[Any], value) if isinstance(value, list) else []
+    return [ContentRef(each).plain for each in listed if is_ref(each)]
