@@ -12,6 +12,7 @@ from tests.support.framework_runs import (
     ANSWER,
     Agent,
     assert_contexts_are_the_requests,
+    assert_fork_gives_a_tool_another_result,
     killed,
 )
 
@@ -40,7 +41,7 @@ def test_agent_tools_and_messages_are_recorded(server: MockModelServer, tmp_path
     assert {span.parent_id for span in seen.calls("database")} == looked_up  # though it ran in another thread
     [refunded] = seen.calls("refund")
     assert seen.value(refunded, names.TOOL_RESULT_REF) == "refunded 5.0"
-    assert_contexts_are_the_requests(agent, has_tokens=variant != "streamed")
+    assert_contexts_are_the_requests(seen, server.requests, has_tokens=variant != "streamed")
 
 
 @pytest.mark.slow
@@ -94,3 +95,9 @@ def test_it_goes_on_from_where_it_was_killed(
     server: MockModelServer, tmp_path: Path, variant: str, check: Callable[[Agent], None]
 ):
     check(Agent(PROGRAM, variant, tmp_path, server))
+
+
+@pytest.mark.slow
+@pytest.mark.covers("autogen", "fork")
+def test_a_fork_gives_a_tool_another_result(server: MockModelServer, tmp_path: Path):
+    assert_fork_gives_a_tool_another_result(Agent(PROGRAM, "plain", tmp_path, server))

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,13 +213,15 @@ def killed(*variants: str, in_doubt: str = "plain") -> pytest.MarkDecorator:
     )
 
 
-def assert_contexts_are_the_requests(agent: Agent, *, has_tokens: bool, item_by_item: bool = False) -> None:
+def assert_contexts_are_the_requests(
+    seen: Journaled, requests: Sequence[ChatRequest], *, has_tokens: bool, item_by_item: bool = False
+) -> None:
     """The messages of each model call are those that the model server was sent. `has_tokens`: its tokens are known.
     `item_by_item`: the API has instructions apart, and items, each of which is recorded as a message, and of which the
     server makes messages.
     """
-    seen = agent.recorded()
-    for call, request in zip(seen.of_kind("llm"), agent.server.requests, strict=True):
+    calls = sorted(seen.of_kind("llm"), key=lambda span: span.attributes[names.CALL_ORDER])
+    for call, request in zip(calls, requests, strict=True):
         thread = seen.messages(call.attributes[names.INPUT_MESSAGES_REF])
         recorded, sent = list(map(_recorded, thread)), list(map(_sent, request.messages))
         if item_by_item:
@@ -231,19 +233,58 @@ def assert_contexts_are_the_requests(agent: Agent, *, has_tokens: bool, item_by_
         assert not has_tokens or call.attributes[names.INPUT_TOKENS] > 0
 
 
-def _items(messages: list[tuple[str, str, list[str]]]) -> list[tuple[str, str]]:
-    """Each text and each id of a tool call by itself, with its role."""
-    return [(role, each) for role, text, ids in messages for each in (text, *ids) if each]
+# Role; text, or a tool's result; and tool calls (id, name, arguments), or the id of the call with this result.
+_Message = tuple[str, Any, list[Any]]
 
 
-def _sent(message: Any) -> tuple[str, str, list[str]]:
-    """Role, text, and ids of tool calls of a message of a request."""
-    calls = [call["id"] for call in message.get("tool_calls") or ()]
-    return message["role"], message.get("content") or "", calls or [message.get("tool_call_id") or ""]
+def _items(messages: list[_Message]) -> list[tuple[str, Any]]:
+    """Each text and each tool call by itself, with its role."""
+    return [(role, each) for role, text, calls in messages for each in (text, *calls) if each]
 
 
-def _recorded(message: Any) -> tuple[str, str, list[str]]:
-    """The same of a recorded message."""
+def _sent(message: Any) -> _Message:
+    """A message of a request."""
+    content = message.get("content") or ""
+    text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+    if message["role"] == "tool":
+        return "tool", _parsed(text), [message["tool_call_id"]]
+    functions = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
+    calls = [(call_id, function["name"], json.loads(function["arguments"])) for call_id, function in functions]
+    return message["role"], text, calls
+
+
+def _recorded(message: Any) -> _Message:
+    """A recorded message."""
     parts = message["parts"]
-    texts = [part.get("content", part.get("response")) for part in parts if part["type"] != "tool_call"]
-    return message["role"], "".join(texts), [part["id"] for part in parts if "id" in part] or [""]
+    if message["role"] == "tool":
+        [result] = parts
+        return "tool", _parsed(result["response"]), [result["id"]]
+    text = "".join(part["content"] for part in parts if part["type"] != "tool_call")
+    calls = [(part["id"], part["name"], part["arguments"]) for part in parts if part["type"] == "tool_call"]
+    return message["role"], text, calls
+
+
+def _parsed(result: Any) -> Any:
+    """A tool's result: some APIs have JSON in a text, in which spaces differ, and some have objects."""
+    try:
+        return json.loads(result) if isinstance(result, str) else result
+    except ValueError:
+        return result
+
+
+def assert_fork_gives_a_tool_another_result(agent: Agent) -> None:
+    """A fork of an agent's run at its last tool: the model is told the other result, and only asked what follows.
+    The tools run as often as they did live.
+    """
+    agent.script()
+    code, answer, errors = agent.run()
+    assert (code, answer) == (0, ANSWER), errors
+    live = len(agent.server.requests)
+    what = {"fork": agent.run_id(), "options": {"at": "refund", "outcome": "refunded 5.0, by voucher"}}
+    code, answer, errors = agent.run(**{ASKED: json.dumps(what)})
+    assert (code, answer) == (0, ANSWER), errors
+    assert "live from here" not in errors
+    assert agent.effects() == ALL_EFFECTS
+    [asked] = agent.server.requests[live:]
+    assert "refunded 5.0, by voucher" in str(asked.messages[-1])
+    assert asked.messages[:-1] == agent.server.requests[live - 1].messages[:-1]

@@ -4,6 +4,7 @@ Models run on clients that are recorded themselves, such as `openai`.
 """
 
 import asyncio
+import sys
 from functools import partial
 from typing import Any, cast
 
@@ -106,7 +107,39 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _tool(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+    if begin is None:
+        return wrapped(*args, **kwargs)
+    live: list[Any] = []
+
+    def noting() -> Any:
+        live.append(wrapped(*args, **kwargs))
+        return live[0]
+
+    result = call(begin, names.TOOL_RESULT_REF, noting, (), {})
+    return result if live else _as_tool_output(instance, kwargs, result)
+
+
+async def _acall(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _tool(instance, args, kwargs)
+    if begin is None:
+        return await wrapped(*args, **kwargs)
+    live: list[Any] = []
+
+    async def noting() -> Any:
+        live.append(await wrapped(*args, **kwargs))
+        return live[0]
+
+    result = await call_async(begin, noting(), names.TOOL_RESULT_REF)
+    return result if live else _as_tool_output(instance, kwargs, result)
+
+
+def _as_tool_output(instance: Any, kwargs: dict[str, Any], result: Any) -> Any:
+    """What agents take from a tool, for the plain value that a fork gives in the place of its result."""
+    kind: Any = sys.modules["llama_index.core.tools.types"].ToolOutput
+    if isinstance(result, kind):
+        return result
+    name = str(instance.metadata.get_name())
+    return kind(tool_name=name, content=str(result), raw_input={"kwargs": kwargs}, raw_output=result)
 
 
 @none_on_error
@@ -121,7 +154,6 @@ def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     return wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
 
 
-_acall = recorded_result(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
 _aretrieve = recorded_result(_retriever, partial(call_async, output=names.OUTPUT_REF))
 
 _RETRIEVERS = "llama_index.core.base.base_retriever"

@@ -22,4 +22,5 @@ def test_each_context_is_what_the_server_was_sent(server: MockModelServer, tmp_p
     agent.script()
     code, answer, errors = agent.run()
     assert (code, answer) == (0, ANSWER), errors
-    assert_contexts_are_the_requests(agent, has_tokens=True, item_by_item=framework == "openai_agents")
+    by_item = framework == "openai_agents"
+    assert_contexts_are_the_requests(agent.recorded(), server.requests, has_tokens=True, item_by_item=by_item)
