@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from playhead.model import names
+from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.thread import ThreadNode
@@ -27,9 +28,11 @@ from playhead.outbound import (
     wanted,
     wanted_of_log,
 )
+from playhead.outbound.contents import ContentNotAtHand
 from playhead.outbound.counting import CountedSpan
 from playhead.outbound.otlp import logs_request, traces_request
 from playhead.project.duplicates.counted_run import counted_run
+from playhead.project.logs.scores import score_of
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import ContentCorrupt, ContentMissing, StoreUnavailable
 from playhead_collector.forward.attempts import Answer
@@ -115,13 +118,24 @@ class Loader:
         spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
         return RunCounter(await asyncio.to_thread(counted_run, entry.run, spans, logs))
 
-    async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None) -> Answer:
-        """Sends the score that a log event is.  Raises NotAllHere while what was scored is not stored."""
+    async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None, *, wait: bool) -> Answer:
+        """Sends the score that a log event is.  Raises NotAllHere while what was scored is not stored, or, if `wait`,
+        its explanation."""
         counter = await self.counter(entry)
-        score = outbound_score(counter.run, log, self._options)
+        score = outbound_score(counter.run, log, self._options, await self._explanation(entry, log, wait=wait))
         if score is None or to is None:
             raise NotAllHere
         return await to.send(score)
+
+    async def _explanation(self, entry: OutboxEntry, log: LogEvent, *, wait: bool) -> str | None:
+        score = score_of(log.attributes)
+        if score is None or score.explanation is None or self._options.content == "ref":
+            return None
+        with suppress(ContentCorrupt, ContentNotAtHand):
+            contents = await self._fetched(entry, WantedRefs(contents=(score.explanation,)), wait=wait)
+            value = contents.value(score.explanation)
+            return value if isinstance(value, str) else canonical_json(value).decode()
+        return None
 
     async def spans_requests(
         self, entry: OutboxEntry, several: Sequence[Sequence[CountedSpan]], run: OutboundRun, *, wait: bool

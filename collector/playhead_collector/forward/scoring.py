@@ -34,8 +34,16 @@ def is_score(log: LogEvent) -> bool:
     return log.name == names.EVALUATION and score_of(log.attributes) is not None
 
 
-def outbound_score(run: CountedRun, log: LogEvent, options: OutboundOptions) -> OutboundScore | None:
-    """The score that the log event is, masked and cut as `options` say.  None: what was scored is not here yet."""
+def is_on_span(log: LogEvent) -> bool:
+    """Whether the evaluation stands on a span: a backend that takes what was recorded has it with the span."""
+    return names.EVALUATION_ON_SPAN in log.attributes
+
+
+def outbound_score(
+    run: CountedRun, log: LogEvent, options: OutboundOptions, explanation: str | None = None
+) -> OutboundScore | None:
+    """The score that the log event is, masked and cut as `options` say.  None: what was scored is not here yet.
+    `explanation`: what its content ref names."""
     score, roots = score_of(log.attributes), run.tree.roots
     if score is None or not roots:
         return None
@@ -43,7 +51,7 @@ def outbound_score(run: CountedRun, log: LogEvent, options: OutboundOptions) -> 
     node = roots[0] if about is None else run.tree.get(about)
     if node is None:
         return None
-    author, comment = text(log.attributes, names.SCORE_AUTHOR), score.comment
+    author, comment = text(log.attributes, names.SCORE_AUTHOR), score.comment or explanation
     if comment is not None:
         comment = None if options.content == "ref" else str(options.redact(comment) if options.redact else comment)
         if comment is not None and options.content == "preview":

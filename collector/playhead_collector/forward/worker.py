@@ -25,7 +25,7 @@ from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
 from playhead_collector.forward.ordering import by_entry
 from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
-from playhead_collector.forward.scoring import is_score
+from playhead_collector.forward.scoring import is_on_span, is_score
 from playhead_collector.forward.senders import Senders, Signal, UploadFailed
 from playhead_collector.store.packing.span_keys import log_key
 
@@ -258,6 +258,7 @@ class _Cycle:
             self._worker.counts["left_out"] += 1
             return None
         spans, logs = await self._store.entry_items(entry)
+        logs = logs if self._worker.destination.counts_calls else [log for log in logs if not is_on_span(log)]
         each.loaded(spans, logs)
         if not spans and not logs:
             return None
@@ -336,7 +337,7 @@ class _Cycle:
         """Sends a score. What it is about may be on its way to the destination: then it is sent again for a time."""
         key = log_key(log)
         try:
-            answer = await self._loader.send_score(each.entry, log, self._senders.scores)
+            answer = await self._loader.send_score(each.entry, log, self._senders.scores, wait=self._waits(each))
         except NotAllHere:
             answer = Answer(Verdict.REFUSED, "the run, or the call, that was scored is not stored")
         self.delivery.requests += 1

@@ -122,6 +122,7 @@ SPAN_NAME: Final = "playhead.span.name"  # with STARTED: what only the span itse
 SCORE_TYPE: Final = "playhead.score.type"  # with EVALUATION, of our own: "number", "boolean" or "category"
 SCORE_AUTHOR: Final = "playhead.score.author"  # with EVALUATION, of a posted score: who gave it
 SCORE_ID: Final = "playhead.score.id"  # the same: its id
+EVALUATION_ON_SPAN: Final = "playhead.score.on_span"  # with EVALUATION, when forwarded: which one of a span's own
 SCORED_SPAN: Final = "playhead.score.span_id"  # with EVALUATION, of our own: what was scored, if not the run
 SPAN_PARENT: Final = "playhead.span.parent_id"
 RESUMED: Final = "playhead.resumed"

@@ -1,7 +1,13 @@
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import asyncpg
+import pytest
 
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.ports.forwarding import OutboxSettlement, Recipient, Remaining
+from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.forward.conftest import EAST
 from tests.integration.store.making import RUN, Clock, P, events, log, projection, run_number, span, started
@@ -19,6 +25,36 @@ async def test_what_arrives_is_due_once_for_each_destination(store: PostgresStor
     assert [each.name for each in spans] == ["span 1", "span 2"]
     assert logs == [log(1)]
     assert await store.take_entries("otlp-west", 10, clock() + MINUTE) == []
+
+
+async def test_a_request_takes_one_statement_more_and_a_row_for_each_of_its_runs(
+    database_url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    """What a destination costs ingest, as counts: benchmark I1F has the seconds."""
+    counted: Counter[str] = Counter()
+    for function in ("run", "rows", "row", "value", "column"):
+        monkeypatch.setattr(statements, function, _counting(getattr(statements, function), counted))
+    asked: list[Counter[str]] = []
+    for recipients in ((), (Recipient(EAST), Recipient("phoenix", calls_in_logs=True))):
+        base = 100 * len(recipients)
+        store = await connect(database_url, pool_size=1, clock=clock, recipients=recipients)
+        runs = [run_number(base + number) for number in range(25)]
+        counted.clear()
+        await store.ingest(P, Batch(spans=[span(n, run=run) for run in runs for n in range(1, 22)]))
+        asked.append(counted.copy())
+        for recipient in recipients:
+            assert len(await store.take_entries(recipient.name, 100, clock() + MINUTE)) == 25
+        await store.close()
+    plain, forwarding = asked
+    assert forwarding - plain == Counter(fill_outbox=1)
+
+
+def _counting(run: Callable[..., Awaitable[Any]], counted: Counter[str]) -> Callable[..., Awaitable[Any]]:
+    async def counting(conn: Any, name: str, /, **parameters: Any) -> Any:
+        counted[name] += 1
+        return await run(conn, name, **parameters)
+
+    return counting
 
 
 async def test_an_entry_is_one_workers_until_its_time_is_over(store: PostgresStore, clock: Clock):

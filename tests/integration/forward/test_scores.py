@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from playhead.model import names
+from playhead.model.span import SpanEvent
 from playhead_collector.destination_settings import LangfuseSettings, OtlpSettings, PhoenixSettings
 from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
@@ -15,7 +16,7 @@ from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.forward.backend import Backend, attributes
 from tests.integration.forward.test_destinations import batch
-from tests.integration.store.making import RUN, TRACE, Clock, P, log
+from tests.integration.store.making import RUN, TRACE, Clock, P, json, log
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 from tests.support.backends.phoenix import Phoenix
@@ -117,6 +118,39 @@ async def test_an_evaluation_that_a_program_reports_arrives(
     [score] = to.langfuse.scores.values()
     assert (score["observationId"], score["value"]) == (MODEL, 0.25)
     assert await store.outbox_status() == []
+
+
+async def test_evaluations_on_spans_arrive_once_with_their_explanations(
+    store: PostgresStore, forwarder: Forwarder, to: Destinations
+):
+    whole, why = batch(), json("It names the town.")
+    call = next(span for span in whole.spans if span.span_id == MODEL)
+    call.attributes |= {names.EVALUATION_NAME: "relevance", names.EVALUATION_VALUE: 0.75}
+    call.attributes[names.EVALUATION_EXPLANATION + names.REF_SUFFIX] = str(why.ref)
+    verdict = {names.EVALUATION_NAME: "verdict", names.EVALUATION_LABEL: "pass", names.EVALUATION_EXPLANATION: "short"}
+    call.events.append(SpanEvent(names.EVALUATION, call.start_ns + 1, verdict))
+    await store.ingest(P, whole)
+    await forward(forwarder)
+    assert [each["name"] for each in to.phoenix.annotations.values()] == ["verdict"]  # the other's explanation is late
+    await store.ingest(P, Batch(contents=[why]))
+    to.clock.now_ns += 5 * SECOND
+    await forward(forwarder)
+    assert await store.outbox_status() == []
+    found = {(name, span): each["result"] for (name, span, _), each in to.phoenix.annotations.items()}
+    assert found == {
+        ("relevance", MODEL): {"score": 0.75, "explanation": "It names the town."},
+        ("verdict", MODEL): {"label": "pass", "explanation": "short"},
+    }
+    scores = {
+        each["name"]: (each["observationId"], each["value"], each["comment"]) for each in to.langfuse.scores.values()
+    }
+    assert scores == {"relevance": (MODEL, 0.75, "It names the town."), "verdict": (MODEL, "pass", "short")}
+    for recipient in (each.recipient for each in to.all()):
+        assert await store.backfill(P, recipient, RUN, 0) == 1
+    await forward(forwarder)
+    assert (await store.outbox_status(), len(to.phoenix.annotations), len(to.langfuse.scores)) == ([], 2, 2)
+    # An OTLP backend has them on the span.
+    assert [each for request in to.otlp.requests for each in request.logs] == []
 
 
 async def test_a_destination_that_is_away_gets_scores_later_and_a_refused_one_is_kept(

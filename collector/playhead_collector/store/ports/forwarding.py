@@ -26,7 +26,9 @@ class Recipient:
     scores."""
 
     def takes_log(self, log: LogEvent) -> bool:
-        """Whether the log event is for it."""
+        """Whether the log event is for it. Evaluations on spans are log events only where scores are sent."""
+        if names.EVALUATION_ON_SPAN in log.attributes:
+            return self.calls_in_logs
         return self.logs or (self.calls_in_logs and (log.name == names.EVALUATION or describes_call(log)))
 
     def takes(self, run: str) -> bool:
@@ -113,7 +115,8 @@ class OutboxStore(Protocol):
         ...
 
     async def entry_items(self, entry: OutboxEntry) -> tuple[Sequence[Span], Sequence[LogEvent]]:
-        """The entry's ended spans by start time, and its log events by time; without those that were deleted."""
+        """The entry's ended spans by start time, and its log events by time; without those that were deleted.
+        Evaluations on its spans are among the log events (`playhead.project.logs.scores.evaluations_on`)."""
         ...
 
     async def settle_entries(self, settlement: OutboxSettlement) -> None:

@@ -16,6 +16,7 @@ from playhead.model.span import LogEvent, Span
 from playhead.project.attributes import number, ref, text
 
 BOOLEAN: Final = "boolean"
+_PREFIX: Final = "gen_ai.evaluation."
 _COMMENT_REF: Final = names.EVALUATION_EXPLANATION + names.REF_SUFFIX
 
 
@@ -79,8 +80,25 @@ def scored_span(log: LogEvent, *, is_root: bool) -> str | None:
 
 def scores_on(span: Span) -> Iterator[Score]:
     """The scores on a span: in its attributes, and in its events."""
-    if names.EVALUATION_NAME in span.attributes and (score := score_of(span.attributes)) is not None:
-        yield score
-    for event in span.events:
-        if event.name == names.EVALUATION and (score := score_of(event.attributes)) is not None:
+    for _, attributes in _said_on(span):
+        if (score := score_of(attributes)) is not None:
             yield score
+
+
+def evaluations_on(span: Span) -> Iterator[LogEvent]:
+    """The scores on a span as the log events that could stand in their place; none while it goes on."""
+    for nth, (time_ns, attributes) in enumerate(_said_on(span)):
+        if span.end_ns is None or score_of(attributes) is None:
+            continue
+        own = {key: value for key, value in attributes.items() if key.startswith(_PREFIX) or key == names.SCORE_TYPE}
+        own |= {names.SCORED_SPAN: span.span_id, names.EVALUATION_ON_SPAN: nth}
+        yield LogEvent(names.EVALUATION, time_ns, span.trace_id, span.span_id, own, names.SCOPE, {})
+
+
+def _said_on(span: Span) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """When evaluations on a span were made, in ns since 1970, and the attributes that say them."""
+    if names.EVALUATION_NAME in span.attributes:
+        yield span.end_ns or span.start_ns, span.attributes
+    for event in span.events:
+        if event.name == names.EVALUATION:
+            yield event.time_ns, event.attributes

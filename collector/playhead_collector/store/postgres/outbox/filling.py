@@ -5,6 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from playhead.model.span import LogEvent, Span
+from playhead.project.logs.scores import evaluations_on
 from playhead_collector.store.packing.span_keys import join, log_key, span_key
 from playhead_collector.store.packing.span_pages import PackedSpanPage, page_parts
 from playhead_collector.store.ports.forwarding import Recipient
@@ -66,8 +67,9 @@ def _rows(
         if (run, page.digest) not in fresh:
             continue
         span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
-        keys = {id(log): log_key(log) for log in logs if any(each.takes_log(log) for each in wanted)}
+        events = [*logs, *(evaluation for span in spans for evaluation in evaluations_on(span))]
+        keys = {id(log): log_key(log) for log in events if any(each.takes_log(log) for each in wanted)}
         for each in wanted:
-            log_keys = join(keys[id(log)] for log in logs if each.takes_log(log))
+            log_keys = join(keys[id(log)] for log in events if each.takes_log(log))
             if span_keys or log_keys:
                 yield _OutboxRow(each.name, UUID(run), page.digest, span_keys, log_keys)

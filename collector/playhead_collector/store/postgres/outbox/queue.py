@@ -6,6 +6,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.span import LogEvent, Span
+from playhead.project.logs.scores import evaluations_on
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_keys import join, log_key, span_key, split
 from playhead_collector.store.ports.forwarding import (
@@ -55,6 +56,7 @@ async def items(conn: Conn, entry: OutboxEntry) -> tuple[list[Span], list[LogEve
     # Pages are rewritten while a run goes on: then all of the run is read.
     found = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project, run)
     all_logs = found.logs if page is not None else [*found.logs, *await posted(conn, entry.project, run)]
+    all_logs = [*all_logs, *(evaluation for span in found.spans for evaluation in evaluations_on(span))]
     spans = [span for span in found.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]
     logs = [log for log in all_logs if _wanted(entry.logs, log_key(log))] if entry.logs != frozenset() else []
     return spans, logs
