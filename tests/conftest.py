@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = "playhead_template"
 T = TypeVar("T")
 _numbers = count(1)
+# How long one example takes says more about what else the machine does than about what is tested.
+settings.register_profile("playhead", deadline=None)
+settings.load_profile("playhead")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -56,16 +56,6 @@ def test_the_readme_s_code_runs_as_it_stands(
         scope["client"].close()
 
 
-def test_the_page_about_search_runs_as_it_stands(collector: CollectorProcess, monkeypatch: pytest.MonkeyPatch):
-    """On a collector where nothing was found yet: what is found is tested where it is searched."""
-    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", collector.url)
-    code = code_of("docs/search.md")
-    scope: dict[str, Any] = {"__name__": "search"}
-    for name in ("decisions", "texts"):
-        exec(compile(code[name], "search.md", "exec"), scope)
-    assert scope["invented"] == []
-
-
 def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")

@@ -278,7 +278,9 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         key, others = settings.explain_api_key, settings.ask_models
         model = ModelApi(settings.explain_url, settings.explain_model, key, others=others)
     prices = shipped() if settings.prices is None else read_prices(settings.prices)
-    search = SearchSettings(settings.search_language, settings.search_characters) if settings.search else None
+    search = None
+    if settings.search:
+        search = SearchSettings(settings.search_language, settings.search_characters, settings.search_seconds)
     return Configured(
         prices,
         settings.reasoning_tag,

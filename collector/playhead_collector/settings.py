@@ -289,6 +289,10 @@ class CollectorSettings:
     search_characters: int = setting(
         "PLAYHEAD_SEARCH_CHARACTERS", 32_768, CHARACTERS, "how many characters of one content are searched"
     )
+    # 10: a first page takes less than a fifth of a second; who still waits after ten would rather ask for less.
+    search_seconds: float = setting(
+        "PLAYHEAD_SEARCH_SECONDS", 10.0, s.SECONDS, "how long one search may take; then it is given up"
+    )
     # None by default: what was recorded goes to no model that nobody chose.
     explain_url: str | None = setting(
         "PLAYHEAD_EXPLAIN_URL", None, s.HTTP_URL, "OpenAI-compatible API that explains runs: https://.../v1"

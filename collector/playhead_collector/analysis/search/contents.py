@@ -15,7 +15,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.paging import position_cursor, read_position
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.search import FoundRun, RunBounds, TextHit, WordQuery
+from playhead_collector.store.ports.search import FoundRun, ParsedWords, RunBounds, TextHit, WordQuery
 
 # So many of the newest texts are looked through first: a few milliseconds, and some tens.
 _LOOKED = (1_000, 10_000)
@@ -27,18 +27,19 @@ async def find_texts(
 ) -> TextsFound:
     """Contents whose text has the words, those first that came up last. `characters`: as in the index. Raises
     Refused."""
-    if not await store.word_count(query):
+    words = await store.parsed_words(query)
+    if words is None:
         raise Refused(
             400, "no_words", "`q` has no word that a text would have to contain: name one, not only `-words` or signs"
         )
     if cursor:
         since_ns, digits, _ = read_position(cursor)
         where = replace(where, before=(since_ns, "sha256:" + digits))
-    found = await _found(store, project, query, where, limit + 1)
+    found = await _found(store, project, words, where, limit + 1)
     shown = found[:limit]
     refs = [each.ref for each in shown]
     saw = await store.runs_that_saw(project, refs, _MOST_RUNS + 1)
-    stands = await _quotes(store, project, query, refs, characters)
+    stands = await _quotes(store, project, words, refs, characters)
     items = [_answer(each, stands.get(each.ref, []), saw[each.ref]) for each in shown]
     last = shown[-1] if len(found) > limit else None
     return {
@@ -48,7 +49,7 @@ async def find_texts(
     }
 
 
-async def _found(store: Store, project: int, query: WordQuery, where: RunBounds, limit: int) -> Sequence[TextHit]:
+async def _found(store: Store, project: int, query: ParsedWords, where: RunBounds, limit: int) -> Sequence[TextHit]:
     for looked in _LOOKED:
         found = await store.newest_texts(project, query, where, looked=looked, limit=limit)
         if len(found) == limit:
@@ -68,7 +69,7 @@ async def find_content(store: Store, project: int, ref: ContentRef, limit: int) 
 
 
 async def _quotes(
-    store: Store, project: int, query: WordQuery, refs: Sequence[ContentRef], characters: int
+    store: Store, project: int, query: ParsedWords, refs: Sequence[ContentRef], characters: int
 ) -> dict[ContentRef, list[TextQuote]]:
     cache = await fetch(store, project, refs)
 

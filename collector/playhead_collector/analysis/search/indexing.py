@@ -26,10 +26,12 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """The text search configuration, and how many characters of one content are searched."""
+    """The text search configuration, how many characters of one content are searched, and how long one search may
+    take."""
 
     language: str = "simple"
     characters: int = 32_768
+    seconds: float = 10.0
 
 
 async def index_runs(*records: RunRecord, attribute: bool, language: str, characters: int) -> dict[str, Any]:

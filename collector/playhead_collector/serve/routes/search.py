@@ -1,5 +1,8 @@
 """Routes that search the decisions and the texts of all runs."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -73,13 +76,14 @@ class SearchRoutes:
         `argument` and `value` name, or about any value. `status` is that of the run; `since` and `until` limit the time
         when the run began.
         """
-        self._on()
+        settings = self._on()
         asked = DecisionConditions(
             kind=kind, tool=tool, arguments=_arguments(argument), value=value, attribution=attribution,
             source=source, suspect=suspect, result=result, after=after, agent=agent, status=status,
         )  # fmt: skip
         where = RunBounds(p.read_time(since), p.read_time(until))
-        return json_answer(await find_decisions(self._store, self._project, asked, where, limit, cursor))
+        async with _within(settings.seconds):
+            return json_answer(await find_decisions(self._store, self._project, asked, where, limit, cursor))
 
     async def search_content(
         self,
@@ -100,12 +104,27 @@ class SearchRoutes:
         settings = self._on()
         if (q is None) == (ref is None):
             raise Refused(400, "bad_parameter", "name either words (`q`) or a content (`ref`)")
-        if ref is not None:
-            return json_answer(await find_content(self._store, self._project, parse_ref(ref).plain, limit))
-        query = WordQuery(q or "", settings.language, role)
         where = RunBounds(p.read_time(since), p.read_time(until))
-        most = settings.characters
-        return json_answer(await find_texts(self._store, self._project, query, where, limit, cursor, most))
+        async with _within(settings.seconds):
+            if ref is not None:
+                return json_answer(await find_content(self._store, self._project, parse_ref(ref).plain, limit))
+            query, most = WordQuery(q or "", settings.language, role), settings.characters
+            return json_answer(await find_texts(self._store, self._project, query, where, limit, cursor, most))
+
+
+@asynccontextmanager
+async def _within(seconds: float) -> AsyncGenerator[None]:
+    """Gives up a search that takes longer: its statement is cancelled in Postgres, too. Raises Refused."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        raise Refused(
+            503,
+            "took_too_long",
+            f"the search was given up after {seconds:g} s: add a condition (a rarer word, a tool, a later `since`), or "
+            "raise PLAYHEAD_SEARCH_SECONDS",
+        ) from error
 
 
 def _arguments(texts: list[str] | None) -> tuple[tuple[str, str], ...]:

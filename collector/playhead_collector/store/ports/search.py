@@ -71,6 +71,15 @@ class WordQuery:
     role: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedWords:
+    """A `WordQuery` as the store evaluates it: `words` is in the store's own syntax."""
+
+    words: str
+    language: str
+    role: str | None = None
+
+
 class SearchStore(Protocol):
     """Keeps the index, and finds what is in it. All methods raise StoreUnavailable."""
 
@@ -119,17 +128,17 @@ class SearchStore(Protocol):
         another content with the same short hash: its body says."""
         ...
 
-    async def word_count(self, query: WordQuery) -> int:
-        """The number of words that a text must have to be found; 0 if there are none to look for."""
+    async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
+        """The query, parsed; None if it has no word that a text must have to be found."""
         ...
 
     async def newest_texts(
-        self, project: int, query: WordQuery, where: RunBounds, *, looked: int, limit: int
+        self, project: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
         """At most `limit` contents with these words, newest first, among the newest `looked`."""
         ...
 
-    async def texts_with(self, project: int, query: WordQuery, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
+    async def texts_with(self, project: int, query: ParsedWords, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
         """At most `limit` contents with these words, newest first: faster than `newest_texts` where few have them."""
         ...
 
@@ -137,6 +146,6 @@ class SearchStore(Protocol):
         """This content, if its text is in the index."""
         ...
 
-    async def marked_words(self, query: WordQuery, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
+    async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
         """The texts with `begin` and `end` around each of the words. Both are single characters that no text has."""
         ...

@@ -39,6 +39,14 @@ SMALL = {
 LOOKED, PAGE = 100, 20
 # Rows of a page and of what is looked through; a few more for rows that were changed.
 MOST_READ = 2 * (LOOKED + PAGE)
+# A score that all runs have, and one that some have.
+SCORES = """
+    insert into score (scored_ns, number, project_id, is_boolean, run_id, score_id, name, source)
+    select started_ns, 1, project_id, false, run_id, 'every', 'every', 'api' from run;
+    insert into score (scored_ns, number, project_id, is_boolean, run_id, score_id, name, source)
+    select started_ns, 1, project_id, false, run_id, 'some', 'resolved', 'api' from run limit 20;
+    analyze score;
+"""
 SCANS = "select relname, seq_scan, seq_tup_read from pg_stat_user_tables where schemaname = 'public'"
 READ = """
     select coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::int from pg_stat_xact_user_tables
@@ -68,6 +76,9 @@ async def filled(url: str) -> list[VariedRun]:
         await indexer.run_once()
     await store.close()
     await fill_with_copies(url, made, RUNS - TEMPLATES)
+    connection = await asyncpg.connect(url)
+    await connection.execute(SCORES)
+    await connection.close()
     return made
 
 
@@ -105,6 +116,7 @@ def test_no_question_scans_a_table_that_grows_with_the_runs(module_database_url:
             {"text": code_of(500)[1:7]},
             {"id": made[0].run[-9:]},
             {"until": "2001-01-01", "tag": "visa"},
+            {"score": "resolved>=0.5"},
         ):
             http.get(f"{PREFIX}/runs", params=params).raise_for_status()
         for params in ({"tool": "read_logs", "after": "error"}, {"value": made[1].code}, {"tool": "nobody"}):
@@ -147,8 +159,9 @@ BEFORE_TEXT = {"before_since": BIGINT, "before_ref": b"\xff" * 33, "how_many": P
 RARE = {"labels": [label("session", f"conv-{code_of(700)}")], "search": "", "id_part": ""}
 TERMS = terms_asked(DecisionConditions(arguments=(("case", code_of(700)),)))
 COMMON_TERMS = terms_asked(DecisionConditions(kind="tool_call"))
-WORDS = {"language": "simple", "query": code_of(700)}
-COMMON_WORDS = {"language": "simple", "query": "customer or items"}
+WORDS = {"words": f"'{code_of(700)}'"}
+COMMON_WORDS = {"words": "'customer' | 'items'"}
+SCORED = {"labels": [], "search": "", "id_part": "", "score_low": 0.5, "score_high": None, "score_label": None}
 LISTS: list[tuple[str, Mapping[str, Any], int]] = [
     ("run_ids", BOUNDS | BEFORE_RUN | {"search": "", "id_part": ""}, PAGE),
     ("newest_run_ids", BOUNDS | BEFORE_RUN | RARE | {"looked": LOOKED}, 0),
@@ -159,6 +172,7 @@ LISTS: list[tuple[str, Mapping[str, Any], int]] = [
     ("newest_texts", BOUNDS | BEFORE_TEXT | COMMON_WORDS | {"looked": LOOKED}, PAGE),
     ("texts_with", BOUNDS | BEFORE_TEXT | WORDS, PAGE),
     ("unindexed_runs", {"how_many": PAGE}, 0),
+    ("run_ids_scored", BOUNDS | BEFORE_RUN | SCORED | {"score_name": "resolved"}, PAGE),
 ]
 
 

@@ -13,6 +13,7 @@ from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import (
     FoundRun,
     IndexedRun,
+    ParsedWords,
     RunBounds,
     SearchedText,
     TextHit,
@@ -114,19 +115,21 @@ class PostgresSearchStore(PostgresChangeStore):
 
     # --- texts --------------------------------------------------------------------------------------------------------
 
-    async def word_count(self, query: WordQuery) -> int:
+    async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
         async with self._db.reading() as conn:
-            row = await sql.row(conn, "needed_words", language=query.language, query=query.text)
-        return 0 if row is None or row["needed"] in ("", "T") else row["nodes"]
+            row = await sql.row(conn, "parsed_words", language=query.language, query=query.text)
+        if row is None or row["needed"] in ("", "T"):
+            return None
+        return ParsedWords(row["words"], query.language, query.role)
 
     async def newest_texts(
-        self, project: int, query: WordQuery, where: RunBounds, *, looked: int, limit: int
+        self, project: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
     ) -> Sequence[TextHit]:
         asked = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
         async with self._db.reading() as conn:
             return _texts(await sql.rows(conn, "newest_texts", project=project, **asked))
 
-    async def texts_with(self, project: int, query: WordQuery, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
+    async def texts_with(self, project: int, query: ParsedWords, where: RunBounds, *, limit: int) -> Sequence[TextHit]:
         asked = _texts_within(where) | _words(query) | {"how_many": limit}
         async with self._db.reading() as conn:
             return _texts(await sql.rows(conn, "texts_with", project=project, **asked))
@@ -136,9 +139,9 @@ class PostgresSearchStore(PostgresChangeStore):
             rows = await sql.rows(conn, "searched_text", project=project, ref=ref.digest)
         return next(iter(_texts(rows)), None)
 
-    async def marked_words(self, query: WordQuery, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
+    async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
         options = f'HighlightAll=true, StartSel="{begin}", StopSel="{end}"'
-        asked = {"language": query.language, "query": query.text, "texts": list(texts), "options": options}
+        asked = {"language": query.language, "words": query.words, "texts": list(texts), "options": options}
         async with self._db.reading() as conn:
             return await sql.column(conn, "marked_words", **asked)
 
@@ -160,9 +163,9 @@ def _times(where: RunBounds) -> dict[str, Any]:
     }
 
 
-def _words(query: WordQuery) -> dict[str, Any]:
+def _words(query: ParsedWords) -> dict[str, Any]:
     role = None if query.role is None else role_number(query.role)
-    return {"language": query.language, "query": query.text, "role": role}
+    return {"words": query.words, "role": role}
 
 
 def _runs(rows: Iterable[Record]) -> list[FoundRun]:

@@ -1,6 +1,6 @@
 -- name: find_packs(project, keys)
 -- Packs that have something with one of these keys.
-select pack, version from content_pack where keys && :keys::int[] and project_id = :project order by pack;
+select pack, version from playhead_find_packs(:project, :keys::int[]);
 
 -- name: read_packs(project, packs)
 select pack, version, packed, encoding, keys, body from content_pack

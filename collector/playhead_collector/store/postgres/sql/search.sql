@@ -99,26 +99,27 @@ cross join lateral (
     select * from found limit :how_many
 ) as run;
 
--- name: needed_words(language, query)^
--- What an index can look for: 'T' or nothing where any text may fit.
-select numnode(query) as nodes, querytree(query) as needed
+-- name: parsed_words(language, query)^
+-- `needed` is what an index can look for: 'T' or nothing where any text may fit.
+select query::text as words, querytree(query) as needed
 from websearch_to_tsquery(:language::text::regconfig, :query) as query;
 
--- name: newest_texts(project, language, query, role, since, until, before_since, before_ref, looked, how_many)
+-- name: newest_texts(project, words, role, since, until, before_since, before_ref, looked, how_many)
+-- `words` is a parsed query: parsing it here would be done again for each row that is looked through.
 select ref, since_ns, role from (
     select * from search_text
     where project_id = :project and since_ns >= :since and since_ns <= :until
         and (since_ns, ref) < (:before_since, :before_ref::bytea)
     order by since_ns desc, ref desc limit :looked
 ) as newest
-where words @@ websearch_to_tsquery(:language::text::regconfig, :query)
+where words @@ :words::text::tsquery
     and (:role::smallint is null or role = :role)
 order by since_ns desc, ref desc limit :how_many;
 
--- name: texts_with(project, language, query, role, since, until, before_since, before_ref, how_many)
+-- name: texts_with(project, words, role, since, until, before_since, before_ref, how_many)
 with found as materialized (
     select ref, since_ns, role from search_text
-    where words @@ websearch_to_tsquery(:language::text::regconfig, :query)
+    where words @@ :words::text::tsquery
         and project_id = :project and since_ns >= :since and since_ns <= :until
         and (since_ns, ref) < (:before_since, :before_ref::bytea)
         and (:role::smallint is null or role = :role)
@@ -129,9 +130,7 @@ select ref, since_ns, role from found order by since_ns desc, ref desc limit :ho
 select ref, since_ns, role from search_text
 where project_id = :project and key = playhead_key(:ref::bytea) and ref = :ref::bytea;
 
--- name: marked_words(language, query, texts, options)
-select ts_headline(
-    :language::text::regconfig, text, websearch_to_tsquery(:language::text::regconfig, :query), :options
-) as marked
+-- name: marked_words(language, words, texts, options)
+select ts_headline(:language::text::regconfig, text, :words::text::tsquery, :options) as marked
 from unnest(:texts::text[]) with ordinality as given (text, n)
 order by n;
