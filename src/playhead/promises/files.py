@@ -94,7 +94,7 @@ class PromiseFiles:
     def _names(self) -> list[str]:
         try:
             return os.listdir(self._folder)  # noqa: PTH208 - of pathlib, each name would be an object
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
             raise self._unusable(error) from error

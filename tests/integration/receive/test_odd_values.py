@@ -153,7 +153,8 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
         values = {"hydrate": "true"} if "hydrate" in parameters else {}
         for seq in seqs if "{seq}" in path else seqs[:1]:
             for ref in refs if "{ref}" in path else refs[:1]:
-                yield path.format(run=run, a=run, b=FOREIGN, seq=seq, ref=ref, destination="none"), values
+                others = {"b": FOREIGN, "destination": "none", "promise": "0" * 32}
+                yield path.format(run=run, a=run, seq=seq, ref=ref, **others), values
 
 
 @pytest.mark.parametrize("run", [OURS, FOREIGN])

@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from langsmith import Client, traceable
+from langsmith import Client, traceable, tracing_context
 
 from playhead_collector.process import CollectorProcess
 
@@ -12,7 +12,6 @@ from playhead_collector.process import CollectorProcess
 def test_the_sdk_logs_which_variable_has_to_be_set(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, batches: bool
 ):
-    monkeypatch.setenv("LANGSMITH_TRACING", "true")
     monkeypatch.delenv("LANGSMITH_TRACING_MODE", raising=False)
     with CollectorProcess() as collector, caplog.at_level(logging.WARNING, "langsmith"):
         client = Client(api_url=collector.url, api_key="none", auto_batch_tracing=batches)
@@ -21,7 +20,8 @@ def test_the_sdk_logs_which_variable_has_to_be_set(
         def double(number: int) -> int:
             return 2 * number
 
-        assert double(4) == 8
+        with tracing_context(enabled=True):  # the SDK reads LANGSMITH_TRACING once in a process
+            assert double(4) == 8
         client.flush()
         client.close()
     assert "LANGSMITH_TRACING_MODE=otel" in caplog.text

@@ -6,7 +6,7 @@ from typing import Final, cast
 from playhead_collector.errors import Refused
 from playhead_collector.store.ports.scores import Comparison, ScoreCondition
 
-_CONDITION: Final = re.compile(r"(.+?)(>=|<=|=|>|<)(.*)", re.DOTALL)
+_COMPARISON: Final = re.compile(r"[<>]=?|=")
 _TRUTH: Final = {"true": 1.0, "false": 0.0}
 
 
@@ -15,10 +15,10 @@ def read_condition(text: str | None) -> ScoreCondition | None:
     Refused."""
     if text is None:
         return None
-    said = _CONDITION.fullmatch(text)
-    if said is None:
+    found = _COMPARISON.search(text, 1)
+    if found is None:
         return ScoreCondition(text)
-    name, comparison, value = said[1].strip(), cast(Comparison, said[2]), said[3].strip()
+    name, comparison, value = text[: found.start()].strip(), cast(Comparison, found[0]), text[found.end() :].strip()
     try:
         number = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)
     except ValueError:
