@@ -186,6 +186,7 @@ def test_the_commands_and_the_page_s_code_say_it_too(
 ):
     with CollectorProcess(database_url=database_url) as collector:
         _store_in(database_url)
+        _wait_until_projected(collector.url)
         monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", collector.url)
         said = {question: _invoked(question) for question in ("statistics", "transitions", "patterns", "differences")}
         said |= {question: _invoked(question) for question in ("compression", "failures", "contents")}
@@ -209,6 +210,14 @@ def _store_in(database_url: str) -> None:
         await store.close()
 
     run(fill())
+
+
+def _wait_until_projected(url: str) -> None:
+    async def ask() -> None:
+        async with AsyncClient(url, timeout_seconds=60) as client:
+            await projected(client, made_up())
+
+    run(ask())
 
 
 def _invoked(question: str, *more: str) -> str:
