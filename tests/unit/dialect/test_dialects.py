@@ -13,7 +13,7 @@ SHAPE = {"NAME", "to_message", "from_message", "to_messages", "from_messages", "
 MODULES = [
     importlib.import_module(f"{dialect.__name__}.{found.name}")
     for found in pkgutil.iter_modules(dialect.__path__)
-    if not found.name.startswith("_")
+    if not found.name.startswith("_") and found.name != "media_token"  # a form of strings, in all dialects
 ]
 
 every_dialect = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.NAME)
