@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import playhead
 from playhead.model import names
 from playhead.rewind import ASKED
 from playhead.testing import (
@@ -30,7 +31,7 @@ from playhead.testing import (
     tool_result_received,
 )
 from playhead.testing.answers import Answer
-from tests.support.journal_reader import Journaled, read_journal
+from tests.support.journal_reader import Journaled, Recording, kind, read_journal
 
 ANSWER = "A1 is refunded."
 LOOKED_UP = tool_calls(tool_call("look_up", {"order": "A1"}), tool_call("look_up", {"order": "B2"}))
@@ -288,3 +289,35 @@ def assert_fork_gives_a_tool_another_result(agent: Agent) -> None:
     [asked] = agent.server.requests[live:]
     assert "refunded 5.0, by voucher" in str(asked.messages[-1])
     assert asked.messages[:-1] == agent.server.requests[live - 1].messages[:-1]
+
+
+def mcp_environ(folder: Path) -> dict[str, str]:
+    """The environment of an MCP server over stdio that notes in the folder what it was asked to do."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "EFFECTS": str(folder / "effects")}
+
+
+async def assert_mcp_tool_is_one_call(
+    ask: Callable[[MockModelServer, Path], Awaitable[str]], recording: Recording, server: MockModelServer, folder: Path
+) -> None:
+    """The tool that an agent calls on an MCP server is recorded once, with the call's id, and not executed on resume.
+
+    `ask` asks the agent how Paris is; its tool `forecast` is of the server `weather` and notes its calls in the folder.
+    """
+    server.when(~tool_result_received("forecast"), tool_call("forecast", {"city": "Paris"}))
+    server.otherwise(text("It is sunny."))
+    with playhead.run("r") as run:
+        assert await ask(server, folder) == "It is sunny."
+    seen = recording.read()
+    [called] = [span for span in seen.spans if kind(span) == "tool"]
+    assert (called.attributes[names.TOOL_NAME], called.attributes[names.MCP_SERVER]) == ("forecast", "weather")
+    assert seen.value(called, names.TOOL_ARGUMENTS_REF) == {"city": "Paris"}
+    assert "sunny in Paris" in str(seen.value(called, names.TOOL_RESULT_REF))
+    asked = next(span for span in seen.spans if kind(span) == "llm")
+    [message] = seen.messages(asked.attributes[names.OUTPUT_MESSAGES_REF])
+    assert called.attributes[names.TOOL_CALL_ID] == message["parts"][0]["id"]
+    requests, effects = len(server.requests), (folder / "effects").read_text()
+    assert effects in ("forecast Paris\n", "forecast Paris 1\n")  # the second with the number of the attempt
+    with playhead.resume(str(run.id), completed="rerun") as resumed, playhead.run("r"):
+        assert await ask(server, folder) == "It is sunny."
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
+    assert (folder / "effects").read_text() == effects

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from playhead.model.span import LogEvent
 from playhead.outbound import OutboundRun
 from playhead.outbound.counting import needs_run
+from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.forward.attempts import Answer, Verdict, pause_s, shortened
 from playhead_collector.forward.counting import OutgoingSpans, RunCounter, unchanged
@@ -96,13 +97,12 @@ class ForwardWorker:
         self._sleep = sleep
         self.pacing = pacing
         self._woken = asyncio.Event()
-        self._loop: asyncio.Task[None] | None = None
+        self._loop = BackgroundLoop(self._work_on, f"playhead forward {self.destination.name}")
         self._next_expiry_ns = 0
 
     def start(self) -> None:
         """Begins to forward in the background."""
-        if self._loop is None:
-            self._loop = asyncio.create_task(self._work_on(), name=f"playhead forward {self.destination.name}")
+        self._loop.start()
 
     def wake(self) -> None:
         """Looks soon, because something arrived."""
@@ -115,10 +115,7 @@ class ForwardWorker:
 
     async def stop(self) -> None:
         """Gives up what is under way: it is sent again later."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await self._loop.stop()
         await self._senders.close()
         await self._loader.close()
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.ports import EventStore, ToPack
 
@@ -32,19 +33,15 @@ class Packer:
         self._counts = counts
         self._again_ns = 0
         self._emptied = False  # tables, by packing
-        self._loop: asyncio.Task[None] | None = None
+        self._loop = BackgroundLoop(self._work_on, "playhead packer")
 
     def start(self) -> None:
         """Starts packing in the background."""
-        if self._loop is None:
-            self._loop = asyncio.create_task(self._work_on(), name="playhead packer")
+        self._loop.start()
 
     async def stop(self) -> None:
         """Stops. Packing in progress is rolled back; it is done again after the next start."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await self._loop.stop()
 
     async def run_once(self) -> float:
         """Packs some runs. Returns the seconds until the next call."""

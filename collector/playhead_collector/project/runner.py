@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from playhead.project.inputs import Projection
 from playhead.project.projector import ProjectSettings, project
+from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.project.kept_runs import KeptRuns, Key
 from playhead_collector.project.packer import Packer
@@ -99,12 +100,11 @@ class ProjectionRunner:
         self._unavailable = 0  # times in a row
         self.packer = Packer(store, clock, poll_s, self.counts)
         self._woken = asyncio.Event()
-        self._loop: asyncio.Task[None] | None = None
+        self._loop = BackgroundLoop(self._work_on, "playhead projector")
 
     def start(self) -> None:
         """Starts projecting in the background."""
-        if self._loop is None:
-            self._loop = asyncio.create_task(self._work_on(), name="playhead projector")
+        if self._loop.start():
             self.packer.start()
 
     def wake(self) -> None:
@@ -114,10 +114,7 @@ class ProjectionRunner:
     async def stop(self) -> None:
         """Stops after finishing the projections in progress."""
         await self.packer.stop()
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await self._loop.stop()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def project_now(self, project: int, run: str) -> bool:

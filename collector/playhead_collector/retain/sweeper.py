@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
+from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
@@ -46,19 +47,15 @@ class Sweeper:
         self._changes_ns = int(changes_s * _NS)
         self._clock = clock
         self._sleep = sleep
-        self._loop: asyncio.Task[None] | None = None
+        self._loop = BackgroundLoop(self._work_on, "playhead sweeper")
 
     def start(self) -> None:
         """Begins to look in the background."""
-        if self._loop is None:
-            self._loop = asyncio.create_task(self._work_on(), name="playhead sweeper")
+        self._loop.start()
 
     async def stop(self) -> None:
         """What is under way is given up; the next collector goes on with it."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await self._loop.stop()
 
     async def sweep_now(self, project: int) -> Swept:
         """Some steps of the sweep that is under way, or of a new one.  Raises StoreUnavailable."""

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.background_loop import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchStore, UnindexedRun
 from playhead_collector.workers.pool import WorkerPool
@@ -52,19 +53,15 @@ class SearchIndexer:
         self._poll_seconds = poll_seconds
         self._is_busy = is_busy
         self._clock = clock
-        self._loop: asyncio.Task[None] | None = None
+        self._loop = BackgroundLoop(self._work_on, "playhead search indexer")
 
     def start(self) -> None:
         """Begins in the background."""
-        if self._loop is None:
-            self._loop = asyncio.create_task(self._work_on(), name="playhead search indexer")
+        self._loop.start()
 
     async def stop(self) -> None:
         """Stops. What is under way is given up, and done again after the next start."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await self._loop.stop()
 
     async def run_once(self) -> float:
         """Indexes some runs. Returns the seconds until the next call. Raises StoreUnavailable."""
