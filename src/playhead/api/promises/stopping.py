@@ -11,7 +11,7 @@ from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
 from playhead.api.run import ActiveRun
 from playhead.api.scope import log_event_of
-from playhead.errors import Interrupted
+from playhead.errors import Interrupted, JournalUnusable
 from playhead.model import names
 from playhead.model.objects.interrupts import let_through
 from playhead.model.promises import ANSWERED
@@ -77,7 +77,10 @@ def watch_for_interrupts(run: ActiveRun) -> None:
 
 
 def look_for_interrupts() -> None:
-    """Stops the runs of this process that a person asked to stop, at their next call. Never raises."""
+    """Stops the runs of this process that a person asked to stop, at their next call. Never raises.
+
+    A folder that cannot be read now is looked at again the next time: who writes the journal reports its trouble.
+    """
     try:
         store = promise_store()
         with _mutex:
@@ -86,6 +89,8 @@ def look_for_interrupts() -> None:
             run = runs.get(found["run"] or "")
             if run is not None:
                 run.replay = StoppedRun(_interrupting(store, found), run.replay)
+    except JournalUnusable:
+        return
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("look for interrupts", error)

@@ -1,10 +1,13 @@
 """Approvals, questions, events from outside and interrupts, in the journal's folder, without a collector."""
 
 import asyncio
+import errno
+import os
 import time
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pydantic
 import pytest
@@ -464,3 +467,25 @@ def test_a_run_stops_at_its_next_call_and_goes_on_later(recording: Recording):
     with playhead.resume(runs[0]):
         assert agent(False) == [["a"], ["b"]]
     assert deleted == [["a"], ["b"]]
+
+
+def test_a_folder_that_cannot_be_read_now_is_looked_at_again_without_a_word(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    no_descriptors = OSError(errno.EMFILE, "Too many open files")
+
+    @observe(kind="tool")
+    def work(number: int) -> int:
+        return number
+
+    with playhead.run("r") as run:
+        work(1)
+        playhead.interrupt(run.id or "", reason="too dear", by="eve")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "listdir", Mock(side_effect=no_descriptors))
+            look_for_interrupts()
+        assert work(2) == 2
+        look_for_interrupts()
+        with pytest.raises(Interrupted):
+            work(3)
+    assert not caplog.records
