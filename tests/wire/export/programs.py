@@ -2,7 +2,9 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import playhead
@@ -35,6 +37,15 @@ def exports() -> None:
     with playhead.run("support", session="s1", user="u1", tags=["t1"], metadata={"plan": "pro"}):
         answer = agent("A1001")
     say(answer, playhead.flush(float(os.environ.get("FLUSH", "20"))))
+    if "UNTIL" in os.environ:  # it lives on until this file is there
+        wait_for(Path(os.environ["UNTIL"]).exists)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Returns when the condition holds, or after 60 seconds."""
+    deadline = time.monotonic() + 60
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 def checkpoints() -> None:

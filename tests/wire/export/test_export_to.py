@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.integration.forward.backend import Backend, attributes
 from tests.support.backends.http import json_answer
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 from tests.support.backends.phoenix import Phoenix
+from tests.wire.export.programs import wait_for
 
 ROOT = Path(__file__).parents[3]
 NOBODY = "http://127.0.0.1:9"  # discard: nothing listens
@@ -87,17 +89,23 @@ def test_a_destination_that_is_down_holds_up_no_other_and_gets_all_of_it_later(r
         langfuse.fail_next = [json_answer({}, 503)] * 1_000
         urls = {"URL_LANGFUSE": langfuse.url, "URL_PHOENIX": phoenix.url}
         assert run("exports", TO="phoenix langfuse", FLUSH="1", **urls) == ["delayed", "False"]
-        assert len(phoenix.spans()) == 3
+        first = {row["id"] for row in phoenix.spans()}
+        assert len(first) == 3
         assert langfuse.observations == {}
         assert "spans stay in the journal" in run.said
         langfuse.fail_next = []
-        assert run("exports", TO="phoenix langfuse", **urls) == ["delayed", "True"]
-        for _ in range(3):  # what the first process left is taken after one's own
-            if len(langfuse.observations) == 6:
-                break
-            run("exports", TO="phoenix langfuse", **urls)
-        first = {row["id"] for row in phoenix.spans()}
-        assert first <= set(langfuse.observations)
+        has_first = run.journal.with_name("has_first")
+
+        def wait_for_first() -> None:
+            wait_for(lambda: first <= set(langfuse.observations))
+            has_first.touch()
+
+        waiting = Thread(target=wait_for_first)
+        waiting.start()
+        # What the first process left is taken when the next one has delivered its own, if that lives so long.
+        assert run("exports", TO="phoenix langfuse", UNTIL=str(has_first), **urls) == ["delayed", "True"]
+        waiting.join()
+        assert {row["id"] for row in phoenix.spans()} == set(langfuse.observations)
 
 
 def test_an_otlp_backend_gets_log_events_too(run: Runs):

@@ -15,8 +15,9 @@ import zstandard
 
 # Above this a dictionary gains nothing, and compressing at `LEVEL` would block the event loop.
 LARGE_BYTES = 128 * 1024
-# ARRIVING is of contents that will be packed later: messages become 1 % larger in two thirds of the time.
-LEVEL, ARRIVING_LEVEL, LARGE_LEVEL = 9, 5, 3
+# ARRIVING is of contents that will be packed later: messages become 1 % larger in two thirds of the time.  PACK is of
+# packs, which are written once and in the background: some 4 % smaller, 7 ms for 80 kB.
+LEVEL, ARRIVING_LEVEL, LARGE_LEVEL, PACK_LEVEL = 9, 5, 3, 16
 # The number of the dictionary for new data; data of all numbers can be read.
 NEWEST = 1
 T = TypeVar("T")
@@ -41,6 +42,10 @@ class Zstd:
         """Compresses the data; large data at LARGE_LEVEL."""
         level = level if len(data) <= LARGE_BYTES else LARGE_LEVEL
         return self._tool(f"level_{level}", lambda: self._compressor(level)).compress(data)
+
+    def compress_pack(self, data: bytes) -> bytes:
+        """Compresses a pack of contents, of any size: packs are written once, in a thread, and kept."""
+        return self._tool(f"level_{PACK_LEVEL}", lambda: self._compressor(PACK_LEVEL)).compress(data)
 
     def compress_many(self, items: Sequence[bytes], level: int = LEVEL) -> list[bytes]:
         """Compresses each of the items, as `compress` does.

@@ -64,4 +64,4 @@ def _left(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> Pac
 
 
 def _body(items: PackItems, zstd: Zstd) -> bytes:
-    return zstd.compress(content_packs.encode(items))
+    return zstd.compress_pack(content_packs.encode(items))

@@ -61,7 +61,7 @@ async def pack_runs(
 
 
 def _compressed(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
-    return [zstd.compress(content_packs.encode(pack)) for pack in part]
+    return [zstd.compress_pack(content_packs.encode(pack)) for pack in part]
 
 
 async def _move(
