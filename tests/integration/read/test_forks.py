@@ -1,7 +1,9 @@
 """Forks whose parents are late, gone, still going on, or their own children; asked over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import httpx
@@ -11,10 +13,13 @@ from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import text_message
+from playhead.project.inputs import Parent
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.project.runner import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
+from playhead_collector.store.postgres import shared_history
+from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import START_NS, Recorder, conversation
 
@@ -88,6 +93,31 @@ async def test_a_fork_whose_parent_comes_later_says_so_and_is_whole_then(store: 
     shared = whole["shared"] or 0
     assert history[:shared] == parents[:shared]
     assert [kind for _, kind, _ in history[shared : shared + 2]] == ["run_started", "run_forked"]
+
+
+async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(
+    store: PostgresStore, client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+):
+    parent = conversation(PARENT, 3)
+    await ingest(store, forked(parent, 1), parent)
+    is_read, goes_on = asyncio.Event(), asyncio.Event()
+    original = shared_history.read_parent
+
+    async def waiting(conn: Conn, project: int, run: UUID, above: UUID) -> Parent | None:
+        found = await original(conn, project, run, above)
+        is_read.set()
+        await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(shared_history, "read_parent", waiting)
+    fork = asyncio.ensure_future(client.run(FORK))
+    await is_read.wait()  # before its parent has events
+    assert (await client.run(PARENT))["events"] > 10
+    goes_on.set()
+    await fork
+    assert (await client.run(FORK))["fork_at"] is not None
+    [listed] = (await client.run(PARENT))["forks"]
+    assert (listed["run"], listed["at"]) == (FORK, (await client.run(FORK))["fork_at"])
 
 
 async def test_a_fork_whose_parent_is_deleted_answers_every_question_or_says_what_is_missing(

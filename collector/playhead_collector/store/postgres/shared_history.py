@@ -19,25 +19,27 @@ from playhead_collector.store.postgres.statements import Conn
 _RUN_ID = re.compile("[0-9a-f]{32}")
 
 
-async def read_parent(conn: Conn, project: int, run: UUID, own: Iterable[Span]) -> Parent | None:
-    """The parent of a fork; None when the run is not a fork, when the parent is not stored, or when the parent claims
-    to be a fork of this run."""
-    said = next((span.attributes[names.FORK_OF] for span in own if names.FORK_OF in span.attributes), None)
-    if not isinstance(said, str) or not _RUN_ID.fullmatch(said):
-        return None
-    rows = await sql.rows(conn, "above", project=project, run=id_of(said))
+def parent_of(own: Iterable[Span]) -> UUID | None:
+    """The run that a run says to be a fork of.  Pure."""
+    named = next((span.attributes[names.FORK_OF] for span in own if names.FORK_OF in span.attributes), None)
+    return id_of(named) if isinstance(named, str) and _RUN_ID.fullmatch(named) else None
+
+
+async def read_parent(conn: Conn, project: int, run: UUID, parent: UUID) -> Parent | None:
+    """The parent of a fork; None when the parent is not stored, or when it claims to be a fork of this run."""
+    rows = await sql.rows(conn, "above", project=project, run=parent)
     by_id = {row["run_id"]: row for row in rows}
     if not rows or run in by_id:
         return None
-    above = [by_id.pop(id_of(said))]
+    above = [by_id.pop(parent)]
     while above[-1]["shared_run"] in by_id:
         above.append(by_id.pop(above[-1]["shared_run"]))
-    history = await events.read(conn, project, said)
+    history = await events.read(conn, project, parent.hex)
     levels: list[Sequence[Span]] = []
     for row in above:
         pages = await sql.rows(conn, "read_pages", project=project, runs=[row["run_id"]], seen=[])
         levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
-    return Parent(said, history, levels, above[0]["sealed"])
+    return Parent(parent.hex, history, levels, above[0]["sealed"])
 
 
 def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:

@@ -57,6 +57,8 @@ class _Locked:
     lineages: dict[int, int] = field(default_factory=dict[int, int])
     threads: Mapping[ContentRef, Sequence[ContentRef]] = field(default_factory=dict[ContentRef, Sequence[ContentRef]])
     """Threads that the run's log records make together: the messages of each."""
+    parent: tuple[UUID, int | None] | None = None
+    """Of a fork: the run that it was made from, and the projection of that run which was read."""
 
     @property
     def run(self) -> UUID:
@@ -166,7 +168,10 @@ class _RunReader:
         refs |= locked.threads.keys()
         if work.kept is not None:
             return refs | work.kept.progress.missing
-        work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], work.spans)
+        if parent := shared_history.parent_of(work.spans):
+            number = (await _projections(self.conn, self.project, [parent])).get(parent)
+            locked.parent = parent, number
+            work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], parent)
         if row["sealed"]:
             work.sealed = await events.read(self.conn, self.project, work.run, after=row["shared"] or 0)
         return refs | set(shared_history.threads_in(work.parent.events if work.parent else ()))
@@ -180,7 +185,7 @@ class _RunReader:
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
         locked.pages, locked.merged, locked.lineages = again.pages, again.merged, again.lineages
-        locked.threads = again.threads
+        locked.threads, locked.parent = again.threads, again.parent
         for name in ("spans", "logs", "nodes", "roles", "sealed", "parent", "kept"):
             setattr(locked.work, name, getattr(again.work, name))
 
@@ -240,8 +245,26 @@ async def _store(conn: Conn, packs: Packs, project: int, done: Sequence[_Locked]
     if changed := {run: each.first_changed for run, each in found.items() if each.changes_events}:
         newest = max(each.row["arrived_ns"] for each in done)
         await shared_history.wake_forks(conn, project, ids, changed, newest)
-    news = [each.row["news"] for each in done]
-    await sql.run(conn, "forget_news", project=project, runs=ids, news=news)
+    overtaken = await _overtaken(conn, project, done)
+    news = {each.run: each.row["news"] for each in done if each.run not in overtaken}
+    await sql.run(conn, "forget_news", project=project, runs=list(news), news=list(news.values()))
+
+
+async def _overtaken(conn: Conn, project: int, done: Iterable[_Locked]) -> set[UUID]:
+    """Forks whose parent was projected after it had been read here. They keep their news, to be projected again.
+
+    That projection could not wake a fork that it did not see: it committed before this transaction.
+    """
+    read = {each.run: each.parent for each in done if each.parent is not None}
+    if not read:
+        return set()
+    now = await _projections(conn, project, [parent for parent, _ in read.values()])
+    return {run for run, (parent, number) in read.items() if now.get(parent) != number}
+
+
+async def _projections(conn: Conn, project: int, ids: Sequence[UUID]) -> dict[UUID, int]:
+    rows = await sql.rows(conn, "projections_of", project=project, runs=ids)
+    return {row["run_id"]: row["projection"] for row in rows}
 
 
 def _growth(locked: _Locked) -> growing.Growth:
