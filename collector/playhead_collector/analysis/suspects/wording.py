@@ -39,7 +39,7 @@ LOOKED = re.compile(
 _LOOKING = (
     "get list search find read fetch look lookup query calculate compute think check describe show view count load "
     "browse retrieve inspect analyze analyse validate verify summarize plan note reflect explain convert estimate grep "
-    "ls cat open select"
+    "ls cat open select track compare"
 )
 _LOOKS = frozenset(_LOOKING.split(" "))
 _HANDS_OVER = re.compile(r"transfer|escalat|hand_?(?:off|over)|human", re.IGNORECASE)

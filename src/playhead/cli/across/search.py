@@ -53,7 +53,7 @@ def decisions(
             since=moment(since), until=moment(until), limit=limit + 1,
         )  # fmt: skip
         rows = first(ctx, "decisions", found, limit)
-        _note_unindexed(ctx, client)
+        _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)
     else:
@@ -82,7 +82,7 @@ def texts(
             words, ref=ref, role=role, since=moment(since), until=moment(until), limit=limit + 1
         )
         rows = first(ctx, "texts", found, limit)
-        _note_unindexed(ctx, client)
+        _note_what_was_not_searched(ctx, client, found_any=bool(rows))
     if json:
         output.as_json(rows)
     else:
@@ -97,10 +97,15 @@ def _named(arguments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _note_unindexed(ctx: typer.Context, client: "Client") -> None:
+def _note_what_was_not_searched(ctx: typer.Context, client: "Client", *, found_any: bool) -> None:
+    """On standard error, after the answer."""
     if number := client.unindexed_runs():
         text = f"{number:,} runs are not indexed yet, and were not searched"
-        ctx.call_on_close(lambda: typer.echo(text, err=True))
+    elif not found_any:
+        text = "nothing was found; runs are searched once they are sealed, PLAYHEAD_SEAL_AFTER_SECONDS after they ended"
+    else:
+        return
+    ctx.call_on_close(lambda: typer.echo(text, err=True))
 
 
 def _decision(row: FoundDecision) -> tuple[object, ...]:

@@ -101,6 +101,8 @@ def test_the_commands_print_what_is_found(url: str, monkeypatch: pytest.MonkeyPa
     (found,) = json.loads(call("texts", '"parcel is lost"', "--role", "user", "--json"))
     assert "My parcel is lost" in call("texts", "lost parcel", "--role", "user")
     assert row["run"] in call("texts", "--ref", found["ref"])
+    nothing = CliRunner().invoke(app, ("search", "texts", "zebra"))
+    assert "runs are searched once they are sealed" in nothing.stderr
     refused = CliRunner().invoke(app, ("search", "decisions", "--argument", "order_id"))
     assert refused.exit_code == 2
     assert "NAME=VALUE" in refused.output
