@@ -9,6 +9,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import MOMENT, At, Json, Run
+from playhead.errors import SettingInvalid
 from playhead.model.canonical import parse_json
 from playhead.wire.answers import Explanation, Quoted, Reasoning, StructuredReasoning
 
@@ -87,11 +88,9 @@ def _read_messages(path: Path) -> list[dict[str, Any]]:
     try:
         found = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise typer.BadParameter(
-            f"{path} cannot be read as JSON ({error}): give a file with a list of messages"
-        ) from None
+        raise SettingInvalid(f"{path} cannot be read as JSON ({error}): give a file with a list of messages") from None
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in cast(list[object], found)):
-        raise typer.BadParameter(f'{path} has no list of messages: [{{"role": "user", "content": "..."}}]')
+        raise SettingInvalid(f'{path} has no list of messages: [{{"role": "user", "content": "..."}}]')
     return cast(list[dict[str, Any]], found)
 
 

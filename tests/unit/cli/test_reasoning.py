@@ -79,7 +79,7 @@ def test_a_file_without_messages_is_no_question(url: str, tmp_path: Path, writte
     if written is not None:
         given.write_text(written)
     done = CliRunner().invoke(app, ["--url", url, "ask-again", RUN, "--messages", str(given)])
-    assert (done.exit_code, str(given.name) in done.stderr.replace("\n", "")) == (2, True)
+    assert (done.exit_code, f"playhead: {given} " in done.stderr) == (2, True)
 
 
 def test_tokens_sum_up_the_run_and_list_its_points(playhead):
