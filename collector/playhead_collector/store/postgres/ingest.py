@@ -8,6 +8,7 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from playhead.model import names
@@ -23,7 +24,7 @@ from playhead_collector.store.postgres import content, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.gc.gate import WriteContext, begin_write
-from playhead_collector.store.postgres.outbox.filling import ArrivedRun, fill
+from playhead_collector.store.postgres.outbox.filling import ArrivedRun, new_entries
 from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
@@ -138,10 +139,11 @@ async def ingest(
     fresh = await _insert_pages(conn, project, by_run)
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, day(now_ns))
+    entries: dict[str, list[Any]] = {}
     if recipients and fresh:
         arrived = {run: ArrivedRun(each.spans, each.logs, each.pages) for run, each in news.items()}
-        await fill(conn, project, recipients, arrived, fresh, now_ns)
-    await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns)
+        entries = new_entries(recipients, arrived, fresh)
+    await _mark_news(conn, project, {UUID(run) for run in news}, stored.waiting, now_ns, entries)
     known = [page for run, each in by_run.items() for page in each.pages if (run, page.digest) not in fresh]
     duplicates = sum(page.ended for page in known)
     return Ingested(
@@ -160,11 +162,20 @@ async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[st
     return sum(late.values())
 
 
-async def _mark_news(conn: Conn, project: int, fresh: set[UUID], waiting: set[UUID], now_ns: int) -> None:
+async def _mark_news(
+    conn: Conn,
+    project: int,
+    fresh: set[UUID],
+    waiting: set[UUID],
+    now_ns: int,
+    entries: Mapping[str, list[Any]],
+) -> None:
+    """`entries`: what enters the outbox with it, see `new_entries`; without them, `fresh` may be empty."""
     runs = sorted(fresh | waiting)
     if runs:
+        statement = "mark_news_and_fill_outbox" if entries else "mark_news"
         arrived = [now_ns if run in fresh else 0 for run in runs]
-        await sql.run(conn, "mark_news", project=project, runs=runs, arrived=arrived, now=now_ns)
+        await sql.run(conn, statement, project=project, runs=runs, arrived=arrived, now=now_ns, **entries)
 
 
 async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:

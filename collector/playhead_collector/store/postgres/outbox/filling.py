@@ -1,7 +1,7 @@
 """ingest → [outbox]: notes what arrived for each destination, in the transaction that stores it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from playhead.model.span import LogEvent, Span
@@ -29,20 +29,16 @@ class _OutboxRow(NamedTuple):
     logs: bytes
 
 
-async def fill(
-    conn: Conn,
-    project: int,
-    recipients: Sequence[Recipient],
-    arrived: Mapping[str, ArrivedRun],
-    fresh: set[tuple[str, UUID]],
-    now_ns: int,
-) -> None:
-    """Enters the ended spans and the log events of pages in `fresh`, given as run and digest."""
+def new_entries(
+    recipients: Sequence[Recipient], arrived: Mapping[str, ArrivedRun], fresh: set[tuple[str, UUID]]
+) -> dict[str, list[Any]]:
+    """Entries for the ended spans and the log events of pages in `fresh`, given as run and digest: columns of
+    `mark_news_and_fill_outbox`. Empty if there is none.  Pure."""
     rows = [row for run, each in arrived.items() for row in _rows(recipients, run, each, fresh)]
-    if rows:
-        destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
-        columns = {"destinations": destinations, "runs": runs, "digests": digests, "spans": spans, "logs": logs}
-        await sql.run(conn, "fill_outbox", project=project, now=now_ns, **columns)
+    if not rows:
+        return {}
+    destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
+    return {"destinations": destinations, "entry_runs": runs, "digests": digests, "spans": spans, "logs": logs}
 
 
 async def fill_log(
