@@ -154,6 +154,41 @@ def test_spans_of_others_are_recorded_with_those_around_them_and_make_a_run(
     assert (row.llm_calls, row.errors, row.agents) == (1, 1, ("shop",))
 
 
+def test_spans_of_a_provider_that_is_not_the_programs_global_one_belong_to_the_run_around_them(
+    provider: TracerProvider, recording: Recording
+):
+    exporter = InMemorySpanExporter()
+    provider.add_span_processor(RefSpanProcessor(SimpleSpanProcessor(exporter)))
+    with playhead.run("support") as run:
+        chat(provider)
+    others = [span for span in recording.read().spans if span.scope in {THEIRS, "web"}]
+    assert sorted(span.name for span in others) == ["GET /ask", "chat gpt", "invoke_agent shop"]
+    assert {span.attributes.get(names.RUN_ID) for span in others} == {run.id}
+    assert {str((span.attributes or {}).get(names.RUN_ID)) for span in exporter.get_finished_spans()} == {run.id}
+
+
+@pytest.mark.parametrize("is_global", [False, True])
+def test_the_outermost_span_around_calls_without_an_agent_is_recorded_once(
+    provider: TracerProvider, recording: Recording, monkeypatch: pytest.MonkeyPatch, is_global: bool
+):
+    from opentelemetry import trace
+
+    if is_global:
+        monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    provider.add_span_processor(RefSpanProcessor())
+
+    @playhead.observe(kind="tool")
+    def look_up(order: str) -> str:
+        return order
+
+    with provider.get_tracer("web").start_as_current_span("GET /ask") as outermost:
+        look_up("A1")
+    trace_id = f"{outermost.get_span_context().trace_id:032x}"
+    spans = recording.read().spans
+    assert sorted(span.name for span in spans) == ["GET /ask", "execute_tool look_up"]
+    assert {span.attributes.get(names.RUN_ID) for span in spans} == {trace_id}
+
+
 def test_all_spans_are_recorded_where_that_is_asked_for(provider: TracerProvider, recording: Recording):
     provider.add_span_processor(RefSpanProcessor(all_spans=True))
     chat(provider)

@@ -50,6 +50,7 @@ class ActiveRun:
         "is_trace",
         "last",
         "occurrences",
+        "outer_span",
         "recorded",
         "replay",
         "requested",
@@ -87,6 +88,8 @@ class ActiveRun:
         self.last = 0
         """The number of the latest start or log event."""
         self.occurrences: dict[str, Any] = {}
+        self.outer_span: int | None = None
+        """For a run without an agent: the last span around its calls that was recorded, of another instrumentation."""
         self.flow_prefix = ""
         """Before the numbers of its flows, where it goes on from a record that has such numbers, too."""
         self._flows = count(1)

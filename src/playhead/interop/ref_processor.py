@@ -8,7 +8,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 
 from playhead.api import runtime
-from playhead.api.calls.grouping import run_of_trace
+from playhead.api.calls.mirror_span import record_outermost, set_run_id
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.capture.others.preference import is_preferred_scope
@@ -45,6 +45,8 @@ class RefSpanProcessor(SpanProcessor):
         self._mutex = fork_safe_lock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        if self._record:
+            set_run_id(span, parent_context)  # a provider that is not the global one has nobody else who does
         if self._inner is not None:
             self._inner.on_start(span, parent_context)
 
@@ -80,18 +82,15 @@ class RefSpanProcessor(SpanProcessor):
             return
         with self._mutex:
             is_enclosing = self._enclosing.pop(context.span_id, self) is None
-            if not (is_enclosing or has_content or self._all_spans or names.KIND in recorded.attributes):
-                return
+        if record_outermost(span):
+            return
+        if not (is_enclosing or has_content or self._all_spans or names.KIND in recorded.attributes):
+            return
+        with self._mutex:
             if parent is not None and not parent.is_remote:
                 self._enclosing[parent.span_id] = None
                 if len(self._enclosing) > _MAX_ENCLOSING:
                     self._enclosing.popitem(last=False)
-        if (
-            (parent is None or parent.is_remote)
-            and (run := run_of_trace(context.trace_id)) is not None
-            and run.recorded
-        ):
-            return  # the run's own record has it: see `mirror_span`
         if is_preferred_scope(recorded.scope):
             recorded.attributes[names.PREFERRED] = True
         frames = to.frames()

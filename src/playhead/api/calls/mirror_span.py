@@ -39,40 +39,52 @@ class _RunIdProcessor(SpanProcessor):
     """
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """Sets the run id when the parent is an observed call or a span that was started inside one."""
-        try:
-            above = trace.get_current_span(parent_context)
-            if isinstance(above, ObservedSpan):
-                run = above.run.id
-            elif (call := call_around(above.get_span_context())) is not None:
-                run = call.run_id  # of the process that this one works for
-            else:
-                run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
-            if run is not None:
-                span.set_attribute(names.RUN_ID, run)
-        except AttributeError:  # a span of another make
-            return
+        set_run_id(span, parent_context)
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Journals the outermost span around calls without an agent: it names the run and says when and how it
-        ended."""
-        context, parent, to = span.context, span.parent, runtime.current.recorder
-        if context is None or to is None or not (parent is None or parent.is_remote):
-            return
         try:
-            run = run_of_trace(context.trace_id)
-            if run is not None and run.recorded:
-                above = f"{parent.span_id:016x}" if parent is not None else None
-                ids = f"{context.trace_id:032x}", f"{context.span_id:016x}", above
-                times = span.start_time, span.end_time
-                status = span.status.status_code.value, to.text(span.status.description or "")
-                said = {names.RUN_ID: run.id}
-                frames = to.frames()
-                frames.new = {}
-                to.end([*ids, span.name, span.kind.value + 1, *times, *status, said, (), ()], frames)
+            record_outermost(span)
         except BaseException as error:  # noqa: BLE001 - the guard
             let_through(error)
             swallowed("record the span around calls", error)
+
+
+def set_run_id(span: Span, parent_context: Context | None) -> None:
+    """Sets the run's id on a span whose parent is an observed call, or a span that was started inside one."""
+    try:
+        above = trace.get_current_span(parent_context)
+        if isinstance(above, ObservedSpan):
+            run = above.run.id
+        elif (call := call_around(above.get_span_context())) is not None:
+            run = call.run_id  # of the process that this one works for
+        else:
+            run = cast("dict[str, str]", cast(Any, above).attributes or {}).get(names.RUN_ID)
+        if run is not None:
+            span.set_attribute(names.RUN_ID, run)
+    except AttributeError:  # a span of another make
+        return
+
+
+def record_outermost(span: ReadableSpan) -> bool:
+    """Journals a span if it is the outermost one around calls without an agent: it names their run, and says when and
+    how that ended. Once, however many processors call this. Returns whether it is such a span."""
+    context, parent, to = span.context, span.parent, runtime.current.recorder
+    if context is None or to is None or not (parent is None or parent.is_remote):
+        return False
+    run = run_of_trace(context.trace_id)
+    if run is None or not run.recorded:
+        return False
+    if run.outer_span != context.span_id:
+        run.outer_span = context.span_id
+        above = f"{parent.span_id:016x}" if parent is not None else None
+        ids = f"{context.trace_id:032x}", f"{context.span_id:016x}", above
+        times = span.start_time, span.end_time
+        status = span.status.status_code.value, to.text(span.status.description or "")
+        said = {names.RUN_ID: run.id}
+        frames = to.frames()
+        frames.new = {}
+        to.end([*ids, span.name, span.kind.value + 1, *times, *status, said, (), ()], frames)
+    return True
 
 
 _prepared_providers: WeakSet[TracerProvider] = WeakSet()
