@@ -20,7 +20,7 @@ _PROTOBUF = "application/x-protobuf"
 _GZIP_LEVEL = 4
 # An answer is a few bytes; what is longer is somebody's web page, of which the beginning is enough.
 _MOST_ANSWER_BYTES = 64 * 1024
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class HttpSender:
@@ -33,7 +33,7 @@ class HttpSender:
             timeout=target.timeout_s,
             follow_redirects=False,
             # A proxy that is set for the Internet does not reach this machine.
-            trust_env=not hosts <= _LOOPBACK,
+            trust_env=not hosts <= LOOPBACK,
             transport=transport,
         )
 
@@ -51,7 +51,7 @@ class HttpSender:
                 async with self._client.stream(
                     "POST", self._target.urls[signal], content=body, headers=headers
                 ) as response:
-                    answer = _read(signal, response, await _beginning(response))
+                    answer = _read(signal, response, await beginning(response))
                     return without_secrets(answer, self._target.headers.values())
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return Answer(Verdict.AWAY, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
@@ -61,7 +61,8 @@ class HttpSender:
         await self._client.aclose()
 
 
-async def _beginning(response: httpx.Response) -> bytes:
+async def beginning(response: httpx.Response) -> bytes:
+    """The first part of an answer that is read as it comes: nobody can fill our memory with a long one."""
     pieces, size = list[bytes](), 0
     async for piece in response.aiter_bytes():
         pieces.append(piece)

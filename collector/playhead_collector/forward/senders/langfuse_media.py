@@ -3,6 +3,8 @@
 `playhead.outbound.langfuse_uploads` has the requests.  Bytes are put only to hosts that the operator has allowed.
 """
 
+import asyncio
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,6 +17,12 @@ from playhead.outbound import OutboundMedia
 from playhead.outbound import langfuse_uploads as uploads
 from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
 from playhead_collector.forward.senders import UploadFailed
+from playhead_collector.forward.senders.http import LOOPBACK, beginning
+
+# Large files may take longer than requests do, as long as they go on at this speed.
+_SLOWEST_BYTES_PER_S = 256 * 1024
+# A proxy that is set for the Internet does not reach this machine.
+_WITHOUT_PROXY = {f"all://{'[::1]' if host == '::1' else host}": None for host in LOOPBACK}
 
 
 class LangfuseMedia:
@@ -32,13 +40,18 @@ class LangfuseMedia:
         self._url = url
         self._headers = dict(headers)
         self._hosts = hosts
-        self._client = httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, transport=transport)
+        self._timeout_s = timeout_s
+        self._client = httpx.AsyncClient(
+            timeout=timeout_s, follow_redirects=False, transport=transport, mounts=_WITHOUT_PROXY
+        )
 
     async def upload(self, media: Iterable[OutboundMedia]) -> None:
         """Returns when Langfuse has all that it takes.  Raises UploadFailed when it is to be tried again."""
         for medium in media:
             try:
-                await self._upload(medium)
+                # httpx limits each step: who answers a byte at a time would hold the worker for ever.
+                async with asyncio.timeout(self._timeout_s + len(medium.data) / _SLOWEST_BYTES_PER_S):
+                    await self._upload(medium)
             except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
                 reason = shortened(f"takes no media ({type(error).__name__}: {error})")
                 raise UploadFailed(Answer(Verdict.AWAY, reason)) from None
@@ -48,30 +61,34 @@ class LangfuseMedia:
         await self._client.aclose()
 
     async def _upload(self, medium: OutboundMedia) -> None:
-        response = await self._client.post(
-            self._url + uploads.MEDIA_PATH, json=uploads.question(medium), headers=self._headers
+        response, body = await self._send(
+            "POST", self._url + uploads.MEDIA_PATH, json=uploads.question(medium), headers=self._headers
         )
-        if not self._is_taken(response):
+        if not self._is_taken(response, body):
             return
-        number, address = uploads.address_in(_json(response))
+        number, address = uploads.address_in(_json(body))
         if address is None:
             return
         began = time.monotonic()
-        stored = await self._client.put(address, content=medium.data, headers=self._put_headers(address, medium))
-        self._is_taken(stored)
+        headers = self._put_headers(address, medium)
+        stored, body = await self._send("PUT", address, content=medium.data, headers=headers)
+        self._is_taken(stored, body)
         report = uploads.report(stored.status_code, time.monotonic() - began, datetime.now(UTC))
         about = f"{self._url}{uploads.MEDIA_PATH}/{quote(number, safe='')}"
-        await self._client.patch(about, json=report, headers=self._headers)
+        await self._send("PATCH", about, json=report, headers=self._headers)
 
-    def _is_taken(self, response: httpx.Response) -> bool:
+    async def _send(self, method: str, url: str, **what: Any) -> tuple[httpx.Response, bytes]:
+        async with self._client.stream(method, url, **what) as response:
+            return response, await beginning(response)
+
+    def _is_taken(self, response: httpx.Response, body: bytes) -> bool:
         """False: this medium is refused for good, and its span is sent without it.  Raises UploadFailed."""
         verdict = of_status(response.status_code)
         if verdict in (Verdict.ACCEPTED, Verdict.REFUSED):
             return verdict is Verdict.ACCEPTED
         wait = retry_after(response.headers.get("retry-after"), time.time())
-        answer = Answer(
-            verdict, shortened(f"answered {response.status_code} to an image or file: {response.text}"), wait
-        )
+        text = body.decode("utf-8", "replace")
+        answer = Answer(verdict, shortened(f"answered {response.status_code} to an image or file: {text}"), wait)
         raise UploadFailed(without_secrets(answer, self._headers.values()))
 
     def _put_headers(self, address: str, medium: OutboundMedia) -> dict[str, str]:
@@ -87,8 +104,8 @@ def _matches(host: str, allowed: str) -> bool:
     return host.endswith(allowed[1:]) if allowed.startswith("*.") else host == allowed
 
 
-def _json(response: httpx.Response) -> Any:
+def _json(body: bytes) -> Any:
     try:
-        return response.json()
+        return json.loads(body)
     except ValueError:
         return None

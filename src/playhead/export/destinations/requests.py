@@ -54,7 +54,8 @@ class DestinationEndpoint:
                 timeout=_TIMEOUT,
                 limits=_LIMITS,
                 follow_redirects=False,
-                verify=target.url.startswith("https:"),
+                # Loading certificates takes time. Langfuse's storage has TLS also where Langfuse itself has none.
+                verify=target.url.startswith("https:") or target.media_url is not None,
                 trust_env=urlsplit(target.url).hostname not in _LOOPBACK,
             )
 
