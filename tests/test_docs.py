@@ -1,5 +1,6 @@
 """What the pages say is true: their code runs, and the reference names all there is."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 import httpx
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import playhead
+from playhead.cli import app
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from tests.support.reference import reference
@@ -56,6 +59,17 @@ def test_the_readme_s_code_runs_as_it_stands(
         scope["client"].close()
 
 
+def test_the_page_about_storage_runs_as_it_stands(collector: CollectorProcess, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", collector.url)
+    scope: dict[str, Any] = {"__name__": "storage"}
+    exec(compile(code_of("docs/storage.md")["storage"], "storage.md", "exec"), scope)
+    assert scope["storage"]["database"]["bytes"]["exact"]
+    shown = CliRunner().invoke(app, ("storage",))
+    assert shown.exit_code == 0, shown.output
+    assert re.search(r"^whole database\t[0-9.]+ [KM]iB, indexes [0-9.]+ [KM]iB$", shown.stdout, re.MULTILINE)
+    assert json.loads(CliRunner().invoke(app, ("storage", "--json")).stdout).keys() == {"project", "database"}
+
+
 def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")
@@ -76,8 +90,6 @@ def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pyt
 def test_the_reference_names_every_setting_command_route_event_and_attribute(
     collector: CollectorProcess, pytestconfig: pytest.Config
 ):
-    from playhead.cli import app
-
     group: Any = get_command(app)
     commands = [(name, command.get_short_help_str(200)) for name, command in group.commands.items()]
     spec = httpx.get(f"{collector.url}/api/v1/openapi.json").raise_for_status().json()

@@ -87,6 +87,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
         "get /runs/{run}/reasoning/{seq}",
         "get /content/{ref}",
         "get /content/{ref}/about",
+        "get /storage",
         "post /content/batch",
     }
     expected |= {f"get /runs/{{run}}{question}" for question in questions}

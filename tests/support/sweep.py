@@ -492,6 +492,9 @@ RULES: dict[str, Rule] = {
     "post /forward/{destination}/retry": _retry_forward,
     "post /forward/{destination}/drop": _drop_forward,
     "post /forward/{destination}/backfill": _backfill,
+    "get /storage": lambda run: [
+        Question(f"{PREFIX}/storage", holds=lambda body: body["project"]["contents"]["value"] > 0)
+    ],
     "get /scopes": lambda run: [Question(f"{PREFIX}/scopes", holds=lambda body: body.keys() == {"not_understood"})],
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],

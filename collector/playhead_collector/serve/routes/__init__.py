@@ -29,7 +29,7 @@ from playhead_collector.serve.routes import (
     search,
     streams,
 )
-from playhead_collector.serve.routes.across import analytics, scores
+from playhead_collector.serve.routes.across import analytics, scores, storage
 from playhead_collector.serve.routes.analysis import (
     ask_again,
     causes,
@@ -103,6 +103,7 @@ def router(
     ask_again.add_routes(api, asking, configured)
     suspects.add_routes(api, asking, configured)
     content.add_routes(limited, store, project)
+    storage.add_routes(limited, store, project)
     search.add_routes(limited, store, project, configured.search)
     exporting.add_routes(limited, store, runner, project)
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.

@@ -124,6 +124,11 @@ class OpenPack:
         self._hashed: list[ThreadNode] = []
         self.bytes = len(body) + 400 * len(self._nodes) + 200 * len(self._contents)
 
+    @property
+    def content_sizes(self) -> list[int]:
+        """The size of each content in bytes."""
+        return [size for _, _, size in self._contents]
+
     def content(self, ref: ContentRef) -> PackedContent | None:
         """None: it is not in here."""
         for n in self._at.get(key_of(ref), ()):

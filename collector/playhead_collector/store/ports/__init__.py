@@ -32,6 +32,7 @@ from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
 from playhead_collector.store.ports.scores import ScoreStore
 from playhead_collector.store.ports.search import SearchStore
+from playhead_collector.store.ports.storage import StorageStore
 from playhead_collector.store.ports.uses import UseStore
 
 
@@ -319,6 +320,7 @@ class Store(
     ScoreStore,
     SearchStore,
     CohortStore,
+    StorageStore,
     UseStore,
     Protocol,
 ):

@@ -50,6 +50,7 @@ from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, day
 from playhead_collector.store.postgres.leases import PostgresLeaseStore
 from playhead_collector.store.postgres.llm_calls import PostgresSameContextStore
+from playhead_collector.store.postgres.measuring.store import PostgresStorageStore
 from playhead_collector.store.postgres.outbox import queue
 from playhead_collector.store.postgres.projecting import runs_under_lock, transactions
 from playhead_collector.store.postgres.promises.store import PostgresPromiseStore
@@ -81,7 +82,7 @@ async def connect(
 
 class PostgresStore(
     PostgresSearchStore, PostgresSameContextStore, PostgresLeaseStore, PostgresScoreStore, PostgresCohortStore,
-    PostgresUseStore, PostgresPromiseStore,
+    PostgresUseStore, PostgresPromiseStore, PostgresStorageStore,
 ):  # fmt: skip
     """Implements `ports.Store`."""
 

@@ -13,6 +13,7 @@ from playhead.client.operations.leases import LeasesOperations
 from playhead.client.operations.operate.deletion import DeletionOperations
 from playhead.client.operations.operate.forward import ForwardOperations
 from playhead.client.operations.operate.keys import KeysOperations
+from playhead.client.operations.operate.storage import StorageOperations
 from playhead.client.operations.promises import PromisesOperations
 from playhead.client.operations.provenance import ProvenanceOperations
 from playhead.client.operations.reasoning import ReasoningOperations
@@ -40,6 +41,7 @@ class Operations(
     DeletionOperations,
     ForwardOperations,
     ScopesOperations,
+    StorageOperations,
     ScoresOperations,
     AnalyticsOperations,
     SearchOperations,

@@ -70,7 +70,7 @@ class PostgresUseStore:
             waiting = await sql.rows(conn, "runs_without_uses", project=project, how_many=_MOST_READ + 1)
         found: dict[str, ContentUse] = {}
         for run, started_ns in _each_once([*packed, *waiting[:_MOST_READ]]).items():
-            uses = await _uses_of(self._db, self._memory.packs, project, run)
+            uses = await uses_of(self._db, self._memory.packs, project, run)
             if ref.plain in uses:
                 found[run] = ContentUse(run, started_ns, uses[ref.plain])
         newest = sorted(found.values(), key=lambda each: (each.started_ns, each.run), reverse=True)
@@ -91,7 +91,7 @@ async def _index_runs(
 ) -> None:
     """Writes what these runs had, but for what was `packed` with them. One that was deleted meanwhile gets no row."""
     for run in runs:
-        uses = await _uses_of(db, packs, project, run)
+        uses = await uses_of(db, packs, project, run)
         before = {ref: calls for ref, calls in uses.items() if ref not in packed}
         given = {"refs": list(map(_short, before)), "calls": list(before.values())}
 
@@ -102,7 +102,8 @@ async def _index_runs(
         await db.transact(write)
 
 
-async def _uses_of(db: Database, packs: Packs, project: int, run: str) -> dict[ContentRef, int]:
+async def uses_of(db: Database, packs: Packs, project: int, run: str) -> dict[ContentRef, int]:
+    """What a run had by itself: for each content, how many of its model calls were given it."""
     own: list[RunEvent] = []
     after = 0
     async with db.reading() as conn:

@@ -1,0 +1,143 @@
+"""[read]: how much is stored, and the inline bytes that it stands for.
+
+Bytes are those of Postgres' files.  Rows are Postgres' own counters.  Other numbers are counted if there is little, and
+otherwise estimated from a sample of bounded size, with the range in which they are in 95 of 100 cases.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from playhead.wire.answers.across.storage import Amount, ProjectStorage, Storage, StorageSizes, StoredKind
+from playhead_collector.store.ports import Store
+from playhead_collector.store.ports.storage import ContentSample, InlineSample, TableSize
+
+_KINDS: Final[Mapping[str, Sequence[str]]] = {
+    "contents": ("content", "content_pack", "packed_seen", "dictionary", "media_type"),
+    "thread_nodes": ("thread_node", "thread_orphan"),
+    "spans": ("span_page", "pending_ref"),
+    "events": ("event_page", "run_snapshot"),
+    "runs": ("run", "run_news", "run_change", "run_lease", "run_tombstone", "packing_due", "promise"),
+    "calls": ("llm_call", "tool_call", "decision", "error"),
+    "uses": ("content_use",),
+    "search": ("search_run", "search_text"),
+    "scores": ("score",),
+    "forwarding": ("forward_outbox",),
+}
+_KIND_OF: Final = {table: kind for kind, tables in _KINDS.items() for table in tables}
+_OTHER: Final = "other"
+# Standard errors on each side of a mean, between which 95 of 100 are.
+_STANDARD_ERRORS = 1.96
+
+
+class _Pair(NamedTuple):
+    """One of a sample: how much there is of it, and the number by which it is projected to all."""
+
+    amount: int
+    weight: int
+
+
+async def read_storage(store: Store, project: int) -> Storage:
+    """Reads sizes and samples.  Raises StoreUnavailable."""
+    tables = await store.table_sizes(project)
+    contents, inline = await store.sample_contents(project), await store.sample_inline(project)
+    of_project = {table.name: table for table in tables}
+    rows = {name: _rows_of_project(table) for name, table in of_project.items()}
+    count, plain = _contents(contents, rows["content"], rows["content_pack"])
+    own: ProjectStorage = {
+        **_sizes(tables, is_whole=False),
+        "contents": count,
+        "content_bytes": plain,
+        "inline_bytes": _inline(inline, rows["run"], rows["llm_call"]),
+        "sampled_runs": len(inline.runs),
+    }
+    return {"project": own, "database": _sizes(tables, is_whole=True)}
+
+
+def _sizes(tables: Sequence[TableSize], *, is_whole: bool) -> StorageSizes:
+    by_kind: dict[str, list[TableSize]] = {kind: [] for kind in (*_KINDS, _OTHER)}
+    for table in tables:
+        by_kind[_KIND_OF.get(table.name, _OTHER)].append(table)
+    return {
+        "bytes": _total(((each.bytes, each.share) for each in tables), is_whole=is_whole),
+        "index_bytes": _total(((each.index_bytes, each.share) for each in tables), is_whole=is_whole),
+        "kinds": {kind: _kind(some, is_whole=is_whole) for kind, some in by_kind.items()},
+    }
+
+
+def _kind(tables: Sequence[TableSize], *, is_whole: bool) -> StoredKind:
+    rows = _total(((each.rows, each.share) for each in tables), is_whole=is_whole)
+    return {
+        "rows": _measured(rows["value"], exact=False),
+        "bytes": _total(((each.bytes, each.share) for each in tables), is_whole=is_whole),
+        "index_bytes": _total(((each.index_bytes, each.share) for each in tables), is_whole=is_whole),
+    }
+
+
+def _total(amounts: Iterable[tuple[int, float | None]], *, is_whole: bool) -> Amount:
+    """The sum of amounts, or of a project's share in them, which is an estimate unless it has all."""
+    found = [(amount, 1.0 if is_whole else share) for amount, share in amounts if amount]
+    if any(share is None for _, share in found):
+        return _measured(None, exact=False)
+    total = sum(amount * (share or 0.0) for amount, share in found)
+    return _measured(round(total), exact=all(share == 1.0 for _, share in found))
+
+
+def _rows_of_project(table: TableSize) -> int | None:
+    return None if table.share is None else round(table.rows * table.share)
+
+
+def _contents(sample: ContentSample, rows: int | None, packs: int | None) -> tuple[Amount, Amount]:
+    """How many contents there are, and their size."""
+    sizes = [_Pair(size, 1) for size in sample.sizes]
+    packed = [_Pair(size, 1) for _, size in sample.packs]
+    counts = [_Pair(count, 1) for count, _ in sample.packs]
+    row_count = _measured(len(sizes), exact=True) if sample.is_all else _measured(rows, exact=False)
+    return (
+        _sum(row_count, _projected(counts, packs, is_all=sample.are_all_packs)),
+        _sum(
+            _projected(sizes, rows, is_all=sample.is_all),
+            _projected(packed, packs, is_all=sample.are_all_packs),
+        ),
+    )
+
+
+def _inline(sample: InlineSample, runs: int | None, calls: int | None) -> Amount:
+    """By model calls, since a run with more of them is given more; and by runs, since some have none."""
+    pairs = [_Pair(run.inline_bytes, run.calls + 1) for run in sample.runs]
+    return _projected(pairs, None if runs is None or calls is None else runs + calls, is_all=sample.is_all)
+
+
+def _projected(sample: Sequence[_Pair], weight: int | None, *, is_all: bool) -> Amount:
+    """The amount of all, of which `weight` is known (the ratio estimator)."""
+    amount, weighed = sum(each.amount for each in sample), sum(each.weight for each in sample)
+    if is_all:
+        return _measured(amount, exact=True)
+    if not weighed or weight is None:
+        return _measured(None, exact=False)
+    ratio, count = amount / weighed, len(sample)
+    total = ratio * max(weight, weighed)
+    if count < 2:
+        return _measured(round(total), exact=False)
+    residuals = sum((each.amount - ratio * each.weight) ** 2 for each in sample)
+    error = math.sqrt(residuals / (count - 1) / count) / (weighed / count) * max(weight, weighed)
+    margin = _STANDARD_ERRORS * error
+    return _measured(round(total), exact=False, low=max(round(total - margin), amount), high=round(total + margin))
+
+
+def _sum(one: Amount, other: Amount) -> Amount:
+    if one["value"] is None or other["value"] is None:
+        return _measured(None, exact=False)
+    low, high = _bound(one, "low") + _bound(other, "low"), _bound(one, "high") + _bound(other, "high")
+    value, exact = one["value"] + other["value"], one["exact"] and other["exact"]
+    has_range = one["low"] is not None or other["low"] is not None
+    return _measured(value, exact=exact, low=low if has_range else None, high=high if has_range else None)
+
+
+def _bound(of: Amount, name: str) -> int:
+    bound: int | None = of["low"] if name == "low" else of["high"]
+    return (of["value"] or 0) if bound is None else bound
+
+
+def _measured(value: int | None, *, exact: bool, low: int | None = None, high: int | None = None) -> Amount:
+    return {"value": value, "exact": exact, "low": low, "high": high}

@@ -1,0 +1,1 @@
+"""[store]: how much is stored.  `store`: sizes of tables, and samples of contents and runs."""

@@ -1,0 +1,88 @@
+"""[store] → read: implements `ports.storage`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+import zstandard
+
+from playhead.model.ref import ContentRef
+from playhead_collector.store.ports.storage import ContentSample, InlineRun, InlineSample, TableSize
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.dictionaries import AS_IT_IS
+from playhead_collector.store.postgres.ingest import StoreMemory
+from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.uses.store import uses_of
+
+# Read within some milliseconds; the mean of so many messages is right to some per cent.
+_CONTENTS, _PACKS = 1_000, 32
+# A run takes some milliseconds. Longer ones would take seconds: those that are read stand for them.
+_RUNS, _MOST_EVENTS = 30, 3_000
+_REFS = 1_000
+# Stored frames begin without it; a frame's header has 18 bytes with it at most.
+_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class PostgresStorageStore:
+    """Implements `ports.storage.StorageStore`."""
+
+    _db: Database
+    _memory: StoreMemory
+
+    async def table_sizes(self, project: int) -> Sequence[TableSize]:
+        async with self._db.reading() as conn:
+            found = await sql.rows(conn, "table_sizes", project=project)
+        return [TableSize(**row) for row in found]
+
+    async def sample_contents(self, project: int) -> ContentSample:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "first_content_sizes", project=project, how_many=_CONTENTS + 1)
+            packs = await sql.column(conn, "first_packs", project=project, how_many=_PACKS + 1)
+            if not (are_all := len(packs) <= _PACKS):
+                last = await sql.value(conn, "last_pack", project=project)
+                probes = _spread(packs[0], last, _PACKS)
+                packs = await sql.column(conn, "packs_from", project=project, probes=probes)
+            opened = await self._memory.packs.open(conn, project, packs)
+        sizes = [_plain_size(*row) for row in rows[:_CONTENTS]]
+        counted = [(len(pack.content_sizes), sum(pack.content_sizes)) for pack in opened.values()]
+        return ContentSample(sizes, len(rows) <= _CONTENTS, counted, are_all)
+
+    async def sample_inline(self, project: int) -> InlineSample:
+        async with self._db.reading() as conn:
+            runs = await sql.rows(conn, "first_runs", project=project, how_many=_RUNS + 1)
+            if not (is_all := len(runs) <= _RUNS):
+                last = await sql.value(conn, "last_run", project=project)
+                ids = [UUID(int=each) for each in _spread(runs[0]["run_id"].int, last.int, _RUNS)]
+                runs = await sql.rows(conn, "runs_from", project=project, probes=ids)
+        short = [(row["run_id"].hex, row["llm_calls"]) for row in runs if row["events"] <= _MOST_EVENTS]
+        uses = {run: await uses_of(self._db, self._memory.packs, project, run) for run, _ in short}
+        refs = {ref for used in uses.values() for ref in used}
+        async with self._db.reading() as conn:
+            sizes = await self._sizes(conn, project, refs)
+        sampled = [InlineRun(run, calls, _inline_bytes(uses[run], sizes)) for run, calls in short]
+        return InlineSample(sampled, is_all and len(short) == len(runs))
+
+    async def _sizes(self, conn: Conn, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
+        """Sizes of the stored ones of these contents, without reading large ones."""
+        found: dict[ContentRef, int] = {}
+        ordered = sorted(refs)
+        for some in (ordered[at : at + _REFS] for at in range(0, len(ordered), _REFS)):
+            rows = await sql.rows(conn, "plain_content_sizes", project=project, refs=[ref.digest for ref in some])
+            found |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
+            packed = await self._memory.packs.contents(conn, project, [ref for ref in some if ref not in found])
+            found |= {ref: len(each.data) for ref, each in packed.items()}
+        return found
+
+
+def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int]) -> int:
+    return sum(max(calls, 1) * sizes.get(ref, 0) for ref, calls in uses.items())
+
+
+def _plain_size(encoding: int, stored: int, head: bytes) -> int:
+    """The size of a body as it was before it was compressed."""
+    return stored if encoding == AS_IT_IS else zstandard.frame_content_size(_MAGIC + head)
+
+
+def _spread(first: int, last: int, count: int) -> list[int]:
+    """So many numbers at equal distances."""
+    return [first + (last - first) * n // (count - 1) for n in range(count)]
