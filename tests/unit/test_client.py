@@ -233,3 +233,16 @@ def test_the_collector_is_where_spans_go_unless_said_otherwise(environ: dict[str
 def test_an_address_that_is_none_is_a_wrong_setting():
     with pytest.raises(SettingInvalid, match="PLAYHEAD_COLLECTOR_URL"):
         collector_url("collector:4318", {})
+
+
+@pytest.mark.parametrize(("limit", "sent"), [(None, "50"), (7, "7"), (1_000, "1000")])
+def test_a_search_by_ref_asks_for_as_many_runs_as_were_asked_for(limit: int | None, sent: str):
+    asked: list[httpx.URL] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url)
+        return httpx.Response(200, json={"items": [], "next_cursor": None, "unindexed": 0})
+
+    with Client("http://collector", transport=httpx.MockTransport(answer)) as client:
+        assert list(client.search_content(ref="sha256:" + "0" * 64, limit=limit)) == []
+    assert [url.params["limit"] for url in asked] == [sent]

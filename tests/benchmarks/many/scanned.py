@@ -38,7 +38,7 @@ def different_answers(client: Client, replayed: Sequence[Replayed]) -> tuple[int
             (call.run, call.tool)
             for call in calls
             if all(getattr(call, name) == value for name, value in params.items() if name != "arguments")
-            and all(name in call.arguments and _text(call.arguments[name]) == value for name, value in named.items())
+            and all(value in values_of(call.arguments, name) for name, value in named.items())
         )
         found = Counter((each["run"], each["tool"]) for each in client.search_decisions(kind="tool_call", **params))
         asked += 1
@@ -73,6 +73,26 @@ def file_calls(run: str, trajectory: Trajectory) -> Iterator[FileCall]:
             result = "error" if text.startswith("Error") else "empty" if text.strip().lower() in _EMPTY else "ok"
             yield FileCall(run, asked[0], asked[1], result, after)
             after = result
+
+
+def values_of(arguments: Mapping[str, Any], name: str) -> list[str]:
+    """The values at this path, at this path without indices, or at all paths that end with this name."""
+    return [
+        _text(value)
+        for path, value in _leaves(arguments)
+        if name in (path, re.sub(r"\[\d+\]", "", path), re.sub(r"\[\d+\]", "", path).split(".")[-1])
+    ]
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for n, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{n}]")
+    else:
+        yield path, value
 
 
 def _questions(calls: Sequence[FileCall]) -> Iterator[dict[str, Any]]:

@@ -60,12 +60,14 @@ class SearchOperations:
         limit: int | None = None,
     ) -> PagedRequest[FoundText]:
         """Contents with these words in their text, at most `limit`, those first that came up last, with quotes and the
-        runs that saw them.  `words` may have `"phrases"`, `or` and `-not`.  Instead of words, `ref`: this content.
+        runs that saw them.  `words` may have `"phrases"`, `or` and `-not`.
 
+        Instead of words, `ref`: this content, and `limit` is the number of runs in `seen`, at most 1,000 (default: 50);
+        `about` reads all of them.
         `role`: only messages of this role.  `since` and `until`: when the first run began that had the content.
         """
         params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
-        return PagedRequest("search/content", params, limit, page_size=_SHOWN)
+        return PagedRequest("search/content", params, limit, page_size=_SHOWN if ref is None else limit or _SHOWN)
 
     @client_method
     def unindexed_runs(self) -> ApiRequest[int]:

@@ -57,7 +57,8 @@ class SeenIn(TypedDict):
 
 class FoundText(TypedDict):
     """A content that was found.  `role` is that of a message.  `since` is when the first run began that was indexed
-    with it.  `quotes`: where the words stand.  `seen`: up to 5 runs, newest first; `more_runs`: there are others."""
+    with it.  `quotes`: where the words stand.  `seen`: up to 5 runs (if asked for by ref: up to `limit`), newest first;
+    `more_runs`: there are others."""
 
     ref: str
     role: str | None
