@@ -7,6 +7,8 @@ from enum import Enum
 
 from tenacity import AsyncRetrying, RetryCallState, wait_exponential_jitter
 
+from playhead.outbound.reasons import one_line, shown_reason
+
 # The first pause is as short as a restart of a small server; the longest one is what a person waits for after repair.
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
 # What a destination may ask for: longer is a mistake, or means that somebody has to look.
@@ -14,8 +16,6 @@ LONGEST_RETRY_AFTER_SECONDS = 3_600.0
 # Keys and addresses are mended by people.
 MISCONFIGURED_PAUSE_SECONDS = 30.0
 _MOST_REASON = 500
-# A header of fewer characters is a version or a switch, and stands in many texts by chance.
-_SECRET_CHARACTERS = 6
 _BACKOFF = wait_exponential_jitter(initial=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS, jitter=1.0)
 _NOBODY = AsyncRetrying()
 
@@ -83,15 +83,10 @@ def retry_after(text: str | None, now_s: float) -> float | None:
 
 
 def without_secrets(answer: Answer, headers: Iterable[str]) -> Answer:
-    """The answer without the values of headers that were sent: some servers repeat in an error what they got."""
-    reason = answer.reason
-    for value in headers:
-        for secret in (value, value.rpartition(" ")[2]):
-            if len(secret) >= _SECRET_CHARACTERS:
-                reason = reason.replace(secret, "[not shown]")
-    return replace(answer, reason=reason)
+    """The answer with a reason that may be shown: short, and without the values of headers that were sent."""
+    return replace(answer, reason=shown_reason(answer.reason, headers, _MOST_REASON))
 
 
 def shortened(reason: str) -> str:
     """One line of printable text."""
-    return " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_MOST_REASON]
+    return one_line(reason)[:_MOST_REASON]

@@ -12,7 +12,7 @@ from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from playhead_collector.forward.attempts import LONGEST_RETRY_AFTER_SECONDS, Answer, Verdict, shortened, without_secrets
+from playhead_collector.forward.attempts import LONGEST_RETRY_AFTER_SECONDS, Answer, Verdict, without_secrets
 from playhead_collector.forward.senders import Signal
 
 _METHODS: Mapping[Signal, str] = {
@@ -70,7 +70,8 @@ class GrpcSender:
         except DecodeError:
             return Answer(Verdict.ACCEPTED)
         rejected = partial.rejected_spans if signal == "traces" else partial.rejected_log_records
-        return Answer(Verdict.ACCEPTED, shortened(partial.error_message), rejected=rejected)
+        accepted = Answer(Verdict.ACCEPTED, partial.error_message, rejected=rejected)
+        return without_secrets(accepted, (value for _, value in self._headers))
 
     async def close(self) -> None:
         """Closes the channel."""
@@ -82,7 +83,7 @@ def _failed(error: Any) -> Answer:
     verdict, wait = _VERDICTS.get(code, Verdict.REFUSED), _retry_after(error)
     if code is grpc.StatusCode.RESOURCE_EXHAUSTED and wait is None and "larger than" in details:
         verdict = Verdict.REFUSED  # gRPC's own limit of a message: smaller requests pass
-    return Answer(verdict, shortened(f"answered {code.name}: {details}"), wait)
+    return Answer(verdict, f"answered {code.name}: {details}", wait)
 
 
 def _retry_after(error: Any) -> float | None:

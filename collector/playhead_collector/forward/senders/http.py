@@ -76,12 +76,12 @@ def _read(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
     verdict, status = of_status(response.status_code), response.status_code
     if verdict is Verdict.ACCEPTED:
         rejected, message = _partial(signal, response, body)
-        return Answer(verdict, shortened(message), rejected=rejected)
+        return Answer(verdict, message, rejected=rejected)
     if response.is_redirect:
         where = urlsplit(str(response.headers.get("location", ""))).hostname or "elsewhere"
-        return Answer(verdict, shortened(f"answered {status}, a redirect to {where}: set its URL to where it is"))
+        return Answer(verdict, f"answered {status}, a redirect to {where}: set its URL to where it is")
     wait = retry_after(response.headers.get("retry-after"), time.time())
-    return Answer(verdict, shortened(f"answered {status}: {_message(response, body)}"), wait)
+    return Answer(verdict, f"answered {status}: {_message(response, body)}", wait)
 
 
 def _partial(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int, str]:

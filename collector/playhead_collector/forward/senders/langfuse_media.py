@@ -88,7 +88,7 @@ class LangfuseMedia:
             return verdict is Verdict.ACCEPTED
         wait = retry_after(response.headers.get("retry-after"), time.time())
         text = body.decode("utf-8", "replace")
-        answer = Answer(verdict, shortened(f"answered {response.status_code} to an image or file: {text}"), wait)
+        answer = Answer(verdict, f"answered {response.status_code} to an image or file: {text}", wait)
         raise UploadFailed(without_secrets(answer, self._headers.values()))
 
     def _put_headers(self, address: str, medium: OutboundMedia) -> dict[str, str]:

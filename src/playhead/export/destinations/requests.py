@@ -25,6 +25,7 @@ from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
 from playhead.outbound import OutboundMedia
 from playhead.outbound import langfuse_uploads as uploads
+from playhead.outbound.reasons import shown_reason
 from playhead.settings.table import without_password
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
@@ -35,6 +36,8 @@ _DENIED: Final = frozenset({401, 403})
 _NO_LOGS: Final = frozenset({404, 405, 415, 501})
 _SLOWLY_SECONDS: Final = 60.0
 _MOST_REASON: Final = 300
+# Characters of an error that are looked at: what is longer is a web page.
+_MOST_READ: Final = 64 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _PROTOBUF: Final = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
 
@@ -119,7 +122,8 @@ class DestinationEndpoint:
     def _checked(self, answer: httpx.Response) -> httpx.Response:
         if answer.is_success:
             return answer
-        status, said = answer.status_code, _reason(answer)
+        status = answer.status_code
+        said = shown_reason(answer.text[:_MOST_READ], self._target.headers.values(), _MOST_REASON)
         if status in _REFUSED:
             raise RequestRejected(status, said, sure=True)
         if status in _DENIED:
@@ -143,10 +147,6 @@ class DestinationEndpoint:
             f"{self.shown} cannot take more now ({status} {said}): spans stay in the journal and are sent later",
             retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
         )
-
-
-def _reason(answer: httpx.Response) -> str:
-    return " ".join(answer.text[:_MOST_REASON].split())
 
 
 def _json(answer: httpx.Response) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Hostile requests, made at random from a seed: OTLP, packs, questions, every media type, and what is no HTTP.
 
 `requests(seed)` is an endless stream of them, each as bytes to be written to a connection. Most are honest requests
-that were damaged, since pure noise gets no further than the first check.
+that were damaged, since pure noise gets no further than the first check. `routes` makes those to every route, and
+`grpc_calls` has what is sent over gRPC.
 """
 
 import gzip
@@ -19,6 +20,7 @@ from playhead.model.ref import ContentRef
 from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from tests.benchmarks.made_up import MadeUpRun
+from tests.support.hostile.routes import RequestsToRoutes
 
 _OTLP = ["/v1/traces", "/v1/logs", "/v1/metrics", "/api/public/otel/v1/traces", "/otel/v1/logs"]
 _MEDIA = [
@@ -119,12 +121,14 @@ class Hostile:
 
 def requests(seed: int, runs: list[str]) -> Iterator[Hostile]:
     """An endless stream; `runs` are runs that exist."""
-    maker = _Maker(random.Random(seed), runs)
+    maker = RequestMaker(random.Random(seed), runs)
     kinds: list[tuple[str, Callable[[], bytes], int]] = [
         ("otlp", maker.otlp, 30),
         ("pack", maker.pack, 15),
         ("refs", maker.refs, 10),
-        ("question", maker.question, 35),
+        ("question", maker.question, 20),
+        ("route", maker.route, 25),
+        ("log records", maker.log_records, 8),
         ("no http", maker.no_http, 8),
         ("bomb", maker.bomb, 2),
     ]
@@ -138,7 +142,9 @@ def requests(seed: int, runs: list[str]) -> Iterator[Hostile]:
     return made()
 
 
-class _Maker:
+class RequestMaker:
+    """Makes one request of each kind."""
+
     def __init__(self, source: random.Random, runs: list[str]) -> None:
         self.random = source
         self.runs = runs
@@ -147,6 +153,7 @@ class _Maker:
         contents = (content_of({"role": "user", "content": "x"}), content_of("text"), Content(b"\x00\xff", "image/png"))
         self.honest_pack = encode_pack(Pack(contents, (ThreadExtension(None, (contents[0].ref,)),)))
         self.bombs = _bombs()
+        self.routes = RequestsToRoutes(source, runs, [*_NUMBERS, *_TEXTS], self._value)
 
     # --- kinds --------------------------------------------------------------------------------------------------------
 
@@ -190,6 +197,36 @@ class _Maker:
         return self._request(
             method, _quoted(f"{path}?{query}" if query else path), "application/json" if body else "", body
         )
+
+    def route(self) -> bytes:
+        asked = self.routes.next()
+        media = "application/json" if asked.body else ""
+        return self._request(asked.method, _quoted(asked.path), media, asked.body)
+
+    def log_records(self) -> bytes:
+        """Log events of runs: state changes, scores, messages, with odd bodies and times."""
+        pick = self.random.choice
+        record: dict[str, Any] = {
+            "traceId": pick([*self.runs, "0" * 32, self._value(0)]),
+            "spanId": f"{self.random.getrandbits(64):016x}",
+            "timeUnixNano": pick(["1700000000000000000", *_NUMBERS]),
+            "eventName": pick(["playhead.state", "playhead.checkpoint", "gen_ai.evaluation.result", "x", "\x00"]),
+            "body": {"stringValue": self._value(2)} if self.random.random() < 0.5 else self._value(4),
+            "attributes": self._attributes(),
+        }
+        if self.random.random() < 0.7:
+            record["attributes"].append({"key": "playhead.run.id", "value": {"stringValue": pick(self.runs)}})
+        body = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record, self._value(2)]}]}]}
+        data = json.dumps(body).encode("utf-8", "surrogatepass")
+        return self._request("POST", pick(["/v1/logs", "/otel/v1/logs"]), "application/json", data)
+
+    def damaged_spans(self) -> bytes:
+        """An OTLP message with damage, as it goes over gRPC."""
+        return self.random.choice([self._damaged, self._damaged, self._noise])(self.honest)
+
+    def protobuf_bombs(self) -> list[bytes]:
+        """Messages that unpack into much, as gRPC takes them."""
+        return [body for path, media, encoding, body in self.bombs if "protobuf" in media and encoding == "gzip"]
 
     def no_http(self) -> bytes:
         pick = self.random.choice
