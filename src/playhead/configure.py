@@ -76,12 +76,14 @@ def configure(
 
 
 def _start_from_environment() -> None:
+    # What is left of the program has lost its modules, and so have we. Asked before the lock: a daemon thread that
+    # Python has stopped may hold it, and never gives it back.
+    if sys.is_finalizing():
+        runtime.install(OFF)
+        return
     with ProcessState.mutex:
         if runtime.current is not UNCONFIGURED:
             return  # another thread was quicker
-        if sys.is_finalizing():  # what is left of the program has lost its modules, and so have we
-            runtime.install(OFF)
-            return
         _start_if_possible()
         _rewind()
 

@@ -5,6 +5,9 @@ imported there, so forks wait for our imports.  So does the program's end: Pytho
 locks of imports that they hold, and what is deleted after that may import something.
 """
 
+# Imported here, not by the first thread that needs it: it registers a lock to be taken before forks and released after.
+# A fork that has waited for this very import would release what it never took ("release unlocked lock").
+import concurrent.futures.thread  # noqa: F401 # pyright: ignore[reportUnusedImport]
 import os
 import threading
 from collections.abc import Generator

@@ -52,6 +52,8 @@ def swallowed(doing: str, error: BaseException) -> None:
 def warn_once(cause: str, message: str) -> None:
     """Logs one warning per cause and process. Never raises."""
     try:
+        if sys.is_finalizing():  # nobody reads it, and a thread that was stopped may hold the lock
+            return
         with _mutex:
             if (cause, "", 0) in _logged_causes or len(_logged_causes) >= _MAX_CAUSES:
                 return

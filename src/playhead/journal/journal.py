@@ -2,13 +2,13 @@
 
 Appending is durable once it returns True (see `lane`), and never raises.  Data that cannot be written waits in memory,
 up to a limit; data beyond that is lost and counted, and the next `playhead.flush` returns False.
-A journal whose folder was removed or whose descriptors were closed goes on in a new lane.  In a forked child the
-journal begins a lane of its own.
+A journal whose folder was removed or whose descriptors were closed goes on in a new lane; a forked child has its own.
 """
 
 import errno
 import logging
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from pathlib import Path
 from playhead.errors import JournalUnusable
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.lane import SEGMENT_BYTES, LaneWriter, Position
+from playhead.journal.locking import is_held
 from playhead.journal.segment import SegmentGone
 from playhead.journal.space import journal_usage, reclaim
 from playhead.model.canonical import canonical_json
@@ -118,6 +119,8 @@ class Journal:
 
     def append(self, frames: bytes) -> bool:
         """Appends these frames in one piece. Returns False if they are lost, or wait in memory for the disk."""
+        if sys.is_finalizing() and (is_held(self._mutex) or (self.lane and self.lane.is_in_use())):
+            return False  # a daemon thread held it when Python stopped that: it holds it for ever
         lane, allowance = self._direct, self._allowance - len(frames)
         if lane is None or allowance < 0:
             kept = self._append_or_buffer(frames)

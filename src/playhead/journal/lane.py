@@ -27,7 +27,7 @@ from weakref import WeakSet
 
 from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, make_private_folder, open_private
-from playhead.journal.locking import lock_file, share_lock
+from playhead.journal.locking import is_held, lock_file, share_lock
 from playhead.journal.position import Position, position_in
 from playhead.journal.segment import Segment, SegmentGone
 
@@ -109,6 +109,10 @@ class LaneWriter:
             self._size = segment.append(frames)
             if self._fsync:
                 segment.sync()
+
+    def is_in_use(self) -> bool:
+        """Whether another thread is in here now."""
+        return is_held(self._mutex)
 
     def is_there(self) -> bool:
         """Whether the lane's files and its lock still exist under their names, so that other processes find them."""

@@ -6,6 +6,7 @@ containers with their own process ids.
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 from playhead.journal.files import OwnFile, open_private
@@ -63,3 +64,11 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+def is_held(lock: "threading.Lock | threading.RLock") -> bool:
+    """Whether another thread holds this lock of threads at this moment. Never waits."""
+    if not lock.acquire(blocking=False):
+        return True
+    lock.release()
+    return False

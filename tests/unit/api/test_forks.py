@@ -96,3 +96,64 @@ def test_the_program_ends_after_an_import_of_another_thread(tmp_path: Path):
         [sys.executable, "ends.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
+
+
+# What a daemon thread holds when Python stops it, it holds for ever. This one takes a lock after our own exit, so that
+# only what the interpreter deletes at its very end meets it.
+STOPPED = """
+import atexit, builtins, sys, threading
+
+go_on, held = threading.Event(), threading.Event()
+
+@atexit.register          # before ours, so it runs after it
+def last():
+    go_on.set()
+    held.wait(20)
+
+import playhead
+from playhead.recording import ProcessState
+
+@playhead.observe
+def close():
+    sys.stderr.write("closed\\n")
+
+@playhead.observe
+def stream():
+    try:
+        yield 1
+    finally:
+        close()
+
+class Left:
+    def __del__(self):
+        close()
+
+def hold(lock):
+    go_on.wait(20)
+    with lock:
+        held.set()
+        threading.Event().wait()
+
+builtins.left, builtins.stream = Left(), stream()
+next(builtins.stream)
+threading.Thread(target=hold, args=({lock},), daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "lock",
+    ["ProcessState.mutex", "ProcessState.recording.journal._mutex"],
+    ids=["start", "journal"],
+)
+def test_the_program_ends_although_a_stopped_thread_holds_a_lock(tmp_path: Path, lock: str):
+    environ = {**os.environ, "PLAYHEAD_JOURNAL_DIR": str(tmp_path), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
+    environ["PLAYHEAD_ENDPOINT"] = "http://127.0.0.1:9"
+    command = [sys.executable, "-c", STOPPED.replace("{lock}", lock)]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.count("closed")) == (0, 2), done.stderr
+
+
+def test_the_executors_of_the_standard_library_are_imported_before_a_fork_can_wait():
+    """Their module registers a lock for forks; a fork that waits for its import would release it untaken."""
+    code = "import sys, playhead; sys.exit('concurrent.futures.thread' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

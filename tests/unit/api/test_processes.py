@@ -144,10 +144,13 @@ def test_the_lock_of_a_lane_dies_with_its_process_and_with_nobody_elses(recordin
 def test_a_child_that_outlives_its_parent_does_not_hold_its_lane(tmp_path: Path):
     body = """
 import os, sys, playhead
+reading, writing = os.pipe()
 with playhead.run("parent"):
     if os.fork() == 0:
+        os.write(writing, b"!")   # the fork is over here, too
         sys.stdin.read()          # lives until the test lets it go
         os._exit(0)
+    os.read(reading, 1)
     os.kill(os.getpid(), 9)
 """
     reading, writing = os.pipe()

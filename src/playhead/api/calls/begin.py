@@ -3,6 +3,7 @@ start.
 """
 
 import hashlib
+import sys
 from typing import Any
 
 from opentelemetry import context as otel
@@ -55,6 +56,8 @@ def begin(
             where = CONTEXTS.get_current()
         above = where.get(CURRENT)
         if above is UNRECORDED or where.get(_SUPPRESSED) or READING.active:
+            return None
+        if sys.is_finalizing():  # a thread that Python has stopped may hold any lock, and would hold it for ever
             return None
         to = runtime.current.recorder or runtime.recorder()
         if to is None:
