@@ -29,6 +29,7 @@ class Change:
 _SEARCHES = 'found = [await search("a"), await search("b")]'
 _IF_MAIN, _MAIN, _NEW_MAIN = 'if __name__ == "__main__"', "engine.main(trip)", "engine.main(journey)"
 _BOOKING = '@workflow\nasync def booking() -> Any:\n    return await book("LX1")\n\n\n'
+_RESERVING = _BOOKING.replace("booking", "reserving")
 _WRAPPER = "\n\n\n@workflow\nasync def journey() -> list[Any]:\n    return await trip()"
 _BOOK = '@tool\nasync def book(flight: str) -> Any:\n    return did(f"booked {flight}")\n\n\n'
 _BOOKS = 'booked = await book("LX1")'
@@ -80,6 +81,13 @@ CHANGES = (
     Change(
         "a function around steps removed",
         first=(("@workflow\n", f"{_BOOKING}@workflow\n"), (_BOOKS, "booked = await booking()")),
+    ),
+    Change(
+        "a function around steps renamed",
+        first=(("@workflow\n", f"{_BOOKING}@workflow\n"), (_BOOKS, "booked = await booking()")),
+        steps=(("@workflow\n", f"{_RESERVING}@workflow\n"),),
+        body=((_BOOKS, "booked = await reserving()"),),
+        beside=_RESERVING,
     ),
     Change("a step moved to another module", whole=((_BOOK, ""), (_FIRST_LINES, _MOVED)), module=_MODULE),
     Change(
