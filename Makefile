@@ -32,6 +32,9 @@ SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installe
 	$(wildcard tests/senders/requirements/*.txt)) $(patsubst tests/senders/requirements/%.json,\
 	.venv-senders/%/.installed,$(wildcard tests/senders/requirements/*.json))
 
+# Where it is set, each worker of pytest, and each program that a test starts, compiles all of its modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo serve test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean

@@ -20,6 +20,9 @@ from hypothesis import settings
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = "playhead_template"
+# Nothing of these databases outlives the tests, and waiting for the disk takes longer than most tests that ask them.
+# Commits stay synchronous, so a killed Postgres still has all that it acknowledged.
+NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
 # How long one example takes says more about what else the machine does than about what is tested.
@@ -92,7 +95,7 @@ def postgres_url() -> Iterator[str]:
     # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
     folder = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
     try:
-        with embedded.start(folder) as server:
+        with embedded.start(folder, options=NOT_DURABLE) as server:
             yield server.dsn
     finally:
         shutil.rmtree(folder, ignore_errors=True)
