@@ -44,11 +44,17 @@ def ingest(url: str, batches: list[Batch]) -> None:
 
 
 @pytest.fixture(scope="module")
-def collector(module_database_url: str) -> Iterator[CollectorProcess]:
-    batches = [hostile(run, TEXTS[name](SIZE)).batch() for name, run in RUNS.items()]
-    ingest(module_database_url, [*batches, conversation(PLAIN, 3).batch()])
+def database(module_database_url: str) -> str:
+    """The URL of a database that holds the run `PLAIN`."""
+    ingest(module_database_url, [conversation(PLAIN, 3).batch()])
+    return module_database_url
+
+
+@pytest.fixture(scope="module")
+def collector(database: str) -> Iterator[CollectorProcess]:
+    ingest(database, [hostile(run, TEXTS[name](SIZE)).batch() for name, run in RUNS.items()])
     env = {"PLAYHEAD_ANALYSIS_SECONDS": str(SECONDS)}
-    with CollectorProcess(database_url=module_database_url, env=env) as collector:
+    with CollectorProcess(database_url=database, env=env) as collector:
         yield collector
         assert "Traceback" not in collector.log()
 
@@ -173,9 +179,9 @@ def test_a_client_that_goes_away_gives_its_question_up(collector: CollectorProce
     assert figure(http, "failed") == failed + 1
 
 
-def test_nothing_is_left_of_a_collector_that_is_killed_or_stopped(module_database_url: str):
+def test_nothing_is_left_of_a_collector_that_is_killed_or_stopped(database: str):
     for end in (CollectorProcess.kill, CollectorProcess.stop):
-        with CollectorProcess(database_url=module_database_url) as collector:
+        with CollectorProcess(database_url=database) as collector:
             httpx.get(f"{collector.url}/api/v1/runs/{PLAIN}/tokens", timeout=60).raise_for_status()
             (worker,) = workers_of(collector.pid)
             end(collector)
@@ -183,9 +189,9 @@ def test_nothing_is_left_of_a_collector_that_is_killed_or_stopped(module_databas
             assert "Traceback" not in collector.log()
 
 
-def test_without_processes_the_collector_answers_itself(module_database_url: str):
+def test_without_processes_the_collector_answers_itself(database: str):
     env = {"PLAYHEAD_ANALYSIS_PROCESSES": "0"}
-    with CollectorProcess(database_url=module_database_url, env=env) as collector:
+    with CollectorProcess(database_url=database, env=env) as collector:
         httpx.get(f"{collector.url}/api/v1/runs/{PLAIN}/attributions", timeout=60).raise_for_status()
         assert workers_of(collector.pid) == []
 
