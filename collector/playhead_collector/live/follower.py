@@ -94,5 +94,5 @@ class Follower:
         after = None
         if reason == "ended" and run is not None:
             after = StreamPosition(run.projection)  # later ones may have changed no event
-        said = {"reason": reason, "status": None if run is None else run.status, "reconnect": reason not in FINAL}
-        return message(said, after, "end")
+        last = {"reason": reason, "status": None if run is None else run.status, "reconnect": reason not in FINAL}
+        return message(last, after, "end")

@@ -142,7 +142,7 @@ class LiveHub:
             log.warning("reading for live streams failed, please report this; going on", exc_info=error)
 
     async def _poll(self) -> None:
-        """Notes the runs with news that nobody told of."""
+        """Notes the runs with news that no notification announced."""
         newest = await self._store.positions(self._project, [run for run in self._channels if run is not None])
         for run, channel in self._channels.items():
             seen = channel.head.change if run is None or channel.run is None else channel.run.projection

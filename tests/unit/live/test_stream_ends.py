@@ -1,0 +1,128 @@
+"""Why a stream ends and what its client receives meanwhile; how many streams there may be."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import pytest
+
+from playhead_collector.errors import Refused
+from playhead_collector.live import channel as channels
+from playhead_collector.live.channel import Channel
+from playhead_collector.live.follower import Follower
+from playhead_collector.live.hub import LiveHub, StreamLimits
+from playhead_collector.live.messages import HEARTBEAT, View
+from playhead_collector.live.positions import StreamPosition
+from playhead_collector.store.ports import Store
+from tests.unit.live.test_exactly_once import PROJECT, RUN, Journal
+
+
+class ListeningJournal(Journal):
+    """A journal that never notifies."""
+
+    @asynccontextmanager
+    async def listening(self, on_change: Callable[[int, Sequence[str]], None]) -> AsyncGenerator[None]:
+        yield
+
+    async def positions(self, project: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+        return dict.fromkeys([None, *runs], self.projection)
+
+
+@dataclass
+class Stream:
+    """A hub on a journal of one run, with a clock that tests set."""
+
+    limits: StreamLimits = StreamLimits(heartbeat_seconds=0)
+    journal: ListeningJournal = field(default_factory=ListeningJournal)
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.journal.becomes([("first", 0)])
+        self.hub = LiveHub(cast(Store, self.journal), PROJECT, self.limits, poll_seconds=600)
+
+    def follower(self, channel: Channel) -> Follower:
+        position = StreamPosition(channel.base.change, 0, is_replay=True)
+        return Follower(self.hub, channel, position, View(), no_turn, clock=lambda: self.now)
+
+
+@asynccontextmanager
+async def no_turn() -> AsyncGenerator[None]:
+    yield
+
+
+@pytest.fixture
+async def stream() -> AsyncGenerator[Stream]:
+    made = Stream()
+    yield made
+    await made.hub.stop()
+
+
+async def up_to_heartbeat(messages: AsyncGenerator[bytes]) -> bytes:
+    received = b""
+    async for data in messages:
+        if data == HEARTBEAT:
+            return received
+        received += data
+    raise AssertionError(f"the stream ended: {received!r}")
+
+
+async def end(messages: AsyncGenerator[bytes]) -> dict[str, object]:
+    """The last message of a stream that has nothing else to send."""
+    rest = [data async for data in messages]
+    kind, data = rest[-1].decode().strip().splitlines()[-2:]
+    assert (len(rest), kind) == (1, "event: end")
+    return json.loads(data.removeprefix("data: "))
+
+
+async def test_a_stream_without_news_sends_heartbeats(stream: Stream):
+    async with stream.hub.follow(RUN) as channel:
+        messages = stream.follower(channel).messages()
+        assert b'"first"' in await up_to_heartbeat(messages)
+        assert [await anext(messages), await anext(messages)] == [HEARTBEAT, HEARTBEAT]
+
+
+async def test_a_stream_ends_at_once_when_the_collector_stops(stream: Stream):
+    async with stream.hub.follow(RUN) as channel:
+        messages = stream.follower(channel).messages()
+        await up_to_heartbeat(messages)
+        stream.hub.close()
+        assert await end(messages) == {"reason": "stopping", "status": "running", "reconnect": True}
+        with pytest.raises(Refused):
+            async with stream.hub.follow(RUN):
+                raise AssertionError("a stream was opened while the collector stops")
+
+
+async def test_a_stream_ends_after_its_time_and_its_client_is_to_reconnect(stream: Stream):
+    async with stream.hub.follow(RUN) as channel:
+        messages = stream.follower(channel).messages()
+        await up_to_heartbeat(messages)
+        stream.now = stream.limits.stream_seconds - 1
+        assert await anext(messages) == HEARTBEAT
+        stream.now = stream.limits.stream_seconds
+        assert await end(messages) == {"reason": "time", "status": "running", "reconnect": True}
+
+
+async def test_a_client_that_lags_behind_the_memory_is_cut_off(stream: Stream, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(channels, "_MOST_BATCHES", 1)
+    async with stream.hub.follow(RUN) as channel:
+        messages = stream.follower(channel).messages()
+        await up_to_heartbeat(messages)
+        for count in range(2, 5):
+            stream.journal.becomes([("first", 0), *((f"event{number}", 0) for number in range(2, count + 1))])
+            await channel.advance(1)
+        assert await end(messages) == {"reason": "too_slow", "status": "running", "reconnect": True}
+
+
+async def test_more_streams_than_allowed_are_refused_until_one_is_left():
+    stream = Stream(StreamLimits(most=1))
+    async with stream.hub.follow(RUN):
+        with pytest.raises(Refused) as refused:
+            async with stream.hub.follow(RUN):
+                raise AssertionError("one stream too many was opened")
+        assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "5"})
+        assert "PLAYHEAD_MAX_STREAMS" in str(refused.value)
+    async with stream.hub.follow(RUN):
+        assert stream.hub.clients == 1
+    await stream.hub.stop()
