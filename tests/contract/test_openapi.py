@@ -103,6 +103,7 @@ def test_every_question_of_the_interface_is_there(description: dict[str, Any]):
     expected |= {"get /runs/{run}/suspects", "post /runs/{run}/suspects/rerank"}
     expected |= {"get /runs/{run}/logs", *(f"{method} /runs/{{run}}/lease" for method in ("post", "put", "delete"))}
     expected |= {"get /keys", "post /keys", "delete /keys/{number}", "delete /runs/{run}", "post /gc", "get /scopes"}
+    expected |= {"get /session", "post /session", "delete /session"}
     expected |= {"get /search/content", "get /search/decisions"}
     expected |= {"get /runs/{run}/otlp", "post /content/pack", "get /runs/{run}/checkpoints"}
     across = ("statistics", "transitions", "patterns", "differences", "compression", "failures")

@@ -57,6 +57,7 @@ def test_the_demo_shows_what_an_agent_did_and_leaves_nothing_behind(temporary: P
         "inline: ",
         "sent: ",
         "stored: ",
+        "?at=20",
     ):
         assert words in done.stdout
 

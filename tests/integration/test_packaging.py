@@ -76,7 +76,8 @@ def test_the_wheel_carries_what_is_not_python_and_no_tests(wheel: Path):
     for path in (ROOT / "migrations").rglob("*.*"):
         if path.suffix in {".py", ".sql"}:
             assert f"playhead_collector/{path.relative_to(ROOT).as_posix()}" in names
-    assert {"playhead/py.typed", "playhead_collector/py.typed"} <= names
+    assert {"playhead/py.typed", "playhead_collector/py.typed", "playhead_collector/ui/index.html"} <= names
+    assert any(name.startswith("playhead_collector/ui/assets/") for name in names)
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"playhead", "playhead_collector"}
 

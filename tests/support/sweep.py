@@ -495,6 +495,9 @@ RULES: dict[str, Rule] = {
     "get /storage": lambda run: [
         Question(f"{PREFIX}/storage", holds=lambda body: body["project"]["contents"]["value"] > 0)
     ],
+    "get /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["needs_key"] is False)],
+    "delete /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["scopes"] == [])],
+    "post /session": lambda run: [Question(f"{PREFIX}/session", status=401, body={"key": "none"})],
     "get /scopes": lambda run: [Question(f"{PREFIX}/scopes", holds=lambda body: body.keys() == {"not_understood"})],
     "get /runs": _runs,
     "get /runs/{run}": lambda run: [Question(run.path(), holds=lambda body: body["events"] == len(run.events))],

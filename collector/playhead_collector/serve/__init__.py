@@ -2,7 +2,7 @@
 
 routes            the query API, a file per kind of answer     analysis_pool   passes analysis questions to [workers]
 responses         HTTP responses from answers                  schemas         response models for OpenAPI
-auth, keyring     API keys and their scopes                    browser_requests   refuses requests of foreign websites
-errors            error responses                              docs_page       the API's description as a page
+auth, keyring     API keys and their scopes                    browser         the web UI, sign-in, other websites
+errors            error responses
 read_limiter      limit of concurrent reads                    health, metrics, identity   for operators and senders
 """

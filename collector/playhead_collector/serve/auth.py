@@ -5,8 +5,9 @@
     x-api-key: KEY                       LangSmith's SDK
     api_key: KEY                         older clients of Phoenix and Arize
 
-Calls of gRPC have them as metadata. Plain ASGI, so that bodies stream through it. If no key exists, all requests are
-allowed; `cli.py` warns when the collector then listens on a network.
+The web UI sends a cookie that stands for a key (`browser.sessions`). Calls of gRPC have the headers as metadata. Plain
+ASGI, so that bodies stream through it. If no key exists, all requests are allowed; `cli.py` warns when the collector
+then listens on a network.
 """
 
 import base64
@@ -22,12 +23,16 @@ from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve import drop_in
+from playhead_collector.serve.browser.sessions import token_in
+from playhead_collector.serve.browser.ui_files import is_ui_path
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, Keyring
 
 # Paths without a key: load balancers have none, and clients send theirs only after they identified the collector.
-# Uploads of media that were announced with a key have none either (`is_upload`).
-OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH})
+# The web UI is a page without data, and signs in at `SESSION_PATH`. Uploads of media that were announced with a key
+# have none either (`is_upload`).
+SESSION_PATH = "/api/v1/session"
+OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1"
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
@@ -42,7 +47,7 @@ class RequireKey:
         self._open = OPEN_PATHS | ({METRICS_PATH} if metrics_open else frozenset[str]())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in self._open or is_upload(scope["method"], scope["path"]):
+        if scope["type"] != "http" or scope["path"] in self._open or _is_open(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
         refused = await self._refused(scope)
@@ -68,6 +73,8 @@ async def authorize(keyring: Keyring, needed: str, headers: Mapping[str, str]) -
     if not await keyring.locked():
         return
     scopes = await keyring.scopes_of(keys_in(headers))
+    if scopes is None and (token := token_in(headers)) is not None:
+        scopes = await keyring.scopes_of_session(token)
     if scopes is None:
         message = "the key is missing, wrong or expired: send the header 'Authorization: Bearer <key>'"
         raise Refused(401, "unauthorized", message, _CHALLENGE)
@@ -75,6 +82,10 @@ async def authorize(keyring: Keyring, needed: str, headers: Mapping[str, str]) -
         may = ", ".join(sorted(scopes)) or "nothing"
         message = f"this needs a key with the scope {needed}, and this one has {may}: see `playhead keys`"
         raise Refused(403, "forbidden", message)
+
+
+def _is_open(method: str, path: str) -> bool:
+    return is_upload(method, path) or (method in {"GET", "HEAD"} and is_ui_path(path))
 
 
 def needed_for(method: str, path: str) -> str:

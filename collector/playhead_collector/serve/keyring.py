@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from playhead_collector.errors import StoreUnavailable
+from playhead_collector.serve.browser.sessions import Token
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 log = logging.getLogger(__name__)
@@ -59,6 +60,31 @@ class Keyring:
                 self._used.add(key.number)
                 return frozenset(key.scopes)
         return None
+
+    async def scopes_of_session(self, token: Token) -> frozenset[str] | None:
+        """The scopes of the key that a session stands for; None if the session or its key has ended, or is false.
+        Raises StoreUnavailable."""
+        if token.expires * 10**9 <= self.wall_ns():
+            return None
+        if token.is_master:
+            master = self.master
+            signed = master is not None and token.is_signed(hashlib.sha256(master.encode()).digest())
+            return frozenset(SCOPES) if signed else None
+        await self._refresh()
+        for key in self._keys.values():
+            if key.number == token.number and token.is_signed(key.digest):
+                if key.expires_ns is not None and key.expires_ns <= self.wall_ns():
+                    return None
+                self._used.add(key.number)
+                return frozenset(key.scopes)
+        return None
+
+    def signing_key(self, key: bytes) -> tuple[int | None, bytes]:
+        """Number (None: the operator's key) and digest of a key that `scopes_of` found valid."""
+        digest = hashlib.sha256(key).digest()
+        found = self._keys.get(digest)
+        is_master = self.master is not None and hashlib.sha256(self.master.encode()).digest() == digest
+        return (None if is_master or found is None else found.number), digest
 
     def name_of(self, given: Iterable[bytes]) -> str | None:
         """The name of the first of these keys that is known; None for the operator's, which has none."""

@@ -7,6 +7,7 @@ trajectories  plays recorded runs on it and asks for every context    replay, co
 
 import importlib.util
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +33,11 @@ def run_demo() -> int:
 
     console = Console(highlight=False)
     try:
-        with console.status("starting a collector"), stage() as on:
-            show_scene(console, support_scene(on))
+        with console.status("starting a collector") as waits, stage() as on:
+            show_scene(console, scene := support_scene(on))
+            waits.stop()
+            if scene.page is not None and sys.stdin.isatty() and console.is_terminal:
+                console.input("Enter ends the demo, and the collector with it. ")
     except KeyboardInterrupt:
         return INTERRUPTED
     return OK

@@ -35,6 +35,9 @@ def show_scene(console: Console, scene: Scene) -> None:
     console.print(_line("settings", json.dumps(scene.context["settings"])))
     _title(console, "Bytes")
     console.print(_sizes(scene.sizes))
+    if scene.page is not None:
+        _title(console, "The run in the web UI, at the tool that failed")
+        console.print(scene.page, soft_wrap=True)
 
 
 def show_report(console: Console, report: Report, problems: PlaybackProblems) -> None:

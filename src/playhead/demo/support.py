@@ -11,6 +11,7 @@ from playhead.demo.sizes import ModelExchange, Sizes, sizes_of, stored
 from playhead.demo.stage import DemoFailed, Stage
 from playhead.testing import ChatRequest
 from playhead.wire.answers import ContextAt, RecordedEvent, RunDetail, StateAt
+from playhead_collector.serve.browser.ui_files import UiFiles
 
 EXAMPLE = "support_agent"
 # In a wheel examples travel inside this package; in a checkout they stand at its top, where people look.
@@ -29,6 +30,8 @@ class Scene:
     state: StateAt
     context: ContextAt
     sizes: Sizes
+    page: str | None
+    """Address of the run in the web UI, at the tool that failed; None: the UI is not built."""
 
 
 def support_scene(on: Stage) -> Scene:
@@ -51,6 +54,7 @@ def support_scene(on: Stage) -> Scene:
         state=on.client.state(run["run"], at=middle, hydrate=True),
         context=on.client.context(run["run"], at=after),
         sizes=sizes_of(calls, on.url, before),
+        page=f"{on.url}/runs/{run['run']}?at={middle}" if UiFiles().is_built else None,
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI
 
 from playhead_collector.serve.auth import RequireKey
-from playhead_collector.serve.browser_requests import BrowserGuard
+from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.keyring import Keyring
 from tests.unit.receive.http_app import client_of
 from tests.unit.serve.test_frame import NoKeys

@@ -13,6 +13,7 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
+from playhead_collector.serve.browser import sign_in
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routes import (
@@ -96,9 +97,8 @@ def router(
     promises.add_routes(api, store, project)
     keyring = keyring or Keyring(store, project, None)
     scores.add_routes(limited, store, runner, project, keyring)
-    for part in (diff, compare, compression, tokens, decisions, provenance, causes):
+    for part in (diff, compare, compression, tokens, decisions, provenance, causes, analytics):
         part.add_routes(api, asking)
-    analytics.add_routes(api, asking)
     reasoning.add_routes(api, asking, configured)
     ask_again.add_routes(api, asking, configured)
     suspects.add_routes(api, asking, configured)
@@ -109,6 +109,7 @@ def router(
     # A limit of its own: a key can be revoked while requests with that key fill the other limit.
     operators = _router(ReadLimiter(1, _READS_WAITING))
     keys.add_routes(operators, store, project, keyring)
+    sign_in.add_routes(api, keyring)
     scopes.add_routes(api, {} if not_understood is None else not_understood)
     api.routes += [*limited.routes, *operators.routes]  # not included: the path of an included route has no prefix
     return api

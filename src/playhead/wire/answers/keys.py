@@ -35,3 +35,10 @@ class Revoked(TypedDict):
     """`revoked`: whether there was such a key."""
 
     revoked: bool
+
+
+class Session(TypedDict):
+    """Whether this collector needs a key, and what the asking browser or program may do: `ingest`, `read`, `admin`."""
+
+    needs_key: bool
+    scopes: list[str]

@@ -1,0 +1,69 @@
+"""Routes of the web UI's session: who is asking, sign in with a key, sign out."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+
+from playhead.wire.answers import ErrorAnswer
+from playhead.wire.answers.keys import Session
+from playhead_collector.errors import Refused
+from playhead_collector.serve.auth import keys_in
+from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token, token_in
+from playhead_collector.serve.keyring import SCOPES, Keyring
+from playhead_collector.serve.responses import json_answer
+from playhead_collector.serve.routes.registering import Responses, get
+from playhead_collector.serve.schemas import schema
+
+Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
+
+
+class SignIn:
+    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+
+    async def session(self, request: Request) -> Response:
+        """Say whether this collector needs a key, and what the sender of this request may do. Needs no key."""
+        if not await self._keyring.locked():
+            return json_answer(_session(needs_key=False, scopes=SCOPES))
+        scopes = await self._keyring.scopes_of(keys_in(request.headers))
+        if scopes is None and (token := token_in(request.headers)) is not None:
+            scopes = await self._keyring.scopes_of_session(token)
+        return json_answer(_session(needs_key=True, scopes=scopes or ()))
+
+    async def sign_in(self, request: Request, key: Key) -> Response:
+        """Begin a session: sets a cookie that stands for the key for 12 hours. Scripts cannot read the cookie."""
+        scopes = await self._keyring.scopes_of([key.encode()])
+        if scopes is None or not await self._keyring.locked():
+            raise Refused(401, "unauthorized", "no such key: `playhead keys list` shows the keys that there are")
+        expires = self._keyring.wall_ns() // 10**9 + SESSION_SECONDS
+        token = make_token(*self._keyring.signing_key(key.encode()), expires)
+        answer = json_answer(_session(needs_key=True, scopes=scopes))
+        answer.set_cookie(COOKIE, token, max_age=SESSION_SECONDS, **_flags(request))
+        return answer
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session of this browser: deletes its cookie."""
+        answer = json_answer(_session(needs_key=await self._keyring.locked(), scopes=()))
+        answer.delete_cookie(COOKIE, **_flags(request))
+        return answer
+
+
+def _session(*, needs_key: bool, scopes: Iterable[str]) -> Session:
+    return {"needs_key": needs_key, "scopes": sorted(scopes)}
+
+
+def _flags(request: Request) -> dict[str, Any]:
+    secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+    return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
+
+
+def add_routes(api: APIRouter, keyring: Keyring) -> None:
+    """Registers the operations of this file, which need no key."""
+    handlers, answer, path = SignIn(keyring), schema(Session), "/session"
+    refused: Responses = {401: {"description": "There is no such key.", "model": schema(ErrorAnswer)}}
+    get(api, "keys", path, handlers.session, Session)
+    api.post(path, tags=["keys"], name="sign_in", response_model=answer, responses=refused)(handlers.sign_in)
+    api.delete(path, tags=["keys"], name="sign_out", response_model=answer)(handlers.sign_out)

@@ -1,0 +1,107 @@
+"""The built web UI, served from memory: one page for every address, and assets whose names change with their content.
+
+The page holds no data: everything shown comes from the API, with the browser's session. So it needs no key.
+"""
+
+import gzip
+import html
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+
+ASSETS: Final = "/assets/"
+# Addresses of the UI's pages. Everything else that is unknown stays a 404 in JSON: most who ask are programs.
+_PAGES: Final = ("/", "/runs", "/compare", "/content", "/search", "/across", "/approvals")
+_BUILT: Final = Path(__file__).parents[2] / "ui"
+# No inline scripts, nothing from elsewhere, never in a frame. Styles: positions of rows and bars are set by scripts
+# through the object model, which this policy does not concern.
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
+)
+_PAGE_HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+_ASSET_HEADERS: Final = {"x-content-type-options": "nosniff", "cache-control": "public, max-age=31536000, immutable"}
+_NOT_BUILT: Final = (
+    "The web UI is not built in this checkout: run `make ui`, and start the collector again. "
+    "The API is at /api/v1/docs.\n"
+)
+# The path below which a proxy serves us; it comes from a header, so only plain segments are taken.
+_PREFIX: Final = re.compile(r"(?:/[A-Za-z0-9._~-]{1,64}){0,8}/?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file as it is sent."""
+
+    data: bytes
+    zipped: bytes
+    media_type: str
+
+
+def is_ui_path(path: str) -> bool:
+    """Whether the UI answers at this path: no key is needed there."""
+    return path in _PAGES or path.startswith((ASSETS, *(f"{page}/" for page in _PAGES[1:])))
+
+
+class UiFiles:
+    """The files of a built UI; none when it was not built."""
+
+    def __init__(self, folder: Path = _BUILT) -> None:
+        page = folder / "index.html"
+        self._page = page.read_text() if page.is_file() else None
+        self._assets = {path.name: _asset(path) for path in sorted(folder.glob("assets/*")) if path.is_file()}
+
+    @property
+    def is_built(self) -> bool:
+        """Whether there is a UI to serve."""
+        return self._page is not None
+
+    async def page(self, request: Request) -> Response:
+        """The page; it finds its assets and the API relative to `<base>`, which has the path prefix."""
+        if self._page is None:
+            return PlainTextResponse(_NOT_BUILT, 404)
+        base = f'<base href="{html.escape(prefix(request.headers))}/" />'
+        return Response(self._page.replace("<head>", f"<head>{base}", 1), headers=_PAGE_HEADERS, media_type="text/html")
+
+    async def asset(self, request: Request, name: str) -> Response:
+        """A file of the build; its name has a digest of its content, so it may be kept for ever."""
+        found = self._assets.get(name)
+        if found is None:
+            return PlainTextResponse("There is no such file: load the page again.\n", 404)
+        headers = {**_ASSET_HEADERS, "vary": "accept-encoding"}
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(found.data, headers=headers, media_type=found.media_type)
+        return Response(found.zipped, headers={**headers, "content-encoding": "gzip"}, media_type=found.media_type)
+
+    def router(self) -> APIRouter:
+        """The routes, which the API's description leaves out."""
+        routes = APIRouter(include_in_schema=False)
+        for path in _PAGES:
+            routes.get(path)(self.page)
+            if path != "/":
+                routes.get(f"{path}/{{rest:path}}")(self.page)
+        routes.get(f"{ASSETS}{{name}}")(self.asset)
+        return routes
+
+
+def prefix(headers: Mapping[str, str]) -> str:
+    """The path prefix that a proxy says, without a slash at its end; empty without one, or when it has another form."""
+    given = headers.get("x-forwarded-prefix", "")
+    return given.rstrip("/") if _PREFIX.fullmatch(given) and "/." not in given else ""
+
+
+def _asset(path: Path) -> Asset:
+    data = path.read_bytes()
+    return Asset(data, gzip.compress(data, mtime=0), mimetypes.guess_type(path.name)[0] or "application/octet-stream")

@@ -1,0 +1,49 @@
+// A context window as blocks against the model's limit, and messages as text. Pure.
+import type { Message, Part } from "../api/types";
+
+export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
+export type Block = { kind: BlockKind; tokens: number };
+
+/** Estimated tokens of each message are scaled to what the provider counted (`total`), when it counted. */
+export function messageTokens(messages: readonly Message[], tools: unknown, total: number | null): { each: number[]; tools: number } {
+  const lengths = messages.map((message) => 4 + message.parts.reduce((sum, part) => sum + partText(part).length, 0));
+  const toolLength = isEmpty(tools) ? 0 : JSON.stringify(tools).length;
+  const all = lengths.reduce((sum, length) => sum + length, toolLength);
+  const factor = total !== null && all > 0 ? total / all : 0.25;
+  return { each: lengths.map((length) => Math.round(length * factor)), tools: Math.round(toolLength * factor) };
+}
+
+/** The blocks of the stacked bar, in the order in which the model reads them. */
+export function blocks(messages: readonly Message[], each: readonly number[], tools: number): Block[] {
+  const sums: Record<BlockKind, number> = { system: 0, tools, user: 0, assistant: 0, results: 0 };
+  messages.forEach((message, n) => {
+    sums[kindOf(message.role)] += each[n] ?? 0;
+  });
+  return (Object.keys(sums) as BlockKind[]).map((kind) => ({ kind, tokens: sums[kind] })).filter((block) => block.tokens > 0);
+}
+
+/** The block that a message of this role belongs to. */
+export function kindOf(role: string): BlockKind {
+  if (role === "system" || role === "developer") return "system";
+  if (role === "assistant" || role === "model") return "assistant";
+  return role === "tool" || role === "function" ? "results" : "user";
+}
+
+/** A part as text: what was said, the call as `name(argument=value)`, or the JSON of a kind that is not known. */
+export function partText(part: Part): string {
+  if (part.type === "text" || part.type === "reasoning") return String(part.content ?? part.text ?? "");
+  if (part.type === "tool_call") return `${String(part.name)}(${argumentsText(part.arguments)})`;
+  if (part.type === "tool_call_response") {
+    const response = part.response ?? part.result;
+    return typeof response === "string" ? response : JSON.stringify(response);
+  }
+  return JSON.stringify(part);
+}
+
+/** `order="A1001", amount=178` */
+export function argumentsText(given: unknown): string {
+  if (given === null || typeof given !== "object" || Array.isArray(given)) return given === undefined ? "" : JSON.stringify(given);
+  return Object.entries(given).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
+}
+
+const isEmpty = (tools: unknown): boolean => tools === null || tools === undefined || (Array.isArray(tools) && tools.length === 0);

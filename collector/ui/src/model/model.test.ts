@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+
+import type { Message, RecordedEvent } from "../api/types";
+import { byStep, byTime, nearest } from "./axis";
+import { argumentsText, blocks, messageTokens, partText } from "./context";
+import { ago, duration, money, percent, shortId } from "./format";
+import { laneOf, steps } from "./steps";
+
+function event(seq: number, kind: string, more: Partial<RecordedEvent> = {}): RecordedEvent {
+  const time = new Date(1_760_000_000_000 + seq * 1000).toISOString();
+  return { id: `${seq}`, run: "0", seq, time, kind, priority: "normal", span: null, actor: null, late: false, data: {}, refs: {}, ...more };
+}
+
+describe("axis", () => {
+  test("by step, all events take the same room", () => {
+    expect([...byStep(3).at]).toEqual([0, 0.5, 1]);
+    expect([...byStep(1).at]).toEqual([0.5]);
+    expect([...byStep(0).at]).toEqual([]);
+  });
+
+  test("by time, positions do not fall, and stay within the axis", () => {
+    const { at, gaps } = byTime([0, 10, 20, 20, 25, 90_000, 90_010]);
+    expect(gaps).toHaveLength(1);
+    expect(gaps[0]?.ms).toBe(89_975);
+    for (let n = 1; n < at.length; n++) expect(at[n]).toBeGreaterThanOrEqual(at[n - 1] ?? 0);
+    expect(at[0]).toBe(0);
+    expect(at[at.length - 1]).toBeLessThanOrEqual(1);
+    expect((at[4] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(0.3); // what was busy is seen
+  });
+
+  test("events of one moment, and times that fall, are placed all the same", () => {
+    expect([...byTime([5, 5, 5]).at].every((each) => each >= 0 && each <= 1)).toBe(true);
+    expect([...byTime([5, 1, 9]).at].every((each) => each >= 0 && each <= 1)).toBe(true);
+  });
+
+  test("the nearest event is found", () => {
+    const { at } = byStep(11);
+    expect(nearest(at, 0)).toBe(0);
+    expect(nearest(at, 0.44)).toBe(4);
+    expect(nearest(at, 0.46)).toBe(5);
+    expect(nearest(at, 2)).toBe(10);
+  });
+});
+
+describe("steps", () => {
+  test("a call and its end are one row, below the agent that made it", () => {
+    const rows = steps([
+      event(1, "run_started"),
+      event(2, "step_started", { span: "a", data: { name: "agent", step_kind: "agent" } }),
+      event(3, "llm_called", { span: "m", data: { model: "gpt" } }),
+      event(4, "tool_called", { span: "t", data: { name: "pay" } }),
+      event(5, "tool_failed", { span: "t" }),
+      event(6, "llm_completed", { span: "m" }),
+      event(7, "message_added", { data: { role: "assistant", source: "output" } }),
+      event(8, "step_completed", { span: "a" }),
+      event(9, "state_changed", { data: { key: "ticket" } }),
+    ]);
+    expect(rows.map((row) => [row.seq, row.end, row.kind, row.name, row.depth, row.failed])).toEqual([
+      [2, 8, "agent", "agent", 0, false],
+      [3, 6, "model", "gpt", 1, false],
+      [4, 5, "tool", "pay", 1, true],
+      [9, 9, "state", "ticket set", 0, false],
+    ]);
+    expect(rows[2]?.target).toBe(5); // where it failed
+    expect(rows[1]?.ended).toBe((rows[1]?.started ?? 0) + 3000);
+  });
+
+  test("what has not ended, and kinds that are not known, are kept", () => {
+    const rows = steps([event(1, "llm_called", { span: "m" }), event(2, "something_new"), event(3, "llm_completed", { span: "other" })]);
+    expect(rows.map((row) => [row.kind, row.end])).toEqual([["model", null], ["other", 2], ["other", 3]]);
+  });
+
+  test("lanes", () => {
+    expect(["llm_called", "tool_failed", "message_added", "checkpoint_created", "context_compressed", "step_started"].map(laneOf))
+      .toEqual(["model", "tool", "message", "state", "compression", null]);
+  });
+});
+
+describe("context", () => {
+  const messages: Message[] = [
+    { role: "system", parts: [{ type: "text", content: "Be kind." }] },
+    { role: "assistant", parts: [{ type: "tool_call", name: "find", arguments: { order: "A1", n: 2 } }] },
+    { role: "tool", parts: [{ type: "tool_call_response", response: { ok: true } }] },
+    { role: "user", parts: [{ type: "hologram", data: 1 }] },
+  ];
+
+  test("parts are text, and unknown ones their JSON", () => {
+    expect(messages.map((message) => message.parts.map(partText).join())).toEqual([
+      "Be kind.", 'find(order="A1", n=2)', '{"ok":true}', '{"type":"hologram","data":1}',
+    ]);
+    expect(argumentsText(["a"])).toBe('["a"]');
+  });
+
+  test("tokens of the blocks add up to what the provider counted", () => {
+    const { each, tools } = messageTokens(messages, [{ name: "find" }], 1000);
+    const sum = each.reduce((all, one) => all + one, tools);
+    expect(Math.abs(sum - 1000)).toBeLessThan(5);
+    expect(blocks(messages, each, tools).map((block) => block.kind)).toEqual(["system", "tools", "user", "assistant", "results"]);
+  });
+});
+
+test("figures", () => {
+  expect([duration(0.4), duration(36), duration(4100), duration(200_000), duration(7_500_000), duration(null)])
+    .toEqual(["0.4 ms", "36 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "–"]);
+  expect([money(0.0004), money(2), money(0), money(null)]).toEqual(["$0.00040", "$2.00", "$0", "–"]);
+  expect([percent(0.0043), percent(0.5)]).toEqual(["0.4 %", "50 %"]);
+  expect(shortId("01a2".padEnd(24, "0") + "9b479b47")).toBe("9b479b47");
+  const now = Date.parse("2026-01-01T00:10:00Z");
+  expect([ago("2026-01-01T00:09:48Z", now), ago("2026-01-01T00:05:00Z", now)]).toEqual(["12 s ago", "5 min ago"]);
+});

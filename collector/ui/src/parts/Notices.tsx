@@ -1,0 +1,38 @@
+// Designed states: something failed, nothing is there, something is awaited.
+import { useEffect, useState, type ReactNode } from "react";
+import { Link } from "wouter";
+
+import type { ApiError } from "../api/client";
+
+/** What went wrong, in the collector's words, which say what to do. */
+export function Failed({ error }: { error: ApiError }) {
+  return (
+    <div className="notice failed" role="alert">
+      <h2>{error.status === 0 ? "No answer" : `Error ${error.status}`}</h2>
+      {error.message}
+    </div>
+  );
+}
+
+/** Nothing is shown for 300 ms: most answers are there by then. */
+export function Loading({ what }: { what: string }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return <div className="notice" role="status" aria-live="polite">{isSlow ? `Loading ${what} …` : ""}</div>;
+}
+
+export function Empty({ children }: { children: ReactNode }) {
+  return <div className="notice">{children}</div>;
+}
+
+export function Missing() {
+  return (
+    <main className="notice">
+      <h2>There is no such page</h2>
+      <Link className="go" href="/">All runs</Link>
+    </main>
+  );
+}

@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+
+import { remove } from "../api/client";
+import type { Session } from "../api/types";
+import { KeysHelp } from "./KeysHelp";
+
+/** Name, pages, the line that finds runs (`/`), theme, help (`?`), and sign-out when there is a session to end. */
+export function TopBar({ session, onSession }: { session: Session; onSession: (session: Session) => void }) {
+  const [at, go] = useLocation();
+  const [isHelp, setHelp] = useState(false);
+  const find = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "?") setHelp(true);
+      else if (event.key === "/") {
+        event.preventDefault();
+        find.current?.focus();
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  return (
+    <header className="top">
+      <Link className="logo" href="/"><i aria-hidden="true" />Playhead</Link>
+      <nav aria-label="Pages">
+        <Link href="/" aria-current={at === "/" ? "page" : undefined}>Runs</Link>
+        <a href="api/v1/docs">API</a>
+      </nav>
+      <form
+        className="find"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(`/?text=${encodeURIComponent(find.current?.value.trim() ?? "")}`);
+        }}
+      >
+        <input ref={find} className="input" aria-label="Find runs" placeholder="Find runs by name, error or text …" />
+        <kbd aria-hidden="true">/</kbd>
+      </form>
+      <button className="icon" type="button" onClick={turn} aria-label="Light or dark">◐</button>
+      <button className="icon" type="button" onClick={() => setHelp(true)} aria-label="Keys">?</button>
+      {session.needs_key && (
+        <button className="icon" type="button" onClick={() => void remove<Session>("/session").then(onSession)}>Sign out</button>
+      )}
+      {isHelp && <KeysHelp onClose={() => setHelp(false)} />}
+    </header>
+  );
+}
+
+/** Whether a key belongs to a field in which somebody writes. */
+export function isTyping(event: KeyboardEvent): boolean {
+  const on = event.target;
+  return on instanceof HTMLElement && (on.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(on.tagName));
+}
+
+function turn(): void {
+  const root = document.documentElement;
+  const isDark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  root.dataset.theme = isDark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}

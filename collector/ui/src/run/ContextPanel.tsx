@@ -1,0 +1,112 @@
+// Exactly what the model saw: blocks against the limit, what changed since the call before, and the messages.
+import { useEffect, useMemo, useRef } from "react";
+
+import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../api/types";
+import { useApi } from "../api/useApi";
+import { blocks, kindOf, messageTokens, partText } from "../model/context";
+import { count, percent } from "../model/format";
+import { Empty, Failed, Loading } from "../parts/Notices";
+import { Stack } from "./Stack";
+
+const LONG = 1200;
+const INKS: Record<string, string> = { system: "ink-state", user: "ink-user", assistant: "ink-model", results: "ink-tool" };
+
+type Props = { run: string; events: readonly RecordedEvent[]; at: number; lit: string | null; onMove: (seq: number) => void };
+
+export function ContextPanel({ run, events, at, lit, onMove }: Props) {
+  const { data, error, isStale } = useApi<ContextAt>(`/runs/${run}/context`, { at }, true);
+  const call = data?.call ?? null;
+  const before = useMemo(() => (call === null ? null : previousCall(events, call.seq, call.actor)), [events, call]);
+  const diff = useApi<Diff>(call === null ? null : `/runs/${run}/diff`, { from: before ?? 1, to: call?.seq }, true);
+  const state = useApi<StateAt>(call === null ? null : `/runs/${run}/state`, { at: call?.seq }, true);
+  if (error !== null) return error.status === 404 ? <Empty>Up to this event, no model was called.</Empty> : <Failed error={error} />;
+  if (data === null || call === null) return <Loading what="the context" />;
+  const messages = data.messages as Message[];
+  const tokens = messageTokens(messages, data.tools, data.context_tokens);
+  const limit = state.data?.context_limit ?? null;
+  const marks = changes(diff.data, before !== null);
+  return (
+    <div className="ctx" aria-busy={isStale}>
+      <div className="sub">
+        Call of {call.model} at <button type="button" className="go" onClick={() => onMove(call.seq)}>event {call.seq}</button>,{" "}
+        {data.context_tokens === null ? "tokens not counted" : <>{count(data.context_tokens)}{limit !== null && <> of {count(limit)} tokens ({percent(data.context_tokens / limit)})</>}</>}
+      </div>
+      <Stack blocks={blocks(messages, tokens.each, tokens.tools)} />
+      <div className="legend">
+        {before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
+          <>
+            <span>Since the call at <button type="button" className="go" onClick={() => onMove(before)}>{before}</button>:</span>
+            <span className="ink-tool">{marks.added.size} added</span>
+            <span>{diff.data?.context.kept ?? 0} kept</span>
+            <span className="ink-cut">{marks.gone.length} dropped</span>
+            <span className="ink-cut">{diff.data?.context.replaced ?? 0} summarised</span>
+          </>
+        )}
+      </div>
+      {data.missing.length > 0 && <div className="failed">{data.missing.length} contents have not arrived: what is shown has gaps.</div>}
+      {messages.map((message, n) => (
+        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} isNew={marks.added.has(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
+      ))}
+      {marks.gone.map((entry) => (
+        <div key={entry.from} className="msg gone">
+          <span className="w">−</span><span className="who">{entry.role ?? ""}</span>
+          <span className="said">message {entry.from + 1} of the call before<span className="tag cut">{entry.op}</span></span><span className="tk" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Row({ n, message, tokens, isNew, isLit }: { n: number; message: Message; tokens: number; isNew: boolean; isLit: boolean }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isLit) box.current?.scrollIntoView({ block: "nearest" });
+  }, [isLit]);
+  return (
+    <div ref={box} className={`msg ${isNew ? "new" : ""} ${isLit ? "lit" : ""}`}>
+      <span className="w">{n}</span>
+      <span className={`who ${INKS[kindOf(message.role)] ?? ""}`}>{message.role}</span>
+      <span className="said">
+        {message.parts.map((part, k) => <Said key={k} text={partText(part)} isCode={part.type !== "text"} />)}
+        {isNew && <span className="tag new">added</span>}
+      </span>
+      <span className="tk" title="tokens, estimated from the call's count">{count(tokens)}</span>
+    </div>
+  );
+}
+
+/** A long text is cut, and says so. */
+function Said({ text, isCode }: { text: string; isCode: boolean }) {
+  const body = text.length <= LONG ? text : (
+    <details>
+      <summary>{text.slice(0, LONG)} … <span className="sub">{count(text.length)} characters</span></summary>
+      {text.slice(LONG)}
+    </details>
+  );
+  return isCode ? <code>{body}{"\n"}</code> : <>{body}</>;
+}
+
+/** The model call of the same actor before this one; null: it is the first. */
+export function previousCall(events: readonly RecordedEvent[], seq: number, actor: string | null): number | null {
+  for (let n = seq - 2; n >= 0; n--) {
+    const event = events[n];
+    if (event?.kind === "llm_called" && event.actor === actor) return event.seq;
+  }
+  return null;
+}
+
+type Gone = { from: number; role: string | null; op: string };
+
+function changes(diff: Diff | null, hasBefore: boolean): { added: Set<number>; gone: Gone[]; refs: Map<number, string> } {
+  const added = new Set<number>();
+  const gone: Gone[] = [];
+  const refs = new Map<number, string>();
+  for (const entry of diff?.context.entries ?? []) {
+    if (entry.to !== null) refs.set(entry.to, entry.message);
+    if (!hasBefore) continue;
+    if (entry.op === "added" || entry.op === "replaced") {
+      if (entry.to !== null) added.add(entry.to);
+    } else if (entry.op === "dropped" && entry.from !== null) gone.push({ from: entry.from, role: entry.role, op: entry.op });
+  }
+  return { added, gone, refs };
+}

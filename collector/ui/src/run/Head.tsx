@@ -1,0 +1,70 @@
+import { useRef } from "react";
+import { Link } from "wouter";
+
+import { apiUrl } from "../api/client";
+import type { RecordedEvent, RunDetail } from "../api/types";
+import { count, duration, localTime, money, shortId } from "../model/format";
+import { Copy } from "../parts/Copy";
+import { Status } from "../runs/RunsTable";
+
+/** Name, figures, what it was forked from, and what can be done from here. */
+export function Head({ run, at, event }: { run: RunDetail; at: number; event: RecordedEvent | undefined }) {
+  const sheet = useRef<HTMLDialogElement>(null);
+  const command = forkCommand(run.run, at, event);
+  return (
+    <div className="head">
+      <div className="who">
+        <h1>{run.name ?? "unnamed"} <Copy className="icon" text={run.run} label={shortId(run.run)} /></h1>
+        <div className="sub">
+          {[run.session, run.user].filter(Boolean).map((part) => `${part} · `)}
+          <Status status={run.status} /> · <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
+          {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link></>}
+          {run.forks.length > 0 && <> · {count(run.fork_count)} forks</>}
+        </div>
+      </div>
+      <Fact name="duration" value={duration(run.elapsed_ms)} />
+      <Fact name="model / tool calls" value={`${count(run.llm_calls)} / ${count(run.tool_calls)}`} />
+      <Fact name="tokens in → out" value={`${count(run.input_tokens)} → ${count(run.output_tokens)}`} />
+      <Fact name="cost" value={money(run.cost)} optional />
+      <Fact name="context peak" value={run.context_peak === null ? "–" : count(run.context_peak)} optional />
+      <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} />
+      <div className="acts">
+        <a className="button" href={apiUrl(`/runs/${run.run}`)}>JSON</a>
+        <button className="button main" type="button" onClick={() => sheet.current?.showModal()}>Fork from here</button>
+      </div>
+      <dialog ref={sheet} aria-label="Fork from here">
+        <h1>Fork from event {at}</h1>
+        <p className="sub">
+          Runs your program again with the recorded results up to here, and from here on with another outcome. Replace
+          the outcome and <code>python agent.py</code>.
+        </p>
+        <pre>{command}</pre>
+        <p><Copy text={command} label="Copy" /> <button className="button" type="button" onClick={() => sheet.current?.close()}>Close</button></p>
+      </dialog>
+    </div>
+  );
+}
+
+/** The command to paste, with an outcome of the form that this event has. */
+export function forkCommand(run: string, at: number, event: Pick<RecordedEvent, "kind" | "previews"> | undefined): string {
+  const outcome = event === undefined ? '{"result": "..."}'
+    : event.kind.startsWith("llm_") ? '{"message": "..."}'
+    : event.kind === "tool_failed" ? '{"result": "..."}'
+    : event.kind.startsWith("tool_") ? `{"result": ${jsonOrText(event.previews?.result)}}`
+    : '{"result": "..."}';
+  return `playhead fork ${run} --at ${at} --outcome '${outcome.replaceAll("'", "'\\''")}' -- python agent.py`;
+}
+
+function jsonOrText(preview: string | undefined): string {
+  if (preview === undefined) return '"..."';
+  try {
+    return JSON.stringify(JSON.parse(preview));
+  } catch {
+    return JSON.stringify(preview);
+  }
+}
+
+function Fact({ name, value, isBad = false, optional = false }: { name: string; value: string; isBad?: boolean; optional?: boolean }) {
+  return <div className={optional ? "fact optional" : "fact"}><b className={isBad ? "ink-bad" : ""}>{value}</b><span>{name}</span></div>;
+}
+

@@ -1,0 +1,90 @@
+// The run page: steps left, stage in the middle, why and state right, timeline below. One playhead for all.
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useSearchParams } from "wouter";
+
+import type { RunDetail } from "../api/types";
+import { useApi } from "../api/useApi";
+import { count } from "../model/format";
+import { playhead, useAt } from "../model/playhead";
+import { useSettled } from "../model/settled";
+import { steps } from "../model/steps";
+import { Failed, Loading } from "../parts/Notices";
+import { Head } from "./Head";
+import { PANELS, Stage } from "./Stage";
+import { StatePanel } from "./StatePanel";
+import { StepsPanel } from "./StepsPanel";
+import { Timeline } from "./Timeline";
+import { useEvents } from "./useEvents";
+import { useKeys } from "./useKeys";
+import { useZones } from "./useZones";
+import { WhyPanel } from "./WhyPanel";
+
+/** The playhead stands still for so long before the collector is asked about its position. */
+const REST_MS = 90;
+
+export function RunPage({ run: name }: { run: string }) {
+  const { data: run, error } = useApi<RunDetail>(`/runs/${encodeURIComponent(name)}`);
+  if (error !== null) return <main><Failed error={error} /></main>;
+  if (run === null) return <main><Loading what="the run" /></main>;
+  return <Run run={run} />;
+}
+
+function Run({ run }: { run: RunDetail }) {
+  const [query, setQuery] = useSearchParams();
+  const events = useEvents(run.run, run.status === "running");
+  const length = useRef(0);
+  length.current = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
+  const wanted = Number(query.get("at"));
+  const head = useMemo(() => playhead(wanted >= 1 ? wanted : Math.max(1, run.events), () => length.current), [run.run]);
+  const at = useAt(head);
+  const settled = useSettled(at, REST_MS);
+  const panel = PANELS.find((each) => each.id === query.get("panel"))?.id ?? "context";
+  const [lit, setLit] = useState<string | null>(null);
+  const rows = useMemo(() => steps(events.items), [events.items]);
+  const zones = useZones();
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (isFirst.current && !query.has("at")) {
+      isFirst.current = false;
+      return;
+    }
+    isFirst.current = false;
+    setQuery((before) => { before.set("at", String(settled)); return before; }, { replace: true });
+  }, [settled]);
+  useEffect(() => {
+    if (wanted >= 1) head.move(wanted); // the back button, and links within the page
+  }, [wanted, head]);
+  const show = (id: string) => setQuery((before) => { before.set("panel", id); return before; });
+  useKeys(head, events.items, show);
+  useEffect(() => {
+    document.title = `${run.name ?? "run"} · Playhead`;
+    return () => { document.title = "Playhead"; };
+  }, [run.name]);
+  return (
+    <main className="run" aria-label={`Run ${run.name ?? ""}`}>
+      <Head run={run} at={settled} event={events.items[settled - 1]} />
+      {events.error !== null ? <Failed error={events.error} /> : (
+        <div className="zones" ref={zones.box}>
+          <section className="zone" aria-label="Steps">
+            <div className="bar-head">
+              <h2>Steps</h2>
+              {events.isWhole ? `${count(events.items.length)} events` : `${count(events.items.length)} of ${count(run.events)} events loaded`}
+              {events.isCut && <span className="r ink-bad">not live: connecting again</span>}
+            </div>
+            <StepsPanel rows={rows} head={head} />
+          </section>
+          <button type="button" className="split" aria-label="Width of the steps" {...zones.left} />
+          <section className="zone" aria-label="Stage">
+            <Stage run={run} events={events.items} at={settled} panel={panel} onPanel={show} lit={lit} onMove={head.move} />
+          </section>
+          <button type="button" className="split" aria-label="Width of why and state" {...zones.right} />
+          <section className="zone" aria-label="Why and state">
+            <WhyPanel run={run.run} events={events.items} at={settled} onMove={head.move} onLight={setLit} />
+            <StatePanel run={run.run} at={settled} />
+          </section>
+        </div>
+      )}
+      <Timeline events={events.items} head={head} />
+    </main>
+  );
+}

@@ -1,0 +1,108 @@
+// The list of runs: filters in the address, histogram that brushes the time, live arrivals, a look beside the list.
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+
+import { apiUrl } from "../api/client";
+import { useLive } from "../api/live";
+import type { Page, RunSummary } from "../api/types";
+import { useApi } from "../api/useApi";
+import { count } from "../model/format";
+import { Empty, Failed, Loading } from "../parts/Notices";
+import { isTyping } from "../parts/TopBar";
+import { Filters } from "./Filters";
+import { FirstSteps } from "./FirstSteps";
+import { Histogram } from "./Histogram";
+import { Peek } from "./Peek";
+import { RunsTable } from "./RunsTable";
+
+const SHOWN = 200;
+/** Conditions that the API takes; what else stands in the address is not sent. */
+const CONDITIONS = ["text", "status", "agent", "model", "tool", "tag", "session", "user", "since", "until", "fork_of", "score"];
+
+export function RunsPage() {
+  const [query, setQuery] = useSearchParams();
+  const [, go] = useLocation();
+  const [asked, setAsked] = useState(0);
+  const [arrived, setArrived] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useState<number | null>(null);
+  const params = Object.fromEntries(CONDITIONS.map((name) => [name, query.get(name)]));
+  const { data, error, isStale } = useApi<Page<RunSummary>>("/runs", { ...params, limit: SHOWN, ...(asked > 0 && { cursor: null }) , ...refresh(asked) });
+  const runs = useMemo(() => data?.items ?? [], [data]);
+  const known = useRef<ReadonlySet<string>>(new Set());
+  known.current = useMemo(() => new Set(runs.map((run) => run.run)), [runs]);
+  useLive("/runs/stream", { kinds: "run_started,run_completed" }, {
+    event: (event) => {
+      if (known.current.has(event.run)) setAsked((n) => n + 1);
+      else setArrived((before) => new Set(before).add(event.run));
+    },
+  });
+  const peeked = query.get("peek");
+  const peek = (run: string | null) =>
+    setQuery((before) => {
+      if (run === null) before.delete("peek");
+      else before.set("peek", run);
+      return before;
+    }, { replace: true });
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const at = chosen ?? -1;
+      const here = runs[at];
+      if (event.key === "j" || event.key === "k") {
+        const next = Math.max(0, Math.min(at + (event.key === "j" ? 1 : -1), runs.length - 1));
+        setChosen(next);
+        if (peeked !== null && runs[next] !== undefined) peek(runs[next].run);
+      } else if (event.key === "Enter" && here !== undefined && event.target === document.body) go(`/runs/${here.run}`);
+      else if (event.key === " " && here !== undefined && event.target === document.body) {
+        event.preventDefault();
+        peek(peeked === here.run ? null : here.run);
+      } else if (event.key === "Escape") peek(null);
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  });
+  const isFiltered = CONDITIONS.some((name) => query.has(name));
+  const refreshList = () => {
+    setArrived(new Set());
+    setAsked((n) => n + 1);
+  };
+  return (
+    <main className="runs" aria-label="Runs">
+      <h1 className="visually-hidden">Runs</h1>
+      <Filters
+        runs={runs}
+        get={(name) => query.get(name)}
+        set={(changes) =>
+          setQuery((before) => {
+            for (const [name, value] of Object.entries(changes)) value === null || value === "" ? before.delete(name) : before.set(name, value);
+            return before;
+          })
+        }
+        json={apiUrl("/runs", params)}
+      />
+      <Histogram
+        runs={runs}
+        isCut={data?.next_cursor != null}
+        onRange={(since, until) => setQuery((before) => { before.set("since", since); before.set("until", until); return before; })}
+      />
+      <div className="table" aria-busy={isStale}>
+        {error !== null && <Failed error={error} />}
+        {data === null && error === null && <Loading what="runs" />}
+        {data !== null && runs.length === 0 && (isFiltered ? <Empty>No run meets all these conditions.</Empty> : <FirstSteps />)}
+        {runs.length > 0 && (
+          <RunsTable runs={runs} chosen={chosen} onChoose={(n) => { setChosen(n); peek(runs[n]?.run ?? null); }} />
+        )}
+        {data?.next_cursor != null && (
+          <p className="notice sub">The newest {count(runs.length)} runs that meet the conditions are shown: narrow them, or the time, to see others.</p>
+        )}
+        {arrived.size > 0 && (
+          <button type="button" className="button main arrived" onClick={refreshList}>{arrived.size} new</button>
+        )}
+      </div>
+      {peeked !== null && <Peek run={peeked} onClose={() => peek(null)} />}
+    </main>
+  );
+}
+
+/** Makes the next question a new one for the same conditions. */
+const refresh = (asked: number) => (asked > 0 ? { limit: SHOWN + (asked % 2) } : {});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Page } from "playwright-core";
+
+import { open, runNamed, violations } from "./browser.ts";
+
+const at = (page: Page) => page.getByRole("slider", { name: "Playhead" }).getAttribute("aria-valuenow").then(Number);
+
+/** The run page at an event of the support agent, when its state is there. */
+async function support(seq: number, options = {}) {
+  const opened = await open(`/runs/${await runNamed("support")}?at=${seq}`, options);
+  await opened.page.getByRole("region", { name: "State" }).getByText("tool_calls").waitFor();
+  return opened;
+}
+
+test("an address is a position: context, why and state are those of its event", async () => {
+  const { page, problems } = await support(20);
+  const stage = page.getByRole("tabpanel");
+  await stage.getByText("Call of gpt-4o-mini at").waitFor();
+  await stage.getByText("2 added").or(stage.getByText("3 added")).waitFor();
+  const why = page.getByRole("region", { name: "Why this step" });
+  await why.getByText("failed: at most 89.00 can be refunded").waitFor();
+  await why.getByText("2 * 89 = 178").waitFor();
+  assert.equal(await at(page), 20);
+  assert.deepEqual(problems, []);
+});
+
+test("where a value was said is a link that moves the playhead, and lights the message", async () => {
+  const { page } = await support(20);
+  const link = page.getByRole("region", { name: "Why this step" }).getByRole("button", { name: "event 5" }).first();
+  await page.getByRole("tabpanel").getByText("kept").waitFor();
+  await link.hover();
+  await page.locator(".msg.lit").getByText("Order A1001 has not arrived").waitFor();
+  await link.click();
+  await page.waitForURL(/at=5/);
+  assert.equal(await at(page), 5);
+});
+
+test("keys move the playhead by events, model calls and errors", async () => {
+  const { page } = await support(16);
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await at(page), 17);
+  await page.keyboard.press("Shift+ArrowRight");
+  assert.equal(await at(page), 24);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("e");
+  assert.equal(await at(page), 20);
+  await page.keyboard.press("End");
+  assert.equal(await at(page), 40);
+});
+
+test("the hand is dragged along the timeline, and the address follows", async () => {
+  const { page } = await support(2);
+  const box = await page.getByRole("slider", { name: "Playhead" }).boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + 2, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2, box.y + 20, { steps: 10 });
+  await page.mouse.up();
+  const there = await at(page);
+  assert.ok(there > 17 && there < 24, String(there));
+  await page.waitForURL(new RegExp(`at=${there}`));
+});
+
+test("a step is chosen in the tree, found by text, and panels are chosen by keys", async () => {
+  const { page } = await support(2);
+  await page.getByRole("textbox", { name: "Search in this run" }).fill("refund");
+  await page.getByRole("option", { name: /refund/ }).first().click();
+  assert.equal(await at(page), 20);
+  await page.getByRole("textbox", { name: "Search in this run" }).blur();
+  await page.keyboard.press("2");
+  await page.waitForURL(/panel=tokens/);
+  await page.getByRole("img", { name: "Tokens of the context over the run" }).waitFor();
+  await page.keyboard.press("4");
+  await page.getByRole("tabpanel").getByText("tool_failed").first().waitFor();
+  await page.goBack();
+  await page.waitForURL(/panel=tokens/);
+});
+
+test("fork from here gives the command with the outcome filled in", async () => {
+  const { page } = await support(28);
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  const text = await page.getByRole("dialog").locator("pre").innerText();
+  assert.match(text, /^playhead fork [0-9a-f]{32} --at 28 --outcome '\{"result": .+' -- python agent.py$/);
+});
+
+test("what was recorded is shown as text and never executed", async () => {
+  const { page, problems } = await open(`/runs/${await runNamed("hostile")}?at=4&panel=context`);
+  await page.getByRole("tabpanel").getByText("<img src=x onerror=").first().waitFor();
+  await page.keyboard.press("4");
+  await page.getByRole("button", { name: "show whole" }).first().click();
+  assert.equal(await page.evaluate(() => (globalThis as unknown as { hurt?: boolean }).hurt), undefined);
+  assert.deepEqual(problems, []);
+});
+
+test("an unknown run says so", async () => {
+  const { page } = await open(`/runs/${"0".repeat(32)}`);
+  await page.getByRole("alert").getByText("404").waitFor();
+});
+
+for (const theme of ["dark", "light"] as const)
+  for (const panel of ["context", "tokens", "compression", "event"])
+    test(`axe finds nothing in the run page, ${panel}, ${theme}`, async () => {
+      const { page } = await open(`/runs/${await runNamed("support")}?at=20&panel=${panel}`, { colorScheme: theme });
+      await page.getByRole("region", { name: "Why this step" }).getByText("2 * 89 = 178").waitFor();
+      assert.deepEqual(await violations(page), []);
+    });

@@ -1,0 +1,52 @@
+"""The web UI in a real browser, against a real collector with recorded runs."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playhead_collector.process import CollectorProcess
+from playhead_collector.serve.browser.ui_files import UiFiles
+from tests.ui.node import FOLDER, run_node
+
+ROOT = FOLDER.parents[1]
+KEY = "the operator's"
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+PROGRAMS = ("examples/support_agent.py", "tests/ui/programs.py")
+
+
+@pytest.fixture(scope="module")
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as collector:
+        yield collector
+
+
+@pytest.fixture(scope="module")
+def url(collector: CollectorProcess, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A collector that knows runs."""
+    for program in PROGRAMS:
+        env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path_factory.mktemp("journal"))}
+        env |= {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
+    return collector.url
+
+
+def browse(name: str, url: str, **env: str) -> None:
+    run_node("--test", FOLDER / "browser" / f"{name}.test.ts", cwd=FOLDER, env={"PLAYHEAD_UI_URL": url, **env})
+
+
+def test_the_ui_is_built():
+    assert UiFiles().is_built, "the web UI is not built: make ui"
+
+
+@pytest.mark.parametrize("name", ["runs", "run"])
+def test_in_the_browser(name: str, url: str, tmp_path: Path):
+    agent = {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_AGENT": str(ROOT / PROGRAMS[0])}
+    browse(name, url, PLAYHEAD_JOURNAL_DIR=str(tmp_path), **agent)
+
+
+def test_signing_in_with_a_key_in_the_browser(database_url: str):
+    with CollectorProcess(database_url=database_url, env={"PLAYHEAD_API_KEY": KEY}) as collector:
+        browse("sign_in", collector.url, PLAYHEAD_UI_KEY=KEY)
