@@ -5,7 +5,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
@@ -19,7 +18,6 @@ from playhead.model.times import parse_time, rfc3339
 from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 _runs: WeakValueDictionary[str, ActiveRun] = WeakValueDictionary()
-_mutex = fork_safe_lock()
 
 
 class StoppedRun:
@@ -72,8 +70,7 @@ def stop_run(run: ActiveRun, error: BaseException) -> None:
 
 def watch_for_interrupts(run: ActiveRun) -> None:
     """A request to stop this run is found from now on, by `look_for_interrupts`."""
-    with _mutex:
-        _runs[run.id] = run
+    _runs[run.id] = run  # without a lock: a signal's handler may begin a run while this thread does
 
 
 def look_for_interrupts() -> None:
@@ -83,8 +80,8 @@ def look_for_interrupts() -> None:
     """
     try:
         store = promise_store()
-        with _mutex:
-            runs = {run_id: run for run_id, run in _runs.items() if not isinstance(run.replay, StoppedRun)}
+        known = [run for reference in _runs.valuerefs() if (run := reference()) is not None]
+        runs = {run.id: run for run in known if not isinstance(run.replay, StoppedRun)}
         for found in store.interrupts(list(runs)) if runs else ():
             run = runs.get(found["run"] or "")
             if run is not None:
