@@ -7,6 +7,8 @@ fails, says so once and records nothing.  A run that the environment says to go 
 import os
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +69,23 @@ def configure(
         )
     settings = load(**options)
     approve_tools(approval, suspend=approval_suspends)
-    with ProcessState.mutex:
+    with ProcessState.mutex, _uninterrupted():
         shutdown()
         ProcessState.redact = redact
         start(settings)
         _rewind()
     return settings
+
+
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """A call in a signal's handler that interrupts this block is not recorded: to start within a start waits for ever
+    for locks that this thread holds, those of the standard library included."""
+    was, ProcessState.is_starting = ProcessState.is_starting, True
+    try:
+        yield
+    finally:
+        ProcessState.is_starting = was
 
 
 def _start_from_environment() -> None:
@@ -84,8 +97,12 @@ def _start_from_environment() -> None:
     with ProcessState.mutex:
         if runtime.current is not UNCONFIGURED:
             return  # another thread was quicker
-        _start_if_possible()
-        _rewind()
+        if ProcessState.is_starting:
+            ProcessState.missed += 1
+            return
+        with _uninterrupted():
+            _start_if_possible()
+            _rewind()
 
 
 def _start_if_possible() -> None:

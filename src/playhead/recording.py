@@ -86,6 +86,8 @@ class ProcessState:
     redact: Redact | None = None
     next_run: list[ActiveRun] | None = None
     """The run that the environment says to go on with, until a run has begun."""
+    is_starting = False
+    """Whether the holder of `mutex` is starting or ending recording: a signal's handler may interrupt it there."""
     is_ending = False
     """Whether the interpreter is about to end: nothing is delivered any more, and no thread is started."""
     settings_at_exit: Settings | None = None

@@ -246,3 +246,13 @@ def test_a_search_by_ref_asks_for_as_many_runs_as_were_asked_for(limit: int | No
     with Client("http://collector", transport=httpx.MockTransport(answer)) as client:
         assert list(client.search_content(ref="sha256:" + "0" * 64, limit=limit)) == []
     assert [url.params["limit"] for url in asked] == [sent]
+
+
+@pytest.mark.parametrize("foreign", [{}, [], "ok", {"items": 1, "next_cursor": None}, {"items": []}])
+def test_a_list_that_another_program_answers_with_is_named_as_such(foreign: object):
+    http = httpx.MockTransport(lambda request: httpx.Response(200, json=foreign))
+    with (
+        Client("http://collector", transport=http) as client,
+        pytest.raises(CollectorUnreachable, match="is no Playhead"),
+    ):
+        list(client.promises(run="0" * 32))

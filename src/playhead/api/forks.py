@@ -27,9 +27,13 @@ _locks: WeakSet[Any] = WeakSet()
 _forking = threading.local()
 
 
-def fork_safe_lock() -> threading.Lock:
-    """Returns a lock that is released (new) in a forked child."""
-    lock = threading.Lock()
+def fork_safe_lock() -> "threading.RLock":
+    """Returns a lock that is released (new) in a forked child.
+
+    The thread that holds it may take it again: a signal's handler that makes an observed call interrupts its thread
+    anywhere, and would otherwise wait for itself for ever.
+    """
+    lock = threading.RLock()
     _locks.add(lock)
     return lock
 

@@ -41,6 +41,7 @@ class ActiveRun:
         "_flows",
         "_forks",
         "_mutex",
+        "_starts",
         "attempt",
         "ends",
         "flow_prefix",
@@ -86,6 +87,7 @@ class ActiveRun:
         """Attributes for its root, beside what the root itself says."""
         self.ends = count(1)
         self.last = 0
+        self._starts = count(1)
         """The number of the latest start or log event."""
         self.occurrences: dict[str, Any] = {}
         self.outer_span: int | None = None
@@ -112,8 +114,13 @@ class ActiveRun:
         if self._forks != _ForkCount.forks or self.is_trace or self.is_remote:
             return None
         with self._mutex:  # `last` must never go back, or an end would be placed before the start that it saw
-            self.last = number = self.last + 1
+            # One step of the interpreter: no signal's handler that makes a call can get the same number in between.
+            self.last = number = next(self._starts)
         return number
+
+    def go_on_after(self, number: int) -> None:
+        """The next start has the number after this one: the run goes on from a record."""
+        self.last, self._starts = number, count(number + 1)
 
     def flow_number(self) -> str:
         """Returns a new flow number with each call; see `api.calls.flow`."""

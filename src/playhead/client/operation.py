@@ -42,6 +42,14 @@ class ApiRequest(Generic[T]):
         return http.build_request(method, self.path, params=params, json=self.body)
 
 
+def _read_page(response: httpx.Response) -> Page[Any]:
+    """Raises ValueError when it is no page: another program answers there."""
+    page = parse_json(response.content)
+    if not isinstance(page, dict) or not {"items", "next_cursor"} <= page.keys() or not isinstance(page["items"], list):
+        raise ValueError
+    return cast(Page[Any], page)
+
+
 @dataclass(frozen=True, slots=True)
 class PagedRequest(Generic[T]):
     """A request for a list that is sent in pages; `remaining`: maximum number of items still to read (None: all)."""
@@ -54,7 +62,7 @@ class PagedRequest(Generic[T]):
     def next_request(self) -> ApiRequest[Page[T]]:
         """The request for the next page."""
         size = self.page_size if self.remaining is None else max(1, min(self.page_size, self.remaining))
-        return ApiRequest(self.path, {**self.params, "limit": size})
+        return ApiRequest(self.path, {**self.params, "limit": size}, read=_read_page)
 
     def run_lookup(self) -> ApiRequest[dict[str, Any]] | None:
         """A request for the run's id if the path has a name that may change between pages (`last`); None otherwise."""

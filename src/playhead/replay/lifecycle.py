@@ -236,7 +236,7 @@ def prepare_fork(
     run.root = {names.FORK_OF: run_id, names.FORK_ORDER: cut.order}
     if isinstance(at, int):
         run.root[names.FORK_AT] = at
-    run.last = cut.order - 1
+    run.go_on_after(cut.order - 1)
     run.flow_prefix = f"f{cut.order}."
     beyond = [call for call in calls if call not in before] if live == "llm" else []
     replay = RecordReplay(record, before, policy, same_run=False, after_fork=beyond, fork_order=cut.order)
@@ -294,7 +294,7 @@ def _fork_of(run_id: str, record: Record) -> dict[str, Any]:
 
 def _go_on_counting(run: ActiveRun, record: Record, calls: list[RecordedCall]) -> None:
     orders = [call.order for call in calls] + [int(entry.attributes.get(names.CALL_ORDER, 0)) for entry in record.logs]
-    run.last = max(orders, default=0)
+    run.go_on_after(max(orders, default=0))
     run.ends = count(1 + max((call.ended[1] for call in calls if call.ended), default=0))
 
 

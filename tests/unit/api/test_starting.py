@@ -65,14 +65,23 @@ def test_a_time_limit_while_all_is_written_reaches_the_program(
             what()
 
 
-WITHOUT_DESCRIPTORS = """
+CALLS = """
+assert [tool(n) for n in range(5)] == list(range(5))
+short = playhead.flush(0)
+{mended}
+playhead.recording.ProcessState.next_start = 0
+assert tool(5) == 5
+print(short, playhead.counters()["records_lost"])
+"""
+BEGIN = """
 import resource, sys
 import playhead
 from playhead import observe
 
 @observe(kind="tool")
 def tool(x): return x
-
+"""
+WITHOUT_DESCRIPTORS = """
 resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
 files = []
 try:
@@ -80,35 +89,46 @@ try:
         files.append(open("/dev/null"))
 except OSError:
     pass
-assert [tool(n) for n in range(5)] == list(range(5))
-short = playhead.flush(0)
-for file in files:
-    file.close()
-playhead.recording.ProcessState.next_start = 0
-assert tool(5) == 5
-print(short, playhead.counters()["records_lost"])
+"""
+FAILING_START = """
+start = sys.modules["playhead.configure"].start
+
+def short_of_descriptors(settings):
+    raise OSError(24, "Too many open files")
+
+sys.modules["playhead.configure"].start = short_of_descriptors
 """
 
 
-@needs_posix
-def test_descriptors_that_are_short_when_recording_starts_are_waited_for(tmp_path: Path):
+def run_short_of(trouble: str, mended: str, folder: Path) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
     environ = {
         **kept,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        "PLAYHEAD_JOURNAL_DIR": str(tmp_path),
+        "PLAYHEAD_JOURNAL_DIR": str(folder),
         "PLAYHEAD_ENDPOINT": "http://127.0.0.1:9",
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1",
     }
+    program = BEGIN + trouble + CALLS.format(mended=mended)
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_DESCRIPTORS],
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+    return done
+
+
+@needs_posix
+def test_descriptors_that_are_short_when_recording_starts_lose_nothing_once_there_are_some(tmp_path: Path):
+    done = run_short_of(WITHOUT_DESCRIPTORS, "for file in files: file.close()", tmp_path)
+    short, lost = done.stdout.split()
+    assert short == "False"
+    assert len(read_journal(tmp_path).spans) + int(lost) == 6
+    assert "nothing is recorded" in done.stderr
+
+
+def test_a_start_that_fails_for_want_of_descriptors_is_tried_again_and_what_was_missed_counted(tmp_path: Path):
+    done = run_short_of(FAILING_START, 'sys.modules["playhead.configure"].start = start', tmp_path)
     assert done.stdout.split() == ["False", "5"]
     assert "nothing is recorded yet" in done.stderr
+    assert len(read_journal(tmp_path).spans) == 1
     assert read_journal(tmp_path).output("tool") == 5
