@@ -22,10 +22,12 @@ from playhead_collector import embedded
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.background import BackgroundWorker, working
 from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
-from playhead_collector.forward.forwarder import Forwarder, forwarder_of
+from playhead_collector.forward.forwarder import forwarder_of
+from playhead_collector.forward.webhook.announcer import announcer_of, observe_announcer
 from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
@@ -174,7 +176,8 @@ def assemble(
     hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
     answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    app, metrics = _application(runner, sweeper, forwarder, _indexer(answers, store, pool, runner), hub), Metrics()
+    announcer, indexer = announcer_of(settings, store, PROJECT, clock), _indexer(answers, store, pool, runner)
+    app, metrics = _application([runner, sweeper, forwarder, announcer, indexer], hub), Metrics()
     flow, guard = _bounds(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
@@ -188,17 +191,23 @@ def assemble(
     app.include_router(routes.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
     app.include_router(routes.deletion_router(store, runner, PROJECT, sweeper, reads))
     app.include_router(routes.forward_router(store, runner, PROJECT, forwarder, reads, clock))
-    app.include_router(browser.router(routes.PREFIX))
-    app.include_router(health.router(readiness))
-    app.include_router(identity.router())
-    app.include_router(drop_in.router(version()))
+    _include_pages(app, readiness)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
+    observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
     _frame(app, settings, flow, metrics, keyring)
     return Assembled(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(readiness)))
+
+
+def _include_pages(app: FastAPI, readiness: Readiness) -> None:
+    """What is not about runs."""
+    app.include_router(browser.router(routes.PREFIX))
+    app.include_router(health.router(readiness))
+    app.include_router(identity.router())
+    app.include_router(drop_in.router(version()))
 
 
 def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:
@@ -222,23 +231,12 @@ def _indexer(answers: Configured, store: Store, pool: WorkerPool | None, runner:
     return indexer_of(answers.search, store, analysis, pool, lambda: runner.packer.held_up)
 
 
-def _application(
-    runner: ProjectionRunner, sweeper: Sweeper, forwarder: Forwarder, indexer: Indexing, hub: LiveHub
-) -> FastAPI:
+def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        runner.start()
-        sweeper.start()
-        forwarder.start()
-        if indexer is not None:
-            indexer.start()
-        yield
-        await hub.stop()
-        if indexer is not None:
-            await indexer.stop()
-        await forwarder.stop()
-        await sweeper.stop()
-        await runner.stop()
+        async with working(workers):
+            yield
+            await hub.stop()
 
     return FastAPI(
         title="Playhead",

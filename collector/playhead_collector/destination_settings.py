@@ -7,6 +7,7 @@ In the TOML file that PLAYHEAD_FORWARD_FILE names, each destination is a table `
 the same settings in small letters.
 """
 
+import base64
 import os
 import re
 import tomllib
@@ -31,6 +32,17 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48}[a-z0-9])?", re.ASCII)
 _MAX_DESTINATIONS = 20
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _STATUSES = ("completed", "failed", "cancelled")
+
+
+def _webhook_secret(text: str) -> bytes:
+    key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+    if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
+        raise ValueError
+    return key
+
+
+# As Standard Webhooks writes it, so that receivers can use the libraries of it.
+WEBHOOK_SECRET = s.ValueKind("whsec_ and 24 to 64 random bytes in base64 (openssl rand -base64 32)", _webhook_secret)
 
 
 def _words(text: str) -> tuple[str, ...]:

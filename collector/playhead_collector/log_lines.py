@@ -29,6 +29,7 @@ def configure_logging(log_format: str, log_level: str) -> None:
     text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if log_format == "json" else text)
     logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
-    # What these two say at every start and every migration is said better by us.
-    for chatty in ("alembic", "uvicorn"):
+    # What the first two write at every start and every migration, the collector logs itself. httpx logs the URL of each
+    # request, and the path of a webhook may be a key.
+    for chatty in ("alembic", "uvicorn", "httpx"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))

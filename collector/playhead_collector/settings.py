@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from playhead.settings import table as s
 from playhead.settings.table import KIB, MIB, InForce, Setting, in_force_of, setting, table_of, without_password
-from playhead_collector.destination_settings import SHARE, DestinationSettings, destinations
+from playhead_collector.destination_settings import SHARE, WEBHOOK_SECRET, DestinationSettings, destinations
 from playhead_collector.errors import BadSetting
 
 __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", "load", "table", "without_password"]
@@ -354,6 +354,21 @@ class CollectorSettings:
         0.05,
         SHARE,
         "the share of time that forwarding takes while ingest needs the processor",
+    )
+    # None: what runs ask people goes to nobody whom the operator did not choose. Not shown, since paths may be keys.
+    promise_webhook: str | None = setting(
+        "PLAYHEAD_PROMISE_WEBHOOK", None, s.HTTP_URL, "where open promises are announced by POST", secret=True
+    )
+    promise_webhook_secret: bytes | None = setting(
+        "PLAYHEAD_PROMISE_WEBHOOK_SECRET", None, WEBHOOK_SECRET, "the key that signs announcements", secret=True
+    )
+    # 10 s: receivers are to answer first and work then; one that hangs holds up the promises behind it for as long.
+    promise_webhook_seconds: float = setting(
+        "PLAYHEAD_PROMISE_WEBHOOK_SECONDS", 10.0, s.SECONDS, "time that the webhook has for its answer"
+    )
+    # 3 days: a receiver that is down over a weekend gets all that still waits; what is older, nobody may need any more.
+    promise_webhook_max_age_seconds: float = setting(
+        "PLAYHEAD_PROMISE_WEBHOOK_MAX_AGE_SECONDS", 3 * 86_400.0, s.SECONDS, "how old promises are announced at most"
     )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(

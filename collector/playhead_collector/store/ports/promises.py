@@ -19,6 +19,14 @@ class StoredPromise:
     answered_ns: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An open promise that is to be announced to the webhook, for the `attempt`th time from 1."""
+
+    promise: StoredPromise
+    attempt: int
+
+
 class PromiseTable(Protocol):
     """Promises of runs."""
 
@@ -49,4 +57,15 @@ class PromiseTable(Protocol):
         limit: int,
     ) -> Sequence[StoredPromise]:
         """Promises that meet all conditions, oldest first, after this time in ns and id."""
+        ...
+
+    async def take_announcement(
+        self, project: int, now_ns: int, until_ns: int, max_age_s: float
+    ) -> Announcement | None:
+        """The promise that has been due for longest, if it is open and no older than `max_age_s`; nobody else gets it
+        until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
+        ...
+
+    async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
+        """It is due again then; None: it was announced, or is given up."""
         ...

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from asyncpg import Record
 
-from playhead_collector.store.ports.promises import StoredPromise
+from playhead_collector.store.ports.promises import Announcement, StoredPromise
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
@@ -59,6 +59,18 @@ class PostgresPromiseStore:
         where = {"kind": kind, "run": of_run, "open": is_open, "after_ns": after[0], "after_promise": after[1]}
         async with self._db.reading() as conn:
             return [_promise(row) for row in await sql.rows(conn, "promises", project=project, most=limit, **where)]
+
+    async def take_announcement(
+        self, project: int, now_ns: int, until_ns: int, max_age_s: float
+    ) -> Announcement | None:
+        given = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
+        async with self._db.transaction() as conn:
+            row = await sql.row(conn, "take_announcement", project=project, **given)
+        return None if row is None else Announcement(_promise(row), row["announce_attempts"])
+
+    async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "settle_announcement", project=project, promise=promise, due=due_ns)
 
 
 def _promise(row: Record) -> StoredPromise:

@@ -34,3 +34,22 @@ order by created, promise_id limit :most;
 -- name: forget_promises(project, seconds)!
 -- Answered so long ago.
 delete from promise where project_id = :project and answered < now() - make_interval(secs => :seconds);
+
+-- name: take_announcement(project, now, until, max_age)^
+-- An open promise that is to be announced now; nobody else takes it until then.  Requests to stop ask nobody.
+update promise set announce_due = :until, announce_attempts = announce_attempts + 1
+where project_id = :project and promise_id = (
+    select promise_id from promise
+    where project_id = :project and answered is null and announce_due <= :now and kind <> 'interrupt'
+        and created > to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age)
+        and (deadline is null or deadline > now())
+    order by announce_due, created limit 1 for update skip locked
+)
+returning promise_id, kind, run_id, body, answer, announce_attempts,
+    (extract(epoch from created) * 1000000000)::bigint as created_ns,
+    (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
+    (extract(epoch from answered) * 1000000000)::bigint as answered_ns;
+
+-- name: settle_announcement(project, promise, due)!
+-- Due again then; null: not any more.
+update promise set announce_due = :due where project_id = :project and promise_id = :promise;

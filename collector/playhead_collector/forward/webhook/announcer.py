@@ -1,0 +1,156 @@
+"""store → [announcer] → a webhook.  One promise after the other; pauses grow while the receiver fails."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from urllib.parse import urlsplit
+
+import httpx
+
+from playhead_collector.background_loop import BackgroundLoop
+from playhead_collector.errors import BadSetting, StoreUnavailable
+from playhead_collector.forward.attempts import Answer, Verdict, of_status, pause_s, retry_after
+from playhead_collector.forward.webhook.message import body_of, signed_headers
+from playhead_collector.settings import CollectorSettings
+from playhead_collector.store.ports.promises import Announcement, PromiseTable
+
+log = logging.getLogger(__name__)
+
+_NS = 1_000_000_000
+# Soon enough for people; a look-up in an index of the promises that wait.
+_POLL_S = 1.0
+_STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
+# Longer than the attempt by what the store may take before and after it.
+_LEASE_MARGIN_S = 60.0
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class PromiseAnnouncer:
+    """Announces open promises of a project to one URL, in the background.  Follows no redirects."""
+
+    def __init__(
+        self,
+        store: PromiseTable,
+        project: int,
+        url: str,
+        key: bytes,
+        *,
+        public_url: str,
+        timeout_s: float,
+        max_age_s: float,
+        clock: Callable[[], int],
+    ) -> None:
+        """`key` signs; `public_url`: where people reach this collector; `clock` gives ns since 1970."""
+        self.counts: Counter[str] = Counter()  # sent, failed, given_up
+        self._store, self._project = store, project
+        self._url, self._key, self._public_url = url, key, public_url
+        self._timeout_s, self._max_age_s = timeout_s, max_age_s
+        self._clock = clock
+        self._failures, self._paused_until_ns = 0, 0
+        # Neither the URL's path nor the receiver's answer is logged: either may have a key in it.
+        self._host = urlsplit(url).hostname or ""
+        # A proxy that is set for the Internet does not reach this machine.
+        outside = self._host not in _LOOPBACK
+        self._client = httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=outside)
+        self._loop = BackgroundLoop(self._work_on, "playhead promise webhook")
+
+    def start(self) -> None:
+        """Begins to announce in the background."""
+        self._loop.start()
+
+    async def stop(self) -> None:
+        """Gives up what is under way: it is sent again later."""
+        await self._loop.stop()
+        await self._client.aclose()
+
+    async def run_once(self) -> float:
+        """Announces what is due. Returns the seconds until the next look.  Raises StoreUnavailable."""
+        while (now := self._clock()) >= self._paused_until_ns:
+            until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
+            found = await self._store.take_announcement(self._project, now, until, self._max_age_s)
+            if found is None:
+                return _POLL_S
+            answer = await self._send(found)
+            # In a shield: what the receiver has got is to be noted even when the collector stops now.
+            await asyncio.shield(self._settle(found, answer))
+        return (self._paused_until_ns - now) / _NS
+
+    async def _send(self, found: Announcement) -> Answer:
+        body = body_of(found.promise, self._public_url)
+        headers = signed_headers(found.promise.id, body, self._key, self._clock() // _NS)
+        try:
+            # httpx limits each step only. The answer's body says nothing that is needed.
+            async with asyncio.timeout(self._timeout_s):
+                async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
+                    wait_s = retry_after(response.headers.get("retry-after"), self._clock() / _NS)
+                    return Answer(of_status(response.status_code), f"answered {response.status_code}", wait_s)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+            return Answer(Verdict.AWAY, f"cannot be reached ({type(error).__name__})")
+
+    async def _settle(self, found: Announcement, answer: Answer) -> None:
+        promise = found.promise
+        if answer.verdict is Verdict.ACCEPTED:
+            self.counts["sent"] += 1
+            self._failures = 0
+            await self._store.settle_announcement(self._project, promise.id, None)
+            return
+        self.counts["failed"] += 1
+        pause = pause_s(found.attempt, answer)
+        if answer.verdict is not Verdict.REFUSED:  # others may be taken
+            self._failures += 1
+            pause = pause_s(self._failures, answer)
+            self._paused_until_ns = self._clock() + int(pause * _NS)
+        due = self._clock() + int(pause * _NS)
+        if due >= promise.created_ns + int(self._max_age_s * _NS):
+            self.counts["given_up"] += 1
+            log.warning("promise %s is not announced any more: %s %s", promise.id, self._host, answer.reason)
+            await self._store.settle_announcement(self._project, promise.id, None)
+            return
+        if found.attempt == 1:
+            log.warning("promise webhook: %s %s; trying again in %.0f s", self._host, answer.reason, pause)
+        await self._store.settle_announcement(self._project, promise.id, due)
+
+    async def _work_on(self) -> None:
+        while True:
+            try:
+                wait_s = await self.run_once()
+            except StoreUnavailable:
+                wait_s = _STORE_PAUSE_S
+            except Exception:  # an error must not end the announcing of all later promises
+                log.exception("announcing promises failed; going on in %.0f s", _ERROR_PAUSE_S)
+                wait_s = _ERROR_PAUSE_S
+            await asyncio.sleep(wait_s)
+
+
+def announcer_of(
+    settings: CollectorSettings, store: PromiseTable, project: int, clock: Callable[[], int]
+) -> PromiseAnnouncer | None:
+    """The announcer that the settings describe; None: none.  Raises BadSetting."""
+    url, key = settings.promise_webhook, settings.promise_webhook_secret
+    if (url is None) != (key is None):
+        raise BadSetting("PLAYHEAD_PROMISE_WEBHOOK and PLAYHEAD_PROMISE_WEBHOOK_SECRET belong together: set both")
+    if url is None or key is None:
+        return None
+    return PromiseAnnouncer(
+        store,
+        project,
+        url,
+        key,
+        public_url=settings.public_url or f"http://{settings.host}:{settings.port}",
+        timeout_s=settings.promise_webhook_seconds,
+        max_age_s=settings.promise_webhook_max_age_seconds,
+        clock=clock,
+    )
+
+
+def observe_announcer(
+    gauge: Callable[[str, str, Callable[[], float]], None], announcer: PromiseAnnouncer | None
+) -> None:
+    """Adds the announcer's figures to the metrics by `gauge` (name, help, value)."""
+    if announcer is None:
+        return
+    for what in ("sent", "failed", "given_up"):
+        count = partial(announcer.counts.__getitem__, what)
+        gauge(f"promise_webhooks_{what}", f"Announcements of promises: {what.replace('_', ' ')}", count)
