@@ -47,7 +47,7 @@ class Program:
         """One process, until it ends, however it ends."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join([*filter(None, sys.path), OTHER_CLIENTS])}
-        kept |= {"PLAYHEAD_JOURNAL_DIR": str(self.journal)}
+        kept |= {"PLAYHEAD_JOURNAL_DIR": str(self.journal), "PYTHONFAULTHANDLER": "1"}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none", "CLIENT": self.client}
         kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}
@@ -58,6 +58,10 @@ class Program:
         with subprocess.Popen(command, env=kept | environ, stdout=pipe, stderr=pipe, text=True) as self._process:
             try:
                 said, complained = self._process.communicate(timeout=_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.send_signal(signal.SIGABRT)  # faulthandler then writes where its threads are
+                said, complained = self._process.communicate()
+                raise AssertionError(f"not ended after {_SECONDS} s: {said[-1000:]}{complained}") from None
             except BaseException:
                 self._process.kill()
                 raise
