@@ -11,6 +11,7 @@ from tests.support.framework_runs import (
     ALL_EFFECTS,
     ANSWER,
     Agent,
+    assert_a_refused_model_call_is_an_error,
     assert_contexts_are_the_requests,
     assert_fork_gives_a_tool_another_result,
     killed,
@@ -101,3 +102,9 @@ def test_it_goes_on_from_where_it_was_killed(
 @pytest.mark.covers("autogen", "fork")
 def test_a_fork_gives_a_tool_another_result(server: MockModelServer, tmp_path: Path):
     assert_fork_gives_a_tool_another_result(Agent(PROGRAM, "plain", tmp_path, server))
+
+
+@pytest.mark.slow
+@pytest.mark.covers("autogen", "errors")
+def test_a_refused_model_call_is_an_error(server: MockModelServer, tmp_path: Path):
+    assert_a_refused_model_call_is_an_error(Agent(PROGRAM, "plain", tmp_path, server))

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, RunConfig
+from google.adk.agents.run_config import StreamingMode
 from google.adk.models.google_llm import Gemini
 from google.adk.runners import InMemoryRunner
 from google.adk.tools import ToolContext
@@ -17,7 +18,7 @@ from google.genai import types
 import playhead
 from playhead import observe
 from playhead.model import names
-from playhead.testing import MockModelServer, Rule, pytest_plugin, text, tool_call, tool_result_received
+from playhead.testing import MockModelServer, Rule, pytest_plugin, text, thinking, tool_call, tool_result_received
 from tests.support.framework_runs import assert_contexts_are_the_requests
 from tests.support.journal_reader import Recording, start_recording
 
@@ -60,14 +61,15 @@ def agent(server: MockModelServer, name: str = "clerk", instruction: str = "be k
     return LlmAgent(name=name, model=model, instruction=instruction, description=name, **more)
 
 
-def ask(agent: LlmAgent, question: str = "where is A1?") -> tuple[list[str], dict[str, Any]]:
+def ask(agent: LlmAgent, question: str = "where is A1?", **how: Any) -> tuple[list[str], dict[str, Any]]:
     """What the agents said, and the session's state afterwards."""
 
     async def run() -> tuple[list[str], dict[str, Any]]:
         runner = InMemoryRunner(agent, app_name="shop")
         await runner.session_service.create_session(app_name="shop", user_id="ann", session_id="s1")
         said: list[str] = []
-        async for event in runner.run_async(user_id="ann", session_id="s1", new_message=types.UserContent(question)):
+        message = types.UserContent(question)
+        async for event in runner.run_async(user_id="ann", session_id="s1", new_message=message, **how):
             said += [part.text for part in (event.content.parts or ()) if part.text] if event.content else []
         session = await runner.session_service.get_session(app_name="shop", user_id="ann", session_id="s1")
         return said, dict(session.state)
@@ -150,6 +152,29 @@ def test_an_agent_that_is_a_tool_is_an_agent_inside_that_tool(recording: Recordi
     [called] = spans_of(recording, "tool")
     assert by_name["researcher"].parent_id == called.span_id
     assert called.parent_id == by_name["clerk"].span_id
+
+
+@pytest.mark.covers("google-adk", "streaming", "reasoning", "resume")
+def test_streamed_thoughts_and_answers_are_recorded_and_come_again(recording: Recording, server: MockModelServer):
+    server.otherwise(thinking("It left on Monday.") + text("A1 is late."))
+    thinks = types.GenerateContentConfig(thinking_config=types.ThinkingConfig(include_thoughts=True))
+    how: dict[str, Any] = {"run_config": RunConfig(streaming_mode=StreamingMode.SSE)}
+    with playhead.run("r") as run:
+        pieces, _ = ask(agent(server, generate_content_config=thinks), **how)
+    [call] = spans_of(recording, "llm")
+    seen = recording.read()
+    assert call.attributes[names.TIME_TO_FIRST_CHUNK] > 0
+    assert seen.value(call, names.REASONING_REF) == "It left on Monday."
+    [answer] = seen.messages(call.attributes[names.OUTPUT_MESSAGES_REF])
+    assert [(part["type"], part["content"]) for part in answer["parts"] if part["content"]] == [
+        ("reasoning", "It left on Monday."),
+        ("text", "A1 is late."),
+    ]
+    with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
+        again, _ = ask(agent(server, generate_content_config=thinks), **how)
+    assert (len(server.requests), resumed.report.live) == (1, 0)
+    assert again == pieces
+    assert len(pieces) > 2  # partial events, and the whole
 
 
 @pytest.mark.covers("google-adk", "errors")

@@ -13,6 +13,7 @@ from tests.support.framework_runs import (
     LOOKED_UP,
     REFUND,
     Agent,
+    assert_a_refused_model_call_is_an_error,
     assert_contexts_are_the_requests,
     assert_fork_gives_a_tool_another_result,
     killed,
@@ -130,3 +131,9 @@ def test_it_goes_on_from_where_it_was_killed(
 @pytest.mark.covers("smolagents", "fork")
 def test_a_fork_gives_a_tool_another_result(server: MockModelServer, tmp_path: Path):
     assert_fork_gives_a_tool_another_result(SmolAgent(PROGRAM, "plain", tmp_path, server))
+
+
+@pytest.mark.slow
+@pytest.mark.covers("smolagents", "errors")
+def test_a_refused_model_call_is_an_error(server: MockModelServer, tmp_path: Path):
+    assert_a_refused_model_call_is_an_error(SmolAgent(PROGRAM, "plain", tmp_path, server))

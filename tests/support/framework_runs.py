@@ -23,6 +23,7 @@ from playhead.rewind import ASKED
 from playhead.testing import (
     ChatRequest,
     MockModelServer,
+    context_too_long,
     dropped_connection,
     sequence,
     text,
@@ -321,3 +322,21 @@ async def assert_mcp_tool_is_one_call(
         assert await ask(server, folder) == "It is sunny."
     assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
     assert (folder / "effects").read_text() == effects
+
+
+def assert_a_refused_model_call_is_an_error(agent: Agent) -> None:
+    """The provider refuses the second call: it, and the agent around it, have ended with an error; nothing else has."""
+    agent.server.when(sequence(1), LOOKED_UP)
+    agent.server.otherwise(context_too_long())
+    code, _, errors = agent.run()
+    assert code != 0
+    assert "context_length_exceeded" in errors
+    seen = agent.recorded()
+    assert [span.status for span in seen.of_kind("tool")] == [0, 0]
+    answered, refused = seen.of_kind("llm")
+    assert (answered.status, refused.status) == (0, 2)
+    assert refused.attributes[names.ERROR_TYPE].endswith("BadRequestError")
+    [of_agent] = seen.of_kind("agent")
+    assert of_agent.status == 2
+    assert names.ERROR_TYPE in of_agent.attributes
+    assert len(agent.server.requests) == 2

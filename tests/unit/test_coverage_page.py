@@ -39,13 +39,26 @@ What is tested of each library that `playhead.instrument()` records: with the re
 server. This page is made from the tests: each is marked with what it proves (`@pytest.mark.covers`), and the versions
 are those that the files of constraints pin.
 
-The number is that of the tests. A dash: no test of this library itself. Frameworks call models through the clients
-above them in the table, which record usage, reasoning and errors for them.
+The number is that of the tests. A dash: no test of this library itself; below the table is why.
 
 `make test` runs all of these tests but those of CrewAI, which brings more than a gigabyte of packages:
 `make test-crewai`. Those of the oldest versions alone are `make test-oldest`.
 
 """
+_BY_CLIENTS = "it calls models through the clients above it in the table, which record and test {} for it"
+_NO_MODEL = "its calls are of tools, resources and prompts: no model answers"
+# Why there is no test.
+REASONS = {
+    ("mcp", "streaming"): "a result comes in one piece; notifications of progress reach the program and are no result",
+    ("mcp", "usage"): _NO_MODEL,
+    ("mcp", "reasoning"): _NO_MODEL,
+    ("crewai", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("autogen", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("claude-agent", "reasoning"): "thinking is a part of its recorded messages; the mock server is not asked for it",
+    ("llama-index", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("smolagents", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("strands", "reasoning"): _BY_CLIENTS.format("thinking"),
+}
 TAIL = """
 *Spans*: calls are recorded, each once. *Messages*: what the model saw and said. *Tools*: definitions, requests and
 results. *Streaming*: chunk by chunk, also left early. *Usage*: tokens of all kinds. *Reasoning*: thinking, with its
@@ -98,7 +111,10 @@ def page() -> str:
         shown = f"`{name}`" if name == package else f"`{name}` ({package})"
         tested = oldest[package] if counts[library, "oldest"] else "-"
         lines.append([shown, *[str(counts[library, each] or "-") for each in WHAT], tested, newest[package]])
-    return HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n" + TAIL
+    untested = [(library, what) for library in PACKAGES for what in WHAT if not counts[library, what]]
+    assert set(untested) == set(REASONS), "REASONS: why there is no test, for each dash and nothing else"
+    reasons = [f"- `{PACKAGES[library][0]}`, {what}: {REASONS[library, what]}." for library, what in untested]
+    return "\n".join([HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines), "", *reasons, TAIL])
 
 
 def _pinned(*files: str) -> dict[str, str]:
