@@ -53,9 +53,13 @@ class AnalysisHandlers:
 
     async def answer_across(self, request: Request, question: AnalysisQuestion) -> Response:
         """The response to a question about many runs, after recent news were projected. Raises as `answer`."""
+        await self.catch_up()
+        return finished_answer(await self.answered(request, question))
+
+    async def catch_up(self) -> None:
+        """Projects runs with recent news, for questions that look at other runs than those that are named."""
         async with self.reads.turn():
             await self.runner.catch_up()
-        return finished_answer(await self.answered(request, question))
 
     async def answered(self, request: Request, question: AnalysisQuestion) -> bytes:
         """The answer as JSON. Raises Refused, and the errors of the question."""

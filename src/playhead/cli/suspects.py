@@ -1,16 +1,24 @@
 """`playhead suspects`: the steps of a failed run that most likely went wrong."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.wire.answers.analysis.suspects import RerankedSuspects, Suspect, Suspects
+from playhead.wire.answers.analysis.suspects import ComparedSiblings, RerankedSuspects, Suspect, Suspects
 
 # A model may think for minutes before it says the first word.
 _RERANK_SECONDS = 600.0
+_TASK = (
+    "What runs of one task have in common: input, session, user, tag:PREFIX; default: tag:task:, of a run without such "
+    "a tag input."
+)
+_OUTCOME = (
+    "When a run has succeeded: a score as NAME, NAME=VALUE or 'NAME>=0.5'; default: the newest score of this run that "
+    "is false or below 0.5, without any the status."
+)
 
 
 def suspects(
@@ -18,8 +26,15 @@ def suspects(
     run: Run,
     sibling: Annotated[
         list[str] | None,
-        typer.Option(help="A run of the same task that succeeded, to compare with; may be repeated."),
+        typer.Option(
+            help="A run of the same task that succeeded, to compare with; may be repeated.", show_default=False
+        ),
     ] = None,
+    task: Annotated[str | None, typer.Option(help=_TASK, show_default=False)] = None,
+    outcome: Annotated[str | None, typer.Option(help=_OUTCOME, show_default=False)] = None,
+    find_siblings: Annotated[
+        bool, typer.Option(help="Look for succeeded runs of the same task when no --sibling is given.")
+    ] = True,
     rerank: Annotated[
         bool, typer.Option("--rerank", help="Also ask the collector's model in which order it would suspect them.")
     ] = False,
@@ -30,8 +45,9 @@ def suspects(
     with ctx.ensure_object(CollectorAddress).ask(*([_RERANK_SECONDS] if rerank else [])) as client:
         found = run_id(client, run)
         others = [run_id(client, other) for other in sibling or ()]
-        opinion = client.rerank_suspects(found, siblings=others) if rerank else None
-        answer = opinion["computed"] if opinion else client.suspects(found, siblings=others, limit=limit)
+        beside: Any = {"siblings": others, "task": task, "outcome": outcome, "find_siblings": find_siblings}
+        opinion = client.rerank_suspects(found, **beside) if rerank else None
+        answer = opinion["computed"] if opinion else client.suspects(found, **beside, limit=limit)
     if json:
         output.as_json(opinion or answer)
         return
@@ -41,10 +57,23 @@ def suspects(
 
 
 def _show(answer: Suspects) -> None:
-    output.facts({"run": answer["run"], "suspected": f"{answer['total']} of {answer['steps']} steps"})
+    suspected = f"{answer['total']} of {answer['steps']} steps"
+    output.facts({"run": answer["run"], "suspected": suspected, "siblings": _siblings(answer["siblings"])})
     for suspect in answer["items"]:
         typer.echo()
         _show_suspect(suspect)
+
+
+def _siblings(siblings: ComparedSiblings) -> str:
+    if siblings["chosen"] == "off":
+        return "none were looked for"
+    if siblings["chosen"] == "found" and siblings["task"] is None:
+        return "none: the run has no task (no input, no tag that begins with task:)"
+    runs = ", ".join(siblings["runs"]) or "none"
+    if siblings["chosen"] == "named":
+        return runs
+    more = "; not all runs of the task were looked at" if siblings["more"] else ""
+    return f"{runs} (same {siblings['task']}, succeeded by {siblings['outcome']}{more})"
 
 
 def _show_suspect(suspect: Suspect) -> None:

@@ -20,7 +20,7 @@ from playhead_collector.analysis.suspects.ranking import find_all, rank
 from playhead_collector.analysis.transcript.transcript import Transcript, build_transcript
 from playhead_collector.read.values import ContentCache
 from playhead_collector.store.ports import RunWork
-from tests.integration.read.recorded import Recorder
+from tests.integration.read.recorded import START_NS, Recorder
 
 LABELS = Path(__file__).parents[2] / "fixtures" / "suspects" / "airline.json"
 
@@ -55,9 +55,9 @@ def transcript_of(trajectory: Trajectory, run: str = "0d" * 16) -> Transcript:
     return build_transcript(run, events, ContentCache(contents), nodes)
 
 
-def recorded_chat(run: str, chat: Iterable[dict[str, Any]], tools: object) -> Recorder:
-    """A chat in OpenAI's form, with its tool definitions, as the SDK ships it."""
-    recorder = Recorder(run)
+def recorded_chat(run: str, chat: Iterable[dict[str, Any]], tools: object, after_s: int = 0) -> Recorder:
+    """A chat in OpenAI's form, with its tool definitions, as the SDK ships it; it begins so many seconds later."""
+    recorder = Recorder(run, start_ns=START_NS + after_s * 10**9)
     offered = recorder.keep(tools)
     messages: list[Message] = []
     asked: dict[str, Any] = {}
@@ -84,9 +84,16 @@ def _messages(nodes: dict[ContentRef, ThreadNode], contents: dict[ContentRef, Co
     return {node.message: read_message(contents[node.message].data) for node in nodes.values()}
 
 
+def trial(trajectory: Trajectory, number: int) -> Recorder:
+    """A recorded run as the SDK ships it, with the tag of its task; `number` gives its id and when it began."""
+    recorder = recorded_chat(f"{number + 1:08x}" * 4, trajectory.messages, list(trajectory.tools), number)
+    recorder.root.attributes[names.RUN_TAGS] = [f"task:{trajectory.record['task_id']}"]
+    return recorder
+
+
 def succeeded(task: int, all_runs: Iterable[Trajectory]) -> list[Trajectory]:
-    """The trials of a task that succeeded."""
-    return [run for run in all_runs if run.record["task_id"] == task and run.record["reward"] >= 1]
+    """The trials of a task that succeeded, newest first."""
+    return [run for run in all_runs if run.record["task_id"] == task and run.record["reward"] >= 1][::-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def test_suspects_are_shown_with_their_evidence_and_no_control_characters(playhe
 
 def test_a_program_gets_the_whole_answer_and_names_siblings(playhead):
     answer = json.loads(playhead("--json", "--sibling", SIBLING).stdout)
-    assert answer["siblings"] == [SIBLING]
+    assert (answer["siblings"]["chosen"], answer["siblings"]["runs"]) == ("named", [SIBLING])
     assert answer["items"][0]["rule"] == "comparison_false"
 
 

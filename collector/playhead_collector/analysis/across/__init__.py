@@ -2,7 +2,7 @@
 
 cohort        which runs are looked at together, and which of them succeeded
 rates         shares with Wilson intervals          significance   Fisher, Mann-Whitney, Benjamini-Hochberg
-steps         the tool calls of runs, by name
+steps         the tool calls of runs, by name        same_task      runs of one task
 
 statistics    how much do runs take?                transitions    which tool follows which?
 patterns      what is chosen after which result, and how do runs end that have it?

@@ -56,7 +56,7 @@ def cohort_of(found: Sequence[RunFacts], outcome: ScoreCondition | None, *, more
         "without_outcome": len(members) - len(known),
         "unfinished": len(found) - len(members),
         "more": more,
-        "outcome": "status" if outcome is None else _text_of(outcome),
+        "outcome": outcome_text(outcome),
     }
     return Cohort(members, population)
 
@@ -95,7 +95,10 @@ def cohort_options(where: RunFilter, outcome: ScoreCondition | None, runs: int) 
     }
 
 
-def _text_of(outcome: ScoreCondition) -> str:
+def outcome_text(outcome: ScoreCondition | None) -> str:
+    """How it is known that a run succeeded: `status`, or the condition for its score."""
+    if outcome is None:
+        return "status"
     if outcome.comparison is None:
         return f"{outcome.name}>={_HALF}"
     value = outcome.value

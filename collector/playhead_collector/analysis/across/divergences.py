@@ -11,21 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.event import RunStarted, ToolCalled
+from playhead.model.event import ToolCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.answers.across.analytics import Divergences, TaskDivergence
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
+from playhead_collector.analysis.across.same_task import beginning_of, task_of
 from playhead_collector.analysis.across.steps import END
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import Store
 
-INPUT: Final = "input"
-_BY_FIELD: Final = ("name", "session", "user")
-_TAG: Final = "tag:"
 _EVIDENCE: Final = 5
 _LEAST_GAIN: Final = 1e-9
-_LONGEST_TASK: Final = 200
 _PROSE_WORDS: Final = 8  # a text of so many words or more is prose
 _PROSE: Final = "…"
 
@@ -135,7 +132,7 @@ def _divergence(task: str, after: list[str], depth: int, node: _Junction, bits: 
 async def _read_path(store: Store, project: int, member: Member, by: str) -> TaskPath | None:
     """The path of a run; None when it has no task."""
     events = await store.events(project, member.run)
-    task = _task(member, by, next((event for event in events if isinstance(event, RunStarted)), None))
+    task = task_of(member.row, by, beginning_of(events))
     if task is None:
         return None
     called = [event for event in events if isinstance(event, ToolCalled)]
@@ -159,12 +156,3 @@ def without_prose(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without_prose(each) for name, each in cast(dict[str, Any], value).items()}
     return value
-
-
-def _task(member: Member, by: str, started: RunStarted | None) -> str | None:
-    if by == INPUT:
-        return str(started.input) if started is not None and started.input is not None else None
-    if by in _BY_FIELD:
-        return getattr(member.row, by)
-    wanted = by.removeprefix(_TAG)
-    return next((tag[:_LONGEST_TASK] for tag in member.row.tags if tag.startswith(wanted)), None)

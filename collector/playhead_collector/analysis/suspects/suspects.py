@@ -1,11 +1,13 @@
 """Suspects as answers: reads the run, its compressions and its siblings, and ranks what is found."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.wire.answers.analysis.compression import CompressionAudit
-from playhead.wire.answers.analysis.suspects import Suspect, Suspects
+from playhead.wire.answers.analysis.suspects import ComparedSiblings, Suspect, Suspects
+from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.analysis.compression.compressions import audit_compression
 from playhead_collector.analysis.suspects.findings import RunSteps, run_steps
 from playhead_collector.analysis.suspects.ranking import RankedStep, find_all, rank
@@ -18,14 +20,17 @@ _MAX_AUDITS = 8
 _MAX_FINDINGS, _MAX_LENGTH = 20, 400
 
 
-async def answer_suspects(record: RunRecord, *siblings: RunRecord, limit: int) -> Suspects:
-    """The steps of a run that most likely went wrong; siblings are runs of the same task that succeeded."""
+async def answer_suspects(
+    record: RunRecord, *named: RunRecord, limit: int, find: Mapping[str, Any] | None = None
+) -> Suspects:
+    """The steps of a run that most likely went wrong.
+
+    `named` are runs of the same task that succeeded; without any, they are found: `find` has the options of
+    `read_succeeded_runs`, None: nothing is looked for.
+    """
     transcript = await read_transcript(record)
-    others = [
-        await read_transcript(sibling)
-        for sibling in {each.run: each for each in siblings}.values()
-        if sibling.run != record.run
-    ]
+    siblings, compared = await _siblings(record, named, find)
+    others = [await read_transcript(sibling) for sibling in siblings]
     audits = await _audits(record, transcript.events)
 
     def ranked() -> tuple[RunSteps, list[RankedStep]]:
@@ -37,9 +42,31 @@ async def answer_suspects(record: RunRecord, *siblings: RunRecord, limit: int) -
         "run": transcript.run,
         "steps": len(steps.steps),
         "total": len(found),
-        "siblings": [other.run for other in others],
+        "siblings": compared,
         "items": [_suspect(number, each) for number, each in enumerate(found[:limit], 1)],
     }
+
+
+async def _siblings(
+    record: RunRecord, named: Sequence[RunRecord], find: Mapping[str, Any] | None
+) -> tuple[Sequence[RunRecord], ComparedSiblings]:
+    """The runs to compare with, and how they were chosen."""
+    if named or find is None:
+        runs = [each for each in {each.run: each for each in named}.values() if each.run != record.run]
+        chosen = "named" if named else "off"
+        return runs, {"chosen": chosen, "runs": _ids(runs), "task": None, "outcome": None, "more": False}
+    found = await read_succeeded_runs(record, **find)
+    return found.runs, {
+        "chosen": "found",
+        "runs": _ids(found.runs),
+        "task": found.task,
+        "outcome": found.outcome,
+        "more": found.more,
+    }
+
+
+def _ids(runs: Sequence[RunRecord]) -> list[str]:
+    return [each.run for each in runs]
 
 
 async def _audits(record: RunRecord, events: Sequence[RunEvent]) -> list[CompressionAudit]:

@@ -29,3 +29,12 @@ def read_condition(text: str | None) -> ScoreCondition | None:
         message = f"the score condition {text[:60]!r} compares with no number: write NAME, NAME=VALUE or NAME>=0.5"
         raise Refused(400, "bad_score", message)
     return ScoreCondition(name, comparison, value)
+
+
+def read_outcome(text: str | None) -> ScoreCondition | None:
+    """The condition by which a run has succeeded, as `read_condition` reads it; it must name a score.  Raises
+    Refused."""
+    condition = read_condition(text)
+    if condition is not None and not condition.name:
+        raise Refused(400, "bad_score", "the outcome names no score: write NAME, NAME=VALUE or NAME>=0.5")
+    return condition

@@ -42,6 +42,10 @@ class CohortStore(Protocol):
         """Runs that are no forks, newest first."""
         ...
 
+    async def facts_of_runs(self, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+        """Those of these runs that are stored and are no forks, newest first."""
+        ...
+
     async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         """The tool calls of those of these runs that have any."""
         ...

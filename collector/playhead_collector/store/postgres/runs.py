@@ -119,6 +119,17 @@ async def facts(conn: Conn, project: int, where: RunFilter, score: str | None, l
     """See `ports.cohorts.CohortStore.run_facts`."""
     name = None if score is None else clean(score)
     found = await sql.rows(conn, "run_facts", project=project, score_name=name, how_many=limit, **_conditions(where))
+    return _facts(found)
+
+
+async def facts_of(conn: Conn, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+    """See `ports.cohorts.CohortStore.facts_of_runs`."""
+    name = None if score is None else clean(score)
+    found = await sql.rows(conn, "facts_of_runs", project=project, runs=list(map(id_of, runs)), score_name=name)
+    return _facts(found)
+
+
+def _facts(found: Iterable[Record]) -> list[RunFacts]:
     return [RunFacts(_row(each), each["score_number"], each["score_label"]) for each in found]
 
 

@@ -283,13 +283,13 @@ async def test_a_run_is_compared_with_siblings_that_succeeded():
     bad.says("It is changed.")
     sibling = record_of(store, OTHER)
     answer = await suspects_of(bad, sibling)
-    assert answer["siblings"] == [OTHER]
+    assert (answer["siblings"]["chosen"], answer["siblings"]["runs"]) == ("named", [OTHER])
     first = answer["items"][0]
     assert (first["seq"], first["rule"]) == (offer.seq, "diverged")
     assert "offer" in first["findings"][0]["reason"]
     assert "call_missing" in {finding["rule"] for suspect in answer["items"] for finding in suspect["findings"]}
     with_itself = await answer_suspects(record_of(store), record_of(store), limit=100)
-    assert with_itself["siblings"] == []
+    assert with_itself["siblings"]["runs"] == []
 
 
 async def test_steps_are_ranked_by_what_speaks_against_them_and_the_list_may_be_cut():

@@ -35,15 +35,16 @@ def test_each_label_names_an_answer_of_a_failed_run():
 
 @needs_runs
 @pytest.mark.parametrize(
-    ("row", "side"),
+    ("row", "side", "with_siblings"),
     [
-        ("set aside", [label for label in labels() if label.set_aside]),
-        ("of these, labelled blind", [label for label in labels() if label.blind]),
-        ("tuned with", [label for label in labels() if not label.set_aside]),
+        ("set aside", [label for label in labels() if label.set_aside], False),
+        ("the same, with siblings", [label for label in labels() if label.set_aside], True),
+        ("of these, labelled blind", [label for label in labels() if label.blind], False),
+        ("tuned with", [label for label in labels() if not label.set_aside], False),
     ],
 )
-def test_the_docs_say_what_is_measured(row: str, side: Any):
-    found = measure(side, RUNS)
+def test_the_docs_say_what_is_measured(row: str, side: Any, with_siblings: bool):
+    found = measure(side, RUNS, with_siblings=with_siblings)
     figures = (found.first, found.first_three, found.chance_first, found.chance_first_three)
     first, three, chance, chance_three = (f"{100 * figure:.0f} %" for figure in figures)
     lines = DOCS.read_text("utf-8").splitlines()

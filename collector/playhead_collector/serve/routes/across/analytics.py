@@ -6,8 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from playhead.wire.answers.across import analytics as a
 from playhead_collector.analysis.across.cohort import cohort_options
-from playhead_collector.errors import Refused
-from playhead_collector.read.scores.conditions import read_condition
+from playhead_collector.read.scores.conditions import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
@@ -64,10 +63,7 @@ class AnalyticsRoutes:
 
     async def _answer(self, request: Request, name: str, chosen: Chosen, runs: int, **options: Any) -> Response:
         where, outcome = chosen
-        condition = read_condition(outcome)
-        if condition is not None and not condition.name:
-            raise Refused(400, "bad_score", "the outcome names no score: write NAME, NAME=VALUE or NAME>=0.5")
-        options["cohort"] = cohort_options(where, condition, runs)
+        options["cohort"] = cohort_options(where, read_outcome(outcome), runs)
         return await self._asking.answer_across(request, AnalysisQuestion(name, (), options))
 
     async def statistics(self, request: Request, chosen: Chosen, runs: Runs = _MOST) -> Response:

@@ -1,7 +1,8 @@
 """[serve]: routes for the steps of a run that most likely went wrong."""
 
+import dataclasses
 import json
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
@@ -9,6 +10,7 @@ from playhead.wire.answers.analysis.suspects import RerankedSuspects, Suspects
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import no_model
 from playhead_collector.analysis.reasoning.suspect_order import RERANKED, ask_for_order
+from playhead_collector.read.scores.conditions import read_outcome
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
@@ -20,6 +22,24 @@ MAX_SIBLINGS = 5
 _SIBLINGS = "Runs of the same task that succeeded"
 Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}; repeated.")]
 ListedSiblings = Annotated[list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}.")]
+_NO_NUL = r"^[^\x00]+$"
+# No `name`: runs of one name do many tasks, and no index finds them.
+_TASKS = r"^(input|session|user|tag:[^\x00]*)$"
+_TASK = (
+    "What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; "
+    "default: `tag:task:`, of a run without such a tag `input`."
+)
+_OUTCOME = (
+    "When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that "
+    "is false or below 0.5, without any the status."
+)
+_FIND = "Whether succeeded runs of the same task are looked for when none are named."
+Task = Annotated[str | None, Query(max_length=300, pattern=_TASKS, description=_TASK)]
+Outcome = Annotated[str | None, Query(max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
+FindSiblings = Annotated[bool, Query(description=_FIND)]
+GivenTask = Annotated[str | None, Body(embed=True, max_length=300, pattern=_TASKS, description=_TASK)]
+GivenOutcome = Annotated[str | None, Body(embed=True, max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
+GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND)]
 
 
 class SuspectsRoutes:
@@ -28,14 +48,40 @@ class SuspectsRoutes:
     def __init__(self, asking: AnalysisHandlers, configured: Configured) -> None:
         self._asking, self._configured = asking, configured
 
-    async def suspects(self, request: Request, run: p.RunId, sibling: Siblings = None, limit: p.Limit = 10) -> Response:
+    async def suspects(
+        self,
+        request: Request,
+        run: p.RunId,
+        sibling: Siblings = None,
+        task: Task = None,
+        outcome: Outcome = None,
+        find_siblings: FindSiblings = True,
+        limit: p.Limit = 10,
+    ) -> Response:
         """Steps of a failed run that most likely went wrong, ranked, each with its evidence and how strong that is.
 
-        With `sibling`, also where the run differs from runs of the same task that succeeded.
+        The run is also compared with runs of the same task that succeeded: those in `sibling`; without any, with the
+        newest five that are found. `siblings` says which these are, and how it is known that they succeeded.
         """
-        return await self._asking.answer(request, "suspects", run, *(sibling or ()), limit=limit)
+        find = _find_options(task, outcome) if find_siblings else None
+        return await self._answer(request, run, sibling, find, limit)
 
-    async def rerank(self, request: Request, run: p.RunId, siblings: ListedSiblings = None) -> Response:
+    async def _answer(
+        self, request: Request, run: str, siblings: list[str] | None, find: dict[str, Any] | None, limit: int
+    ) -> Response:
+        if find is not None and not siblings:
+            await self._asking.catch_up()
+        return await self._asking.answer(request, "suspects", run, *(siblings or ()), limit=limit, find=find)
+
+    async def rerank(
+        self,
+        request: Request,
+        run: p.RunId,
+        siblings: ListedSiblings = None,
+        task: GivenTask = None,
+        outcome: GivenOutcome = None,
+        find_siblings: GivenFindSiblings = True,
+    ) -> Response:
         """Ask a model in which order it would suspect the ten first suspects.
 
         The order is the opinion of the model that the operator configured, and stands beside what was computed. 409
@@ -44,9 +90,16 @@ class SuspectsRoutes:
         explainer = self._configured.explainer
         if explainer is None:
             raise no_model()
-        computed = await self._asking.answer(request, "suspects", run, *(siblings or ()), limit=RERANKED)
+        find = _find_options(task, outcome) if find_siblings else None
+        computed = await self._answer(request, run, siblings, find, RERANKED)
         suspects = cast(Suspects, json.loads(bytes(computed.body)))
         return json_answer(await ask_for_order(explainer, suspects, self._configured.clock()))
+
+
+def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
+    """The options of `read_succeeded_runs` as JSON values.  Raises Refused."""
+    condition = read_outcome(outcome)
+    return {"task": task, "outcome": None if condition is None else dataclasses.asdict(condition)}
 
 
 def add_routes(api: APIRouter, asking: AnalysisHandlers, configured: Configured) -> None:

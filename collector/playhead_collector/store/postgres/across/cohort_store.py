@@ -22,6 +22,10 @@ class PostgresCohortStore:
         async with self._db.reading() as conn:
             return await run_rows.facts(conn, project, where, score, limit)
 
+    async def facts_of_runs(self, project: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+        async with self._db.reading() as conn:
+            return await run_rows.facts_of(conn, project, runs, score)
+
     async def tool_steps(self, project: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
         async with self._db.reading() as conn:
             found = await sql.rows(conn, "tool_steps", project=project, runs=[id_of(run) for run in runs])

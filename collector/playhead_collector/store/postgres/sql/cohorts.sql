@@ -12,6 +12,18 @@ where project_id = :project and fork_of is null and labels @> :labels::text[] an
     and started_ns >= :since and started_ns <= :until
 order by started_ns desc, run_id desc limit :how_many;
 
+-- name: facts_of_runs(project, runs, score_name)
+-- Those of these runs that are no forks, newest first, with their latest score as above.
+select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+from run
+left join lateral (
+    select number, label from score
+    where score.project_id = run.project_id and score.run_id = run.run_id and name = :score_name and span is null
+    order by scored_ns desc, score_id desc limit 1
+) as scored on true
+where project_id = :project and run_id = any(:runs::uuid[]) and fork_of is null
+order by started_ns desc, run_id desc;
+
 -- name: tool_steps(project, runs)
 select run_id, array_agg(tool order by seq) as tools, array_agg(outcome order by seq) as outcomes,
     array_agg(seq order by seq) as seqs

@@ -1,6 +1,6 @@
 """Answers about the steps of a run that most likely went wrong."""
 
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from playhead.wire.answers.analysis.reasoning import Quoted
 from playhead.wire.answers.page import CutText
@@ -37,6 +37,22 @@ class Suspect(TypedDict):
     findings: list[SuspectFinding]
 
 
+class ComparedSiblings(TypedDict):
+    """Succeeded runs of the same task, with which a run was compared.
+
+    `chosen`: `named` by the caller, `found` (also when there are none), or `off`.  Of found ones `task` is what runs of
+    the task have in common (`input`, `session`, `user`, or `tag:` and what the tag begins with; null: the run has no
+    task), and `outcome` how it is known that they succeeded: `status` (they completed), or a condition for a score.
+    `more`: not all runs of the task were looked at.
+    """
+
+    chosen: Literal["named", "found", "off"]
+    runs: list[str]
+    task: str | None
+    outcome: str | None
+    more: bool
+
+
 class Suspects(TypedDict):
     """Suspected steps of a run, most points first.
 
@@ -46,7 +62,7 @@ class Suspects(TypedDict):
     run: str
     steps: int
     total: int
-    siblings: list[str]
+    siblings: ComparedSiblings
     items: list[Suspect]
     cut: NotRequired[list[CutText]]
 

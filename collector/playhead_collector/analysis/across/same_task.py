@@ -1,0 +1,133 @@
+"""[analysis]: runs of the same task, and those of them that succeeded.
+
+What runs of one task have in common is said by `task`: `input`, `name`, `session`, `user`, or `tag:` and what the tag
+begins with.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from playhead.model.event import RunEvent, RunStarted
+from playhead.model.state import COMPLETED
+from playhead.project.run_row import RunRow
+from playhead_collector.analysis.across.cohort import outcome_text, succeeded
+from playhead_collector.read.record import BLOCK, RunRecord
+from playhead_collector.store.ports.cohorts import RunFacts
+from playhead_collector.store.ports.run_filter import RunFilter
+from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, StoredScore
+
+INPUT: Final = "input"
+TAG: Final = "tag:"
+TASK_TAG: Final = "tag:task:"
+"""What names a task, unless the caller says otherwise: a tag that begins with `task:`."""
+MAX_SIBLINGS: Final = 5
+_BY_FIELD: Final = ("name", "session", "user")
+_LONGEST_TASK: Final = 200
+# Agents change: what a run did a quarter of a year before or after says little about this one.
+_WINDOW_NS: Final = 90 * 24 * 3600 * 10**9
+# The newest trials of a task. Of each that succeeded, at most the first block of events is read to find five.
+_MOST_CANDIDATES: Final = 100
+_MOST_SCORES: Final = 100
+_HALF: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SameTaskRuns:
+    """Succeeded runs of the same task, newest first.  `task` is what they have in common, None if this run has no task;
+    `outcome` how it is known that they succeeded: `status`, or a condition for a score.  `more`: not all runs of the
+    task were looked at."""
+
+    task: str | None
+    outcome: str
+    runs: Sequence[RunRecord]
+    more: bool
+
+
+def task_of(row: RunRow, by: str, started: RunStarted | None) -> str | None:
+    """The task of a run; None when it has none. `started` is needed for `input` only."""
+    if by == INPUT:
+        return str(started.input) if started is not None and started.input is not None else None
+    if by in _BY_FIELD:
+        return getattr(row, by)
+    tag = _tag(row, by)
+    return None if tag is None else tag[:_LONGEST_TASK]
+
+
+def beginning_of(events: Iterable[RunEvent]) -> RunStarted | None:
+    """The event with which a run began."""
+    return next((event for event in events if isinstance(event, RunStarted)), None)
+
+
+async def read_succeeded_runs(
+    record: RunRecord, *, task: str | None = None, outcome: Mapping[str, Any] | None = None
+) -> SameTaskRuns:
+    """At most five runs of this run's task that succeeded.
+
+    `task` None: the tag that begins with `task:`, of a run without such a tag its input. `outcome`: the fields of a
+    `ScoreCondition`; None: the score by which this run failed, without any the status.
+    """
+    started = beginning_of(await record.events(limit=BLOCK))
+    by = task or (TASK_TAG if _tag(record.row, TASK_TAG) is not None else INPUT)
+    wanted = task_of(record.row, by, started)
+    if wanted is None:
+        return SameTaskRuns(None, outcome_text(None), (), more=False)
+    condition = await _failed_by(record) if outcome is None else ScoreCondition(**outcome)
+    candidates, more = await _candidates(record, by, started, condition)
+    chosen: list[RunRecord] = []
+    for facts in candidates:
+        if len(chosen) == MAX_SIBLINGS:
+            break
+        other = RunRecord(record.store, record.project, facts.row)
+        if not _may_be_sibling(record, facts) or not succeeded(facts, condition):
+            continue
+        begun = beginning_of(await other.events(limit=BLOCK)) if by == INPUT else None
+        if task_of(facts.row, by, begun) == wanted:
+            chosen.append(other)
+    return SameTaskRuns(by, outcome_text(condition), chosen, more)
+
+
+def _may_be_sibling(record: RunRecord, facts: RunFacts) -> bool:
+    row = facts.row
+    near = abs(row.started_ns - record.row.started_ns) <= _WINDOW_NS
+    return near and row.run != record.run and row.ended_ns is not None
+
+
+async def _candidates(
+    record: RunRecord, by: str, started: RunStarted | None, outcome: ScoreCondition | None
+) -> tuple[Sequence[RunFacts], bool]:
+    """Runs that may be of the task, newest first; and whether there are more. All are found by indexes."""
+    store, project, score = record.store, record.project, None if outcome is None else outcome.name
+    if by == INPUT and started is not None and started.input is not None:
+        totals = await store.use_totals(project, started.input)
+        indexed = await store.uses(project, started.input, limit=_MOST_CANDIDATES + 1)
+        runs = list(dict.fromkeys(use.run for use in (*totals.recent, *indexed[:_MOST_CANDIDATES])))
+        found = await store.facts_of_runs(project, runs, score)
+        return found, totals.unread or len(indexed) > _MOST_CANDIDATES
+    where: dict[str, Any] = {"tag": _tag(record.row, by)} if by.startswith(TAG) else {by: getattr(record.row, by)}
+    began = record.row.started_ns
+    runs_like = RunFilter(
+        **where,
+        status=COMPLETED if outcome is None else None,
+        since_ns=began - _WINDOW_NS,
+        until_ns=began + _WINDOW_NS,
+    )
+    found = await store.run_facts(project, runs_like, score, limit=_MOST_CANDIDATES + 1)
+    return found[:_MOST_CANDIDATES], len(found) > _MOST_CANDIDATES
+
+
+async def _failed_by(record: RunRecord) -> ScoreCondition | None:
+    """The condition for the score by which the run failed: its newest one that is false, or from 0 to below 0.5."""
+    where = ScoreFilter(run=record.run, latest=True)
+    scores = await record.store.scores(record.project, where, limit=_MOST_SCORES)
+    failing = next((score for score in scores if _is_failure(score)), None)
+    return None if failing is None else ScoreCondition(failing.name)
+
+
+def _is_failure(score: StoredScore) -> bool:
+    return score.span is None and not isinstance(score.value, str) and 0 <= score.value < _HALF
+
+
+def _tag(row: RunRow, by: str) -> str | None:
+    wanted = by.removeprefix(TAG)
+    return next((tag for tag in row.tags if tag.startswith(wanted)), None)
