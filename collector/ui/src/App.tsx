@@ -4,6 +4,7 @@ import { Redirect, Route, Router, Switch } from "wouter";
 
 import { ApiError, get } from "./api/client";
 import type { Session } from "./api/types";
+import { ComparePage } from "./compare/ComparePage";
 import { Failed, Missing } from "./parts/Notices";
 import { SignIn } from "./parts/SignIn";
 import { TopBar } from "./parts/TopBar";
@@ -30,6 +31,7 @@ export function App() {
           <Route path="/"><RunsPage /></Route>
           <Route path="/runs"><Redirect to="/" replace /></Route>
           <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
+          <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
           <Route><Missing /></Route>
         </Switch>
       </div>

@@ -7,6 +7,9 @@ import { count, duration, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { Status } from "../runs/RunsTable";
 
+/** Forks that the header names; the list of runs has all of them. */
+const FORKS = 3;
+
 /** Name, figures, what it was forked from, and what can be done from here. */
 export function Head({ run, at, event }: { run: RunDetail; at: number; event: RecordedEvent | undefined }) {
   const sheet = useRef<HTMLDialogElement>(null);
@@ -18,8 +21,10 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
         <div className="sub">
           {[run.session, run.user].filter(Boolean).map((part) => `${part} · `)}
           <Status status={run.status} /> · <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
-          {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link></>}
-          {run.forks.length > 0 && <> · {count(run.fork_count)} forks</>}
+          {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link>, <Link className="go" href={`/compare/${run.fork_of}/${run.run}`}>compare</Link></>}
+          {run.forks.length > 0 && <> · {count(run.fork_count)} {run.fork_count === 1 ? "fork" : "forks"}: {run.forks.slice(0, FORKS).map((fork) => (
+            <Link key={fork.run} className="go fork" href={`/compare/${run.run}/${fork.run}`}>compare with {shortId(fork.run)}</Link>
+          ))}</>}
         </div>
       </div>
       <Fact name="duration" value={duration(run.elapsed_ms)} />

@@ -1,0 +1,130 @@
+// Two runs beside each other: what they have in common is one line, then their calls in pairs, and what came of it.
+import { Link, useSearchParams } from "wouter";
+
+import type { CallPair, Comparison } from "../api/types";
+import { useApi } from "../api/useApi";
+import { count, duration, shortId } from "../model/format";
+import { Failed, Loading } from "../parts/Notices";
+import { textOf } from "./outcome";
+
+const SHOWN = 500;
+/** A sign and a word, so that colour is never the only one. */
+const OPS: Record<string, [string, string, string]> = {
+  same: ["=", "sub", "equal"],
+  changed: ["≠", "ink-state", "changed"],
+  only_a: ["−", "ink-cut", "only in the first"],
+  only_b: ["+", "ink-tool", "only in the second"],
+};
+
+export function ComparePage({ a, b }: { a: string; b: string }) {
+  const { data, error } = useApi<Comparison>(`/runs/${encodeURIComponent(a)}/compare/${encodeURIComponent(b)}`, { limit: SHOWN });
+  const [query, setQuery] = useSearchParams();
+  if (error !== null) return <main><Failed error={error} /></main>;
+  if (data === null) return <main><Loading what="the comparison" /></main>;
+  const isAll = query.get("show") === "all";
+  const pairs = isAll ? data.items : data.items.filter((pair) => pair.op !== "same");
+  const turn = () => setQuery((before) => { isAll ? before.delete("show") : before.set("show", "all"); return before; });
+  return (
+    <main className="page" aria-label="Comparison">
+      <div className="head compare-head">
+        <h1>{data.a.name ?? "run"} <span className="sub">compared with</span> {data.b.name ?? "run"}</h1>
+        <span>{relation(data)}</span>
+      </div>
+      <section className="card" aria-label="What came of it">
+        <h2>What came of it</h2>
+        <Outcome data={data} />
+      </section>
+      <section className="card" aria-label="Where they part">
+        <h2>Where they part</h2>
+        {data.parts === null ? <span className="sub">They made the same calls.</span> : <Parts data={data} />}
+      </section>
+      <section className="card" aria-label="Calls">
+        <h2>
+          Calls: {count(data.counts.same)} equal, {count(data.counts.changed)} changed, {count(data.counts.only_a)} only in the first,{" "}
+          {count(data.counts.only_b)} only in the second{" "}
+          {data.items.some((pair) => pair.op === "same") && <button type="button" className="go" onClick={turn}>{isAll ? "hide equal ones" : "show equal ones"}</button>}
+        </h2>
+        <div className="table">
+          <table>
+            <thead><tr><th>op</th><th>{label(data.a)}</th><th>{label(data.b)}</th><th>what differs</th></tr></thead>
+            <tbody>{pairs.map((pair, n) => <Pair key={n} pair={pair} a={data.a.run} b={data.b.run} />)}</tbody>
+          </table>
+        </div>
+        {data.next_cursor !== null && <p className="sub">The first {count(data.items.length)} pairs are shown.</p>}
+      </section>
+    </main>
+  );
+}
+
+const label = (run: Comparison["a"]): string => `${run.name ?? "run"} ${shortId(run.run)}`;
+
+/** In words: which is a fork of which, and how much they share. */
+function relation({ a, b, common }: Comparison): string {
+  const fork = b.fork_of === a.run ? [shortId(b.run), b.fork_at] : a.fork_of === b.run ? [shortId(a.run), a.fork_at] : null;
+  const shared = common.shared > 0 ? `the first ${count(common.shared)} events are the same record` : `the first ${count(common.calls)} calls are equal`;
+  return `${fork === null ? "" : `${fork[0]} is a fork at event ${fork[1]}: recorded up to there, executed again from there. `}${shared[0]?.toUpperCase()}${shared.slice(1)}.`;
+}
+
+function Outcome({ data }: { data: Comparison }) {
+  const rows: [string, unknown, unknown][] = [
+    ["status", data.outcome.status.a, data.outcome.status.b],
+    ["error", data.outcome.error.a, data.outcome.error.b],
+    ["answer", data.outcome.answers.a, data.outcome.answers.b],
+    ["model calls", data.outcome.llm_calls.a, data.outcome.llm_calls.b],
+    ["tool calls", data.outcome.tool_calls.a, data.outcome.tool_calls.b],
+    ["tokens in", data.outcome.input_tokens.a, data.outcome.input_tokens.b],
+    ["tokens out", data.outcome.output_tokens.a, data.outcome.output_tokens.b],
+    ["duration", duration(data.outcome.elapsed_ms.a as number | null), duration(data.outcome.elapsed_ms.b as number | null)],
+  ];
+  return (
+    <div className="table">
+      <table>
+        <thead><tr><th>outcome</th><th>{label(data.a)}</th><th>{label(data.b)}</th></tr></thead>
+        <tbody>
+          {rows.map(([name, first, second]) => {
+            const differs = textOf(first) !== textOf(second);
+            return <tr key={name}><td>{differs ? "≠" : "="} {name}</td><td>{textOf(first)}</td><td className={differs ? "ink-state" : ""}>{textOf(second)}</td></tr>;
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Parts({ data }: { data: Comparison }) {
+  const parts = data.parts;
+  if (parts === null) return null;
+  return (
+    <>
+      <p><Side run={data.a.run} call={parts.a} /> <span className="sub">became</span> <Side run={data.b.run} call={parts.b} />, in: {parts.differs.join(", ")}</p>
+      {parts.changes.map((change) => (
+        <div key={change.what}>
+          <b>{change.what}</b>
+          <pre>{change.lines.map((line, n) => <span key={n} className={line.startsWith("+") ? "ink-tool" : line.startsWith("-") ? "ink-cut" : ""}>{line}{"\n"}</span>)}</pre>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Pair({ pair, a, b }: { pair: CallPair; a: string; b: string }) {
+  const [sign, ink, word] = OPS[pair.op] ?? ["?", "", pair.op];
+  return (
+    <tr>
+      <td className={ink}>{sign} {word}</td>
+      <td><Side run={a} call={pair.a} /></td>
+      <td><Side run={b} call={pair.b} /></td>
+      <td className="sub">{pair.differs.join(", ")}</td>
+    </tr>
+  );
+}
+
+/** A call, as a link to its moment in its run. */
+function Side({ run, call }: { run: string; call: CallPair["a"] }) {
+  if (call === null) return <span className="sub">–</span>;
+  return (
+    <Link className="go" href={`/runs/${run}?at=${call.ended_seq ?? call.seq}`}>
+      {call.kind} {call.name ?? ""} {call.status === "failed" ? "(failed) " : ""}at {call.seq}
+    </Link>
+  );
+}

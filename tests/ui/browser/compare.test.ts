@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { open, URL_OF_COLLECTOR, violations } from "./browser.ts";
+
+/** A run and one of its forks, of examples/what_if.py: in the fork a tool failed. */
+async function forks(): Promise<[string, string]> {
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`);
+  const runs = ((await answer.json()) as { items: { run: string; fork_of: string | null; errors: number }[] }).items;
+  const fork = runs.find((run) => run.fork_of !== null && run.errors > 0);
+  assert.ok(fork?.fork_of);
+  return [fork.fork_of, fork.run];
+}
+
+test("where two forks part, and what came of it, in four actions from the list", async () => {
+  const [parent, fork] = await forks();
+  const { page, problems } = await open("/");
+  await page.locator("tr", { hasText: fork.slice(-8) }).getByRole("link").first().click();
+  await page.getByRole("link", { name: "compare", exact: true }).click();
+  await page.waitForURL(new RegExp(`/compare/${parent}/${fork}`));
+  const parts = page.getByRole("region", { name: "Where they part" });
+  await parts.getByText("+TimeoutError").waitFor();
+  await page.getByRole("region", { name: "What came of it" }).getByText("≠ answer").waitFor();
+  await parts.getByRole("link", { name: /failed/ }).click();
+  await page.waitForURL(new RegExp(`/runs/${fork}\\?at=`));
+  await page.getByRole("region", { name: "Why this step" }).getByText("failed: 30 s").waitFor();
+  // Before the first model call there is no context: the answer is a 404, which the browser notes.
+  assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
+});
+
+test("runs that are no forks are compared, too, and an unknown one says so", async () => {
+  const [parent] = await forks();
+  const { page } = await open(`/compare/${parent}/${parent}`);
+  await page.getByText("They made the same calls.").waitFor();
+  await page.getByText("are the same record").waitFor();
+  const { page: unknown } = await open(`/compare/${parent}/${"0".repeat(32)}`);
+  await unknown.getByRole("alert").waitFor();
+});
+
+for (const colorScheme of ["dark", "light"] as const)
+  test(`axe finds nothing in a comparison, ${colorScheme}`, async () => {
+    const [parent, fork] = await forks();
+    const { page } = await open(`/compare/${parent}/${fork}`, { colorScheme });
+    await page.getByText("Where they part").waitFor();
+    assert.deepEqual(await violations(page), []);
+  });
