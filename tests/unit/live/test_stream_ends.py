@@ -70,7 +70,10 @@ async def up_to_heartbeat(messages: AsyncGenerator[bytes]) -> bytes:
 
 async def end(messages: AsyncGenerator[bytes]) -> dict[str, object]:
     """The last message of a stream that has nothing else to send."""
-    rest = [data async for data in messages]
+    rest: list[bytes] = []
+    async for message in messages:
+        assert message != HEARTBEAT, "the stream goes on"
+        rest.append(message)
     kind, data = rest[-1].decode().strip().splitlines()[-2:]
     assert (len(rest), kind) == (1, "event: end")
     return json.loads(data.removeprefix("data: "))
