@@ -24,6 +24,17 @@ from tests.support.recorded_runs import Recorded
 
 PREFIX = "/api/v1"
 TALK, BRANCHING, COMPRESSED, SUMMED = (f"{number:02x}" * 16 for number in range(1, 5))
+ACROSS = (
+    "/runs",
+    "/search/decisions",
+    f"/runs/{TALK}/compare/{BRANCHING}",
+    *(
+        f"/analytics/{name}"
+        for name in ("statistics", "transitions", "patterns", "compression", "failures", "contents")
+    ),
+)
+# Asked above, about two runs; and the spans as they are stored, of which the first one has fewer attributes.
+NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp"}
 _EVENTS = 3  # of each run, at which questions are asked
 # What the first one adds on the way: where the span came from, and what its run says once.
 _ADDED = {"playhead.run.url", "playhead.run.id", "playhead.content_inline", "gen_ai.conversation.id", "user.id"}
@@ -46,7 +57,7 @@ async def stores(database_url: str, module_database_url: str) -> AsyncIterator[t
 
 
 def asking(store: PostgresStore) -> httpx.AsyncClient:
-    # No run is sealed while the test runs: one of the two would be first.
+    # No run is sealed while the test runs, which one of the two would be first.
     app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
@@ -61,13 +72,18 @@ async def test_it_gives_equal_answers_to_every_question(stores: tuple[PostgresSt
     await forwarder.workers[0].run_once()
     await forwarder.stop()
     assert await first.outbox_status() == []
-    asked: Counter[int] = Counter()
+    asked, routes = Counter[int](), set[str]()
     async with asking(first) as here, asking(second) as there:
         for run, _ in runs():
             for question in await questions(here, run):
                 own, other = await asyncio.gather(answer(here, question), answer(there, question))
                 assert other == own, question
                 asked[own[0]] += 1
+                routes.add(_route(question, run))
+        for question in ACROSS:
+            own, other = await asyncio.gather(answer(here, question), answer(there, question))
+            assert (other, other[0]) == (own, 200), question
+    assert _routes() - routes == NOT_ASKED
     assert asked[200] > 50
     assert asked.keys() <= {200, 404}  # an event has no decision, no call, no compression
 
@@ -77,7 +93,7 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
     events = (await client.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000})).json()["items"]
     assert len(events) > 10
     lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
-    lists += ("/attributions", "/compressions", "/tokens")
+    lists += ("/attributions", "/compressions", "/tokens", "/tree", "/suspects", "/scores", "/checkpoints")
     found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
     for event in events[:: max(1, len(events) // _EVENTS)]:
         seq = event["seq"]
@@ -86,6 +102,19 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
         found += [f"/runs/{run}/attributions/{seq}", f"/runs/{run}/decisions/{seq}", f"/runs/{run}/compressions/{seq}"]
     found += [f"/runs/{run}/diff?from=1&to={events[-1]['seq']}"]
     return found
+
+
+def _routes() -> set[str]:
+    """All questions about a run."""
+    found: dict[str, Any] = create_app(CollectorSettings(), None).openapi()["paths"]  # pyright: ignore[reportArgumentType]
+    paths = {path.removeprefix(PREFIX) for path, methods in found.items() if "get" in methods}
+    return {path for path in paths if path.startswith("/runs/{")}
+
+
+def _route(question: str, run: str) -> str:
+    """`/runs/RUN/causes/5?x=1` as `/runs/{run}/causes/{seq}`."""
+    path = question.partition("?")[0].replace(run, "{run}")
+    return "/".join("{seq}" if part.isdigit() else part for part in path.split("/"))
 
 
 async def answer(client: httpx.AsyncClient, question: str) -> Any:
