@@ -172,10 +172,13 @@ async def _mark_news(
 ) -> None:
     """`entries`: what enters the outbox with it, see `new_entries`; without them, `fresh` may be empty."""
     runs = sorted(fresh | waiting)
-    if runs:
-        statement = "mark_news_and_fill_outbox" if entries else "mark_news"
-        arrived = [now_ns if run in fresh else 0 for run in runs]
-        await sql.run(conn, statement, project=project, runs=runs, arrived=arrived, now=now_ns, **entries)
+    if not runs:
+        return
+    news = {"project": project, "runs": runs, "arrived": [now_ns if run in fresh else 0 for run in runs], "now": now_ns}
+    if entries:
+        await sql.run(conn, "mark_news_and_fill_outbox", **news, **entries)
+    else:
+        await sql.run(conn, "mark_news", **news)
 
 
 async def wake(conn: Conn, project: int, runs: Iterable[UUID], now_ns: int) -> None:
