@@ -41,9 +41,10 @@ def test_the_ui_is_built():
     assert UiFiles().is_built, "the web UI is not built: make ui"
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "compare"])
+@pytest.mark.parametrize("name", ["runs", "run", "compare", "live"])
 def test_in_the_browser(name: str, url: str, tmp_path: Path):
     agent = {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_AGENT": str(ROOT / PROGRAMS[0])}
+    agent |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
     browse(name, url, PLAYHEAD_JOURNAL_DIR=str(tmp_path), **agent)
 
 

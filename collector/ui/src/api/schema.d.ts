@@ -385,6 +385,22 @@ export interface components {
              * @description Runs of the same task that succeeded.
              */
             siblings?: string[] | null;
+            /**
+             * Task
+             * @description What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; default: `tag:task:`, of a run without such a tag `input`.
+             */
+            task?: string | null;
+            /**
+             * Outcome
+             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below 0.5, without any the status.
+             */
+            outcome?: string | null;
+            /**
+             * Find Siblings
+             * @description Whether succeeded runs of the same task are looked for when none are named.
+             * @default true
+             */
+            find_siblings: boolean;
         };
         /** Body_retry_forward_api_v1_forward__destination__retry_post */
         Body_retry_forward_api_v1_forward__destination__retry_post: {
@@ -710,6 +726,30 @@ export interface components {
             events: number;
             /** Calls */
             calls: number;
+        };
+        /**
+         * ComparedSiblings
+         * @description Succeeded runs of the same task, with which a run was compared.
+         *
+         *     `chosen`: `named` by the caller, `found` (also when there are none), or `off`.  Of found ones `task` is what runs of
+         *     the task have in common (`input`, `session`, `user`, or `tag:` and what the tag begins with; null: the run has no
+         *     task), and `outcome` how it is known that they succeeded: `status` (they completed), or a condition for a score.
+         *     `more`: not all runs of the task were looked at.
+         */
+        ComparedSiblings: {
+            /**
+             * Chosen
+             * @enum {string}
+             */
+            chosen: "named" | "found" | "off";
+            /** Runs */
+            runs: string[];
+            /** Task */
+            task: string | null;
+            /** Outcome */
+            outcome: string | null;
+            /** More */
+            more: boolean;
         };
         /**
          * Comparison
@@ -3286,8 +3326,7 @@ export interface components {
             steps: number;
             /** Total */
             total: number;
-            /** Siblings */
-            siblings: string[];
+            siblings: components["schemas"]["ComparedSiblings"];
             /** Items */
             items: components["schemas"]["Suspect"][];
             /** Cut */

@@ -9,9 +9,12 @@ export type Asked<T> = { data: T | null; error: ApiError | null; isStale: boolea
 const kept = new Map<string, unknown>();
 const KEPT = 200;
 
-/** The answer at this path; nothing is asked while `path` is null. Answers about a fixed event are kept (`keep`). */
-export function useApi<T>(path: string | null, params: Params = {}, keep = false): Asked<T> {
-  const key = path === null ? null : `${path}?${JSON.stringify(params)}`;
+/**
+ * The answer at this path; nothing is asked while `path` is null. Answers about a fixed event are kept (`keep`). Whoever
+ * counts `turn` up asks the same again.
+ */
+export function useApi<T>(path: string | null, params: Params = {}, keep = false, turn = 0): Asked<T> {
+  const key = path === null ? null : `${turn} ${path}?${JSON.stringify(params)}`;
   const [asked, setAsked] = useState<Asked<T> & { key: string | null }>({ data: null, error: null, isStale: true, key: null });
   useEffect(() => {
     if (path === null || key === null) {

@@ -20,7 +20,7 @@ export function CompressionPanel({ run, at, onMove }: Props) {
     <div className="ctx">
       <div className="legend">
         {items.map((each) => (
-          <button key={each.seq} type="button" className={each.seq === here?.seq ? "chip" : "chip"} aria-pressed={each.seq === here?.seq} onClick={() => onMove(each.seq)}>
+          <button key={each.seq} type="button" className="chip" aria-pressed={each.seq === here?.seq} onClick={() => onMove(each.seq)}>
             event {each.seq}
           </button>
         ))}

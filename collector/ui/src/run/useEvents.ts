@@ -32,7 +32,7 @@ export function useEvents(run: string, isRunning: boolean): Events {
   const last = items.current.at(-1)?.seq ?? 0;
   const start = useRef(0);
   if (state.isWhole && start.current === 0) start.current = last;
-  useLive(isRunning && state.isWhole ? `/runs/${run}/events` : null, { after: start.current, preview: PREVIEW, live: null }, {
+  useLive(isRunning && state.isWhole ? `/runs/${run}/events` : null, { after: start.current, preview: PREVIEW }, {
     event: (event) => {
       const known = items.current;
       if (event.seq === known.length + 1) items.current = [...known, event];

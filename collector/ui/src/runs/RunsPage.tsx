@@ -26,7 +26,7 @@ export function RunsPage() {
   const [arrived, setArrived] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<number | null>(null);
   const params = Object.fromEntries(CONDITIONS.map((name) => [name, query.get(name)]));
-  const { data, error, isStale } = useApi<Page<RunSummary>>("/runs", { ...params, limit: SHOWN, ...(asked > 0 && { cursor: null }) , ...refresh(asked) });
+  const { data, error, isStale } = useApi<Page<RunSummary>>("/runs", { ...params, limit: SHOWN }, false, asked);
   const runs = useMemo(() => data?.items ?? [], [data]);
   const known = useRef<ReadonlySet<string>>(new Set());
   known.current = useMemo(() => new Set(runs.map((run) => run.run)), [runs]);
@@ -103,6 +103,3 @@ export function RunsPage() {
     </main>
   );
 }
-
-/** Makes the next question a new one for the same conditions. */
-const refresh = (asked: number) => (asked > 0 ? { limit: SHOWN + (asked % 2) } : {});
