@@ -1,9 +1,8 @@
 """A failed run is compared with succeeded runs of the same task, which are found in the store."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import asyncpg
-import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -15,10 +14,9 @@ from playhead.model.message import Message, text_message
 from playhead.model.span import STATUS_ERROR
 from playhead.wire.answers.analysis.suspects import ComparedSiblings
 from playhead_collector.analysis.across.same_task import read_succeeded_runs
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.read.record import stored_record
-from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch, ToPack
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres import statements
@@ -31,22 +29,6 @@ from tests.integration.read.recorded import START_NS, Recorder, tool_call
 FAILED, OTHER_TASK = "f0" * 16, "0e" * 16
 GOOD = [f"{n:02x}" * 16 for n in range(1, 8)]
 DAY_NS = 24 * 3600 * 10**9
-
-
-@pytest.fixture
-async def store(database_url: str) -> AsyncIterator[PostgresStore]:
-    store = await connect(database_url, pool_size=3)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
-    async with (
-        httpx.ASGITransport(create_app(CollectorSettings(), store)) as http,
-        AsyncClient("http://localhost", transport=http) as client,
-    ):
-        yield client
 
 
 def trial(run: str, number: int, *, task: str | None = "task:1", given: str = "", fails: bool = False) -> Batch:

@@ -1,39 +1,21 @@
 """Who had a content: the same before and after runs are packed, and as a plain look at every context says."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import httpx
 import pytest
 
 from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model.message import message_contents, text_message
-from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import CollectorSettings
+from playhead_collector.app import PROJECT
 from playhead_collector.store.ports import ToPack
-from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.read.recorded import START_NS, Recorder, conversation
 
 RUNS = [f"{n:02x}" * 16 for n in range(1, 5)]
 SYSTEM, QUESTION, OTHER = "You are of help.", "Where is my order?", "Where is my money?"
-
-
-@pytest.fixture
-async def store(database_url: str) -> AsyncIterator[PostgresStore]:
-    store = await connect(database_url, pool_size=3)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
-    async with (
-        httpx.ASGITransport(create_app(CollectorSettings(), store)) as http,
-        AsyncClient("http://localhost", transport=http) as client,
-    ):
-        yield client
 
 
 def recorders() -> list[Recorder]:

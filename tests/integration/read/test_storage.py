@@ -1,39 +1,20 @@
 """How much is stored: the numbers against a plain count of what was sent, exact where there is little."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
-import httpx
 import pytest
 
 from playhead.client import AsyncClient
 from playhead.model.ref import ContentRef
-from playhead_collector.app import PROJECT, create_app
-from playhead_collector.settings import CollectorSettings
+from playhead_collector.app import PROJECT
 from playhead_collector.store.ports import ToPack
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.postgres.uses.store import uses_of
+from tests.integration.conftest import CONNECTIONS
 from tests.integration.read.recorded import Recorder, conversation
-
-_CONNECTIONS = 3
-
-
-@pytest.fixture
-async def store(database_url: str) -> AsyncIterator[PostgresStore]:
-    store = await connect(database_url, pool_size=_CONNECTIONS)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
-    async with (
-        httpx.ASGITransport(create_app(CollectorSettings(), store)) as http,
-        AsyncClient("http://localhost", transport=http) as client,
-    ):
-        yield client
 
 
 def runs(count: int) -> list[Recorder]:
@@ -54,7 +35,7 @@ async def analyze(store: PostgresStore) -> None:
     """Brings Postgres' counters up to date. Before `analyze`, each connection reports what it inserted: rows that are
     reported after it count twice."""
     async with AsyncExitStack() as stack:
-        for _ in range(_CONNECTIONS):
+        for _ in range(CONNECTIONS):
             conn = await stack.enter_async_context(store._db.reading())
             await conn.execute("select pg_stat_force_next_flush()")
         await conn.execute("analyze")
