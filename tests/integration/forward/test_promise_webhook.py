@@ -61,7 +61,7 @@ class Receiver:
                     self.send_header(name, value)
                 self.end_headers()
 
-            def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002
+            def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002 - the name of the base class
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._port = self._server.server_address[1]

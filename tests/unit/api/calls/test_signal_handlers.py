@@ -1,5 +1,6 @@
 """A signal's handler that makes observed calls interrupts its thread anywhere, our code included; nothing hangs."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ print("ended", handled)
 """
 
 
-@pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="the system has no timers")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers")
 def test_a_handler_may_make_calls_wherever_it_interrupts_its_thread(tmp_path: Path):
     env = {"PLAYHEAD_JOURNAL_DIR": str(tmp_path), "PLAYHEAD_ENDPOINT": "http://127.0.0.1:9", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
