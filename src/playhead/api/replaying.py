@@ -63,6 +63,16 @@ class ReplayAnswer:
     is_new: bool = False
     raw: Any = None
     edit: RequestEdit | None = None
+    read_on: Callable[[], bool] | None = None
+
+    def reads_on(self) -> bool:
+        """Asked when all `items` were read.  True: execute the generator, and pass its first items over, which the
+        program has.  Raises the ending."""
+        if self.ending is None:
+            return False
+        if self.read_on is None or not self.read_on():
+            raise self.ending
+        return True
 
     def unwrap(self) -> Any:
         """Returns the value, or raises the recorded error."""

@@ -7,6 +7,7 @@ call under its recorded identity, a report, an error.
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from playhead.api.calls.flow import in_event_loop, is_only_task
@@ -287,7 +288,23 @@ class RecordReplay:
         with self._mutex:
             self.report.answered += 1
         self._report_changed_code(span, call)
+        if answer.items is not None and answer.ending is not None:
+            return replace(answer, read_on=lambda: self._read_on(span, call))
         return answer
+
+    def _read_on(self, span: ObservedSpan, call: RecordedCall) -> bool:
+        """Whether a generator is executed again whose reader had stopped reading, and reads on now.
+
+        Where the reader itself has not completed, an error in its loop may have stopped it: that was no decision."""
+        if self._stopped is not None or self._completed_run is not None or self._nesting.completed_around(span):
+            return False
+        harmless = call.kind in _REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
+        if not harmless and self.policy.in_doubt != "rerun":
+            return False
+        if span.kind == "tool" and self.policy.tools != "live":
+            return False
+        self._live(span, again=call)
+        return True
 
     def _cover(self, span: ObservedSpan, call: RecordedCall) -> None:
         if inner := self._nesting.inside(call):

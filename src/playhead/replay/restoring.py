@@ -91,7 +91,7 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
     if call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED):
         return ReplayDiverged(
             f"the program reads on in {call.call_path} where it had stopped reading, and what comes there is not "
-            "recorded; fork the run before this call"
+            f"recorded; execute it again: outcomes={{{call.span.span_id!r}: playhead.RERUN}}; or fork the run before it"
         )
     return None
 

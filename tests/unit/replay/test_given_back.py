@@ -5,12 +5,12 @@ import contextlib
 import importlib
 import logging
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pydantic
 import pytest
@@ -72,12 +72,15 @@ class Twice:
 
     def __init__(self) -> None:
         self.executed = 0
+        self.run_id: str | None = None
 
     def __call__(self, program: Any, **how: Any) -> tuple[Any, Any]:
+        first: Any = None
         with contextlib.suppress(CutOff), playhead.run("p") as run:
             first = program()
             raise CutOff
         assert run.id is not None
+        self.run_id = run.id
         self.executed = 0
         with playhead.resume(run.id, **how) as self.resumed, playhead.run("p"):
             return first, program()
@@ -156,8 +159,66 @@ def test_a_program_that_reads_on_where_it_had_stopped_is_told_so(twice: Twice):
         yield from range(5)
 
     most = iter((2, 5))
-    with pytest.raises(ReplayDiverged, match="reads on in p/pages:retriever"):
-        twice(lambda: [page for page, _ in zip(pages(), range(next(most)), strict=False)])
+
+    @observe(kind="step")
+    def read() -> list[int]:
+        return [page for page, _ in zip(pages(), range(next(most)), strict=False)]
+
+    with pytest.raises(ReplayDiverged, match="reads on in p/read/pages:retriever"):
+        twice(read)
+
+
+@pytest.mark.parametrize("kind", ["retriever", "tool"])
+def test_an_error_in_the_loop_of_its_reader_does_not_end_a_generator_for_good(twice: Twice, kind: Any):
+    @observe(kind=kind)
+    def pages() -> Iterator[str]:
+        for number in range(4):
+            twice.executed += 1
+            yield f"page {number}"
+
+    attempt = iter((1, 2))
+
+    def program() -> list[str]:
+        found: list[str] = []
+        number = next(attempt)
+        for page in pages():
+            found.append(page)
+            if number == 1 and len(found) == 2:
+                raise CutOff
+        return found
+
+    if kind == "tool":
+        with pytest.raises(ReplayDiverged, match="playhead.RERUN"):
+            twice(program)
+        return
+    assert twice(program)[1] == [f"page {number}" for number in range(4)]
+    assert twice.executed == 4
+    assert twice.run_id is not None
+    with playhead.resume(twice.run_id), playhead.run("p"):  # it has all of them now
+        assert list(pages()) == [f"page {number}" for number in range(4)]
+    assert twice.executed == 4
+
+
+async def test_an_error_in_the_loop_of_its_reader_does_not_end_an_asynchronous_generator_for_good(twice: Twice):
+    @observe(kind="retriever")
+    async def pages() -> AsyncIterator[int]:
+        for number in range(4):
+            twice.executed += 1
+            yield number
+
+    attempt = iter((1, 2))
+
+    async def read() -> list[int]:
+        found: list[int] = []
+        number = next(attempt)
+        async with contextlib.aclosing(cast("AsyncGenerator[int]", pages())) as steps:
+            async for page in steps:
+                found.append(page)
+                if number == 1 and len(found) == 2:
+                    raise CutOff
+        return found
+
+    assert (await asyncio.to_thread(twice, lambda: asyncio.run(read())))[1] == [0, 1, 2, 3]
 
 
 def test_a_generator_that_also_returns_a_value_is_executed_again(twice: Twice):

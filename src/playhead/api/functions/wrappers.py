@@ -144,17 +144,19 @@ def iterate(begin: Begin, output: str | None, steps: Generator[Any, Any, Any]) -
     if span is None:
         return (yield from steps)
     answer = recorded_answer(span)
+    given: list[Any] = []
     if answer is not None:
-        steps.close()
-        yield from _items(span, output, answer)
-        if answer.ending is not None:
-            raise answer.ending
-        return None
+        given = _items(span, output, answer)
+        yield from given
+        if not answer.reads_on():
+            steps.close()
+            return None
     watch = _GeneratorRecording(span, output)
     raised: BaseException | None = None
     sent: Any = None
     try:
         enter(span)
+        _pass_over(given, steps, watch)
         while True:
             where = watch.pause(steps.send(sent) if raised is None else steps.throw(raised))
             sent, raised = None, None
@@ -183,19 +185,20 @@ async def iterate_async(
     """
     span = begin()
     answer = await recorded_answer_async(span) if span is not None else None
+    given: list[Any] = []
     if span is not None and answer is not None:
-        await steps.aclose()
-        for item in _items(span, output, answer) if reader is None else reader.restore(_replayed(span, output, answer)):
+        given = _items(span, output, answer) if reader is None else reader.restore(_replayed(span, output, answer))
+        for item in given:
             yield item
-        if answer.ending is not None:
-            raise answer.ending
-        return
+        if not answer.reads_on():
+            await steps.aclose()
+            return
     watch = _GeneratorRecording(span, output, reader)
     leaving = False
     try:
         if span is not None:
             enter(span)
-        step = _first_step(steps)
+        step = await _pass_over_async(given, steps, watch)
         while True:
             leaving, where = False, watch.pause(await step)
             try:
@@ -214,6 +217,25 @@ async def iterate_async(
         raise
     finally:
         _leave(span)
+
+
+def _pass_over(given: list[Any], steps: Generator[Any, Any, Any], watch: "_GeneratorRecording") -> None:
+    """Runs a generator up to what the consumer has from the record."""
+    for item in given:
+        next(steps)
+        watch.keep(item)
+
+
+async def _pass_over_async(
+    given: list[Any], steps: AsyncGenerator[Any, Any], watch: "_GeneratorRecording"
+) -> Awaitable[Any]:
+    """As `_pass_over`.  Returns the next step."""
+    step = _first_step(steps)
+    for item in given:
+        await step
+        watch.keep(item)
+        step = steps.asend(None)
+    return step
 
 
 def _leave(span: ObservedSpan | None) -> None:
@@ -267,15 +289,20 @@ class _GeneratorRecording:
         self.item = item
         if self.span is None:
             return None
-        if self.reader is not None and (result := self.reader.result(self.span, item)) is not NO_RESULT:
-            self.result = result
+        self.keep(item)
+        return pause(self.span)
+
+    def keep(self, item: Any) -> None:
+        """Adds a value to what is recorded."""
+        if self.span is not None and self.reader is not None:
+            result = self.reader.result(self.span, item)
+            self.result = self.result if result is NO_RESULT else result
         if self.items is not None:
             self.room -= _bytes_of(item)
             if len(self.items) < _MAX_ITEMS and self.room > 0:
                 self.items.append(item)
             else:
                 self.more += 1
-        return pause(self.span)
 
     def pop(self) -> Any:
         """Returns the paused item once, so that a suspended generator does not keep it alive."""
