@@ -16,9 +16,13 @@ from playhead.model.state import CANCELLED
 
 
 class ToolOutcome(IntEnum):
-    """How a tool call ended. The numbers are stored in rows: never change them."""
+    """How a tool call ended. The numbers are stored in rows: never change them.
 
-    OPEN, COMPLETED, FAILED, CANCELLED = range(4)
+    Events tell the first four; `RETURNED_ERROR` is a call that completed with a result that reports an error, which
+    whoever reads results knows.
+    """
+
+    OPEN, COMPLETED, FAILED, CANCELLED, RETURNED_ERROR = range(5)
 
 
 DECISIONS: dict[type[ev.Event], int] = {

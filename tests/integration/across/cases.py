@@ -30,6 +30,13 @@ class Call:
     tool: str
     arguments: Any
     failed: bool = False
+    result: str = "done"
+
+    @property
+    def outcome(self) -> str:
+        if self.failed:
+            return "failed"
+        return "returned_error" if self.result.startswith("Error") else "completed"
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class Case:
         tool, result = "(begin)", None
         for call in self.calls:
             yield tool, result, call.tool
-            tool, result = call.tool, "failed" if call.failed else "completed"
+            tool, result = call.tool, call.outcome
         yield tool, result, "(end)"
 
 
@@ -61,8 +68,12 @@ def airline() -> list[Case]:
     """The recorded airline runs."""
     cases: list[Case] = []
     for number, entry in enumerate(orjson.loads(RECORDED.read_bytes())):
-        asked = [call for message in entry["traj"] for call in message.get("tool_calls") or ()]
-        calls = [Call(call["function"]["name"], orjson.loads(call["function"]["arguments"])) for call in asked]
+        asked = [call["function"] for message in entry["traj"] for call in message.get("tool_calls") or ()]
+        results = [message["content"] for message in entry["traj"] if message["role"] == "tool"]
+        calls = [
+            Call(call["name"], orjson.loads(call["arguments"]), result=result)
+            for call, result in zip(asked, results, strict=True)
+        ]
         prompt = entry["traj"][0]["content"]
         cases.append(Case(number, f"task:{entry['task_id']}", entry["reward"], tuple(calls), prompt))
     return cases
@@ -85,7 +96,7 @@ def _recorded(case: Case) -> Recorder:
     messages: list[Message] = [text_message("system", case.prompt), text_message("user", case.task)]
     recorder.model(messages, text_message("assistant", "I look."))
     for call in case.calls:
-        recorder.tool(call.tool, call.arguments, "done")
+        recorder.tool(call.tool, call.arguments, call.result)
         if call.failed:
             span = recorder.spans[-1]
             span.status, span.attributes[names.ERROR_TYPE] = STATUS_ERROR, "TimeoutError"

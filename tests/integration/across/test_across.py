@@ -1,8 +1,10 @@
 """Questions across runs, asked over HTTP of a collector's application on Postgres: each is what a plain scan says."""
 
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 from typer.testing import CliRunner
@@ -10,19 +12,24 @@ from typer.testing import CliRunner
 from playhead.cli import app
 from playhead.client import AsyncClient
 from playhead.errors import BadRequest
+from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.process import CollectorProcess
+from playhead_collector.project.runner import ProjectionRunner
+from playhead_collector.read.record import stored_record
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.scores import ScoreToAdd
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.conftest import run
 from tests.integration.across import cases as made
 from tests.integration.across.cases import Call, Case
+from tests.integration.store.making import Clock
 from tests.test_docs import code_of
 
 SEARCH, BOOK, REFUND = Call("search", {"to": "SEA"}), Call("book", {"flight": 1}), Call("refund", {"amount": 2})
 OUTCOME = "reward>=1"
+MIGRATION = Path(__file__).parents[3] / "migrations" / "versions" / "0021_pre_returned_errors.sql"
 LOST = Call("search", {"to": "SEA"}, failed=True)
 
 
@@ -37,8 +44,13 @@ def made_up() -> list[Case]:
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[Store]:
-    store = await connect(database_url, pool_size=4)
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def store(database_url: str, clock: Clock) -> AsyncIterator[PostgresStore]:
+    store = await connect(database_url, pool_size=4, clock=clock)
     yield store
     await store.close()
 
@@ -48,6 +60,19 @@ async def client(store: Store) -> AsyncIterator[AsyncClient]:
     transport = httpx.ASGITransport(create_app(CollectorSettings(), store))
     async with AsyncClient("http://localhost", transport=transport, timeout_seconds=60) as client:
         yield client
+
+
+async def indexed(store: PostgresStore, clock: Clock) -> None:
+    """Seals all runs, and indexes them without the sources of values, which takes most of the time."""
+    runner = ProjectionRunner(store, clock=clock, seal_after_s=1)
+    for _ in range(3):
+        await runner.run_once()
+        clock.now_ns += 10 * 10**9
+    await runner.stop()
+    while runs := await store.unindexed_runs(100):
+        records = [await stored_record(store, PROJECT, run) for _, run in runs]
+        done = await index_runs(*records, attribute=False, language="simple", characters=1_000)
+        assert len(done["indexed"]) == len(runs)
 
 
 async def projected(client: AsyncClient, cases: Sequence[Case]) -> None:
@@ -60,8 +85,8 @@ async def check(client: AsyncClient, cases: Sequence[Case]) -> None:
     statistics = await client.statistics(outcome=OUTCOME)
     assert statistics["population"] == {
         "runs": len(cases), "succeeded": sum(case.succeeded for case in cases),
-        "failed": sum(not case.succeeded for case in cases), "without_outcome": 0, "unfinished": 0, "more": False,
-        "outcome": OUTCOME,
+        "failed": sum(not case.succeeded for case in cases), "without_outcome": 0, "unfinished": 0, "unindexed": 0,
+        "more": False, "outcome": OUTCOME,
     }  # fmt: skip
     assert statistics["success"] == made.success_of(cases)
     assert statistics["measures"]["tool_calls"]["sum"] == sum(len(case.calls) for case in cases)
@@ -69,6 +94,11 @@ async def check(client: AsyncClient, cases: Sequence[Case]) -> None:
         tool: sum(call.tool == tool for case in cases for call in case.calls)
         for tool in {call.tool for case in cases for call in case.calls}
     }
+    assert {(each["tool"], each["failed"], each["returned_error"]) for each in statistics["tools"]} == {
+        (tool, *(sum(call.tool == tool and call.outcome == outcome for case in cases for call in case.calls)
+                 for outcome in ("failed", "returned_error")))
+        for tool in {call.tool for case in cases for call in case.calls}
+    }  # fmt: skip
     graph = await client.transitions(outcome=OUTCOME)
     assert {
         (each["source"], each["to"]): (each["times"], each["share"], each["success"]) for each in graph["transitions"]
@@ -98,10 +128,12 @@ async def check_evidence(client: AsyncClient, tool: str, evidence: Sequence[Any]
             assert (event["kind"], event["data"]["name"]) == ("tool_called", tool)
 
 
-async def test_the_answers_about_made_up_runs_are_those_of_a_plain_scan(store: Store, client: AsyncClient):
+async def test_the_answers_about_made_up_runs_are_those_of_a_plain_scan(
+    store: PostgresStore, clock: Clock, client: AsyncClient
+):
     cases = made_up()
     await made.store_cases(store, cases)
-    await projected(client, cases)
+    await indexed(store, clock)
     await check(client, cases)
     await _check_differences(client)
     await _check_failures(client)
@@ -141,17 +173,58 @@ async def _check_failures(client: AsyncClient) -> None:
 
 
 @pytest.mark.skipif(not made.RECORDED.exists(), reason="there are no recorded runs: set PLAYHEAD_TRAJECTORIES")
-async def test_the_answers_about_the_recorded_airline_runs_are_those_of_a_plain_scan(store: Store, client: AsyncClient):
+async def test_the_answers_about_the_recorded_airline_runs_are_those_of_a_plain_scan(
+    store: PostgresStore, clock: Clock, client: AsyncClient
+):
     cases = made.airline()
     await made.store_cases(store, cases)
-    await projected(client, cases)
+    await indexed(store, clock)
     await check(client, cases)
     divergences = await client.divergences(task="tag:task:", limit=1_000, outcome=OUTCOME)
     assert divergences["tasks"] == 26
     assert len({each["task"] for each in divergences["divergences"]}) >= 10
     assert not any(each["pattern"] for each in divergences["divergences"])  # four trials of a task are no pattern
     differences = await client.differences(outcome=OUTCOME)
-    assert differences["tried"] > 20
+    # As docs/across.md says.
+    assert (differences["tried"], sum(each["significant"] for each in differences["differences"])) == (72, 29)
+    tools = (await client.statistics(outcome=OUTCOME))["tools"]
+    assert sum(each["returned_error"] for each in tools) == 73
+
+
+async def test_an_error_that_a_tool_returned_is_no_completed_call(
+    store: PostgresStore, clock: Clock, client: AsyncClient, database_url: str
+):
+    refused = Call("search", {"to": "SEA"}, result="Error: no such airport")
+    plans = [*[(0.0, (refused, REFUND))] * 6, *[(1.0, (SEARCH, BOOK))] * 6]
+    cases = [Case(number, "task:0", *plan) for number, plan in enumerate(plans)]
+    await made.store_cases(store, cases)
+    await projected(client, cases)
+    unread = await client.statistics(outcome=OUTCOME)
+    assert unread["population"]["unindexed"] == len(cases)
+    assert [each["returned_error"] for each in unread["tools"]] == [0, 0, 0]
+    await indexed(store, clock)
+    await _check_returned_errors(client, cases)
+    # A database of an older version has the same rows, but for this outcome.
+    sql = await asyncpg.connect(database_url)
+    await sql.execute("update tool_call set outcome = 1")
+    await sql.execute(MIGRATION.read_text())
+    await sql.close()
+    assert (await client.statistics())["population"]["unindexed"] == len(cases)
+    await indexed(store, clock)
+    await _check_returned_errors(client, cases)
+
+
+async def _check_returned_errors(client: AsyncClient, cases: Sequence[Case]) -> None:
+    await check(client, cases)
+    differences = await client.differences(outcome=OUTCOME)
+    features = {
+        each["feature"]: each["failed"]["runs"] for each in differences["differences"] if each["test"] == "fisher_exact"
+    }
+    assert features["search returns an error"] == features["refund after search returned_error"] == 6
+    (cluster,) = (await client.failures(outcome=OUTCOME))["clusters"]
+    assert cluster["last"] == [
+        {"tool": "search", "result": "returned_error"}, {"tool": "refund", "result": "completed"}
+    ]  # fmt: skip
 
 
 async def test_outcomes_are_of_scores_or_of_the_status(store: Store, client: AsyncClient):

@@ -55,6 +55,7 @@ def cohort_of(found: Sequence[RunFacts], outcome: ScoreCondition | None, *, more
         "failed": len(known) - sum(known),
         "without_outcome": len(members) - len(known),
         "unfinished": len(found) - len(members),
+        "unindexed": sum(not each.indexed for each in found if each.row.ended_ns is not None),
         "more": more,
         "outcome": outcome_text(outcome),
     }

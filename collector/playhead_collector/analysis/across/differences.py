@@ -14,7 +14,7 @@ from playhead_collector.analysis.across.patterns import choices
 from playhead_collector.analysis.across.rates import MIN_RUNS
 from playhead_collector.analysis.across.significance import benjamini_hochberg, fisher_exact, mann_whitney
 from playhead_collector.analysis.across.statistics import MEASURES, percentile
-from playhead_collector.analysis.across.steps import ToolPath, read_steps
+from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.store.ports import Store
 
 CORRECTION: Final = "benjamini_hochberg"
@@ -56,7 +56,8 @@ def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> Out
 def features(walk: ToolPath) -> set[str]:
     """What a run has or has not: tools, failures of tools, choices after a result, models, agents, tags."""
     found = {f"calls {step.tool}" for step in walk.steps}
-    found |= {f"{step.tool} fails" for step in walk.steps if step.result == "failed"}
+    found |= {f"{step.tool} fails" for step in walk.steps if step.result == FAILED}
+    found |= {f"{step.tool} returns an error" for step in walk.steps if step.result == RETURNED_ERROR}
     found |= {f"calls {tool} again" for tool, times in _counts(walk).items() if times > 1}
     for (tool, result), choice, _ in choices(walk):
         found.add(f"{choice} after {tool}" + (f" {result}" if result else ""))

@@ -8,7 +8,7 @@ from playhead.project.run_row import RunRow
 from playhead.wire.answers.across.analytics import Measured, RunStatistics, ToolUse
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import success_rate
-from playhead_collector.analysis.across.steps import ToolPath, read_steps
+from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import Store
 
@@ -80,12 +80,19 @@ def _measured(members: Iterable[Member], of: Callable[[RunRow], float | None]) -
 
 
 def _tools(walks: Iterable[ToolPath]) -> list[ToolUse]:
-    runs, calls, failed = Counter[str](), Counter[str](), Counter[str]()
+    runs, calls = Counter[str](), Counter[str]()
+    ended = Counter[tuple[str, str]]()
     for walk in walks:
         runs.update({step.tool for step in walk.steps})
         calls.update(step.tool for step in walk.steps)
-        failed.update(step.tool for step in walk.steps if step.result == "failed")
+        ended.update((step.tool, step.result) for step in walk.steps)
     return [
-        {"tool": tool, "runs": runs[tool], "calls": count, "failed": failed[tool]}
+        {
+            "tool": tool,
+            "runs": runs[tool],
+            "calls": count,
+            "failed": ended[tool, FAILED],
+            "returned_error": ended[tool, RETURNED_ERROR],
+        }
         for tool, count in sorted(calls.items(), key=lambda item: (-item[1], item[0]))
     ]

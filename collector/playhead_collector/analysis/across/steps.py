@@ -12,10 +12,13 @@ BEGIN: Final = "(begin)"
 END: Final = "(end)"
 _UNKNOWN: Final = "(unknown)"
 _RESULTS: Final = {outcome: outcome.name.lower() for outcome in ToolOutcome}
+FAILED: Final = _RESULTS[ToolOutcome.FAILED]
+RETURNED_ERROR: Final = _RESULTS[ToolOutcome.RETURNED_ERROR]
 
 
 class ToolStep(NamedTuple):
-    """A tool call: the tool's name, `completed`, `failed`, `cancelled` or `open`, and the seq of its start."""
+    """A tool call: the tool's name, what came of it (`completed`, `returned_error`, `failed`, `cancelled`, `open`), and
+    the seq of its start."""
 
     tool: str
     result: str

@@ -13,6 +13,7 @@ from playhead_collector.analysis.search.recording import (
     without_repeats,
 )
 from playhead_collector.analysis.search.records import SearchRecord, encode
+from playhead_collector.analysis.search.results import EMPTY, ERROR, OK
 from playhead_collector.analysis.search.terms import terms_of
 from playhead_collector.analysis.search.texts import SearchableText, searchable
 from playhead_collector.analysis.transcript.loading import read_transcript
@@ -59,7 +60,9 @@ async def _index(record: RunRecord, settings: SearchSettings, *, attribute: bool
 
 def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:
     """A record as the store keeps it. Pure."""
-    return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), encode(record, started_ns))
+    returned = {each.seq: each.result == ERROR for each in record.decisions if each.result in (OK, EMPTY, ERROR)}
+    body = encode(record, started_ns)
+    return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), body, returned)
 
 
 def _texts(refs: Sequence[ContentRef], cache: ContentCache, most: int) -> dict[ContentRef, SearchableText]:

@@ -10,11 +10,12 @@ from playhead_collector.store.ports.run_filter import RunFilter
 
 class RunFacts(NamedTuple):
     """A run's summary, and the latest score of the whole run with the name that was asked for: a number (of a boolean 1
-    or 0), a label, or both; both None: there is none."""
+    or 0), a label, or both; both None: there is none. `indexed`: whether the results of its tool calls were read."""
 
     row: RunRow
     score_number: float | None
     score_label: str | None
+    indexed: bool
 
 
 class ToolSteps(NamedTuple):

@@ -18,13 +18,15 @@ class UnindexedRun(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class IndexedRun:
     """A run in the index. `terms`: numbers under which it is found; `seen`: the contents whose text is searched;
-    `body`: JSON of the caller's."""
+    `body`: JSON of the caller's; `returned_errors`: of the tool calls whose result is known, by the seq of their start,
+    whether the result reports an error."""
 
     run: str
     started_ns: int
     terms: Sequence[int]
     seen: Sequence[ContentRef]
     body: bytes
+    returned_errors: Mapping[int, bool]
 
 
 class SearchedText(NamedTuple):
@@ -101,8 +103,8 @@ class SearchStore(Protocol):
         ...
 
     async def index_run(self, project: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
-        """Puts a run and texts into the index, in one transaction. Returns False if the run is not stored as sealed
-        any more: then nothing was done."""
+        """Puts a run and texts into the index, and the outcomes of its tool calls into their rows, in one transaction.
+        Returns False if the run is not stored as sealed any more: then nothing was done."""
         ...
 
     async def leave_unindexed(self, project: int, run: str) -> None:

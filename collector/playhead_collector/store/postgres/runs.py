@@ -130,7 +130,7 @@ async def facts_of(conn: Conn, project: int, runs: Sequence[str], score: str | N
 
 
 def _facts(found: Iterable[Record]) -> list[RunFacts]:
-    return [RunFacts(_row(each), each["score_number"], each["score_label"]) for each in found]
+    return [RunFacts(_row(each), each["score_number"], each["score_label"], each["searched"]) for each in found]
 
 
 def _conditions(where: RunFilter) -> dict[str, Any]:

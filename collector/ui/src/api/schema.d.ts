@@ -1229,7 +1229,8 @@ export interface components {
         };
         /**
          * DecisionPattern
-         * @description After `tool` had this `result` (completed, failed, cancelled, open), `choice` was called, in 5 runs or more.
+         * @description After `tool` had this `result` (completed, returned_error, failed, cancelled, open), `choice` was called, in 5
+         *     runs or more.
          *
          *     At the beginning of a run `tool` is `(begin)` and `result` null; a `choice` of `(end)` means that the run called no
          *     tool any more.  `share`: of all times that this tool had this result.  `success`: of the runs that have the pattern;
@@ -2451,7 +2452,8 @@ export interface components {
          *
          *     `outcome` says when a run has succeeded: `status` (it completed), or a condition for a score.  Runs
          *     `without_outcome` have no such score, or were cancelled; they are not among the succeeded and failed.  `unfinished`
-         *     runs met the conditions and still run.  `more`: more runs met the conditions than were read.
+         *     runs met the conditions and still run.  `unindexed`: runs whose results were not read yet, in which a tool call that
+         *     returned an error counts as completed.  `more`: more runs met the conditions than were read.
          */
         Population: {
             /** Runs */
@@ -2464,6 +2466,8 @@ export interface components {
             without_outcome: number;
             /** Unfinished */
             unfinished: number;
+            /** Unindexed */
+            unindexed: number;
             /** More */
             more: boolean;
             /** Outcome */
@@ -3567,7 +3571,8 @@ export interface components {
         };
         /**
          * ToolUse
-         * @description How often a tool was called, in how many runs, and how many calls failed.
+         * @description How often a tool was called, in how many runs, and how many calls failed (the tool raised) or returned an
+         *     error.
          */
         ToolUse: {
             /** Tool */
@@ -3578,6 +3583,8 @@ export interface components {
             calls: number;
             /** Failed */
             failed: number;
+            /** Returned Error */
+            returned_error: number;
         };
         /**
          * TotalSplit

@@ -66,7 +66,7 @@ def _question(show: Callable[[Any], None], method: str, summary: str, **own: tup
 
 
 def _population(population: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("runs", "succeeded", "failed", "without_outcome", "unfinished", "outcome")
+    names = ("runs", "succeeded", "failed", "without_outcome", "unfinished", "unindexed", "outcome")
     return {name.replace("_", " "): population[name] for name in names if population[name] != 0} | (
         {"more": "there are more runs than these: see --runs"} if population["more"] else {}
     )
@@ -86,7 +86,8 @@ def _statistics(answer: Any) -> None:
     columns = ("count", "mean", "p50", "p95", "max")
     rows = [(name, *(f"{each[column]:g}" for column in columns)) for name, each in answer["measures"].items()]
     output.table(("measure", *columns), rows)
-    output.table(("tool", "runs", "calls", "failed"), [tuple(each.values()) for each in answer["tools"]])
+    tools = ("tool", "runs", "calls", "failed", "returned_error")
+    output.table(tools, [tuple(each[column] for column in tools) for each in answer["tools"]])
 
 
 def _transitions(answer: Any) -> None:

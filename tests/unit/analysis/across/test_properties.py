@@ -12,7 +12,8 @@ from playhead_collector.analysis.across.steps import END, ToolPath, ToolStep
 from playhead_collector.analysis.across.transitions import transitions_of
 
 POPULATION = {
-    "runs": 0, "succeeded": 0, "failed": 0, "without_outcome": 0, "unfinished": 0, "more": False, "outcome": "status",
+    "runs": 0, "succeeded": 0, "failed": 0, "without_outcome": 0, "unfinished": 0, "unindexed": 0, "more": False,
+    "outcome": "status",
 }  # fmt: skip
 NOBODY = Cohort((), POPULATION)  # pyright: ignore[reportArgumentType]
 THE_END = TaskChoice(END, b"null", 9)
@@ -20,7 +21,9 @@ Made = list[tuple[bool, list[tuple[str, str]]]]
 made = st.lists(
     st.tuples(
         st.booleans(),
-        st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["completed", "failed"])), max_size=4),
+        st.lists(
+            st.tuples(st.sampled_from("abc"), st.sampled_from(["completed", "returned_error", "failed"])), max_size=4
+        ),
     ),
     max_size=16,
 )

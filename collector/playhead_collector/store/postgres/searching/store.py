@@ -8,6 +8,7 @@ from typing import Any
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
+from playhead.project.search_rows import ToolOutcome
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import (
@@ -27,6 +28,7 @@ from playhead_collector.store.postgres.gc.gate import begin_write
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of, whole
 from playhead_collector.store.postgres.statements import Conn
 
+COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
 # Behind all refs.
 _LAST_REF = b"\xff" * 33
 
@@ -64,6 +66,10 @@ class PostgresSearchStore(PostgresChangeStore):
     async def index_run(self, project: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
         row = {"run": id_of(run.run), "started": whole(run.started_ns, BIGINT), "body": compress_json(run.body)}
         row |= {"terms": sorted(set(run.terms)), "seen": sorted({key_of(ref) for ref in run.seen})}
+        returned = {
+            "seqs": list(run.returned_errors),
+            "outcomes": [RETURNED_ERROR if is_error else COMPLETED for is_error in run.returned_errors.values()],
+        }
         columns = {
             "refs": [each.ref.digest for each in texts],
             "roles": [role_number(each.role) for each in texts],
@@ -78,6 +84,7 @@ class PostgresSearchStore(PostgresChangeStore):
             await sql.run(conn, "index_run", project=project, **row)
             since = row["started"]
             await sql.run(conn, "index_texts", project=project, language=language, since=since, **columns)
+            await sql.run(conn, "set_returned_errors", project=project, run=row["run"], **returned)
             return True
 
         return await self._db.transact(attempt)

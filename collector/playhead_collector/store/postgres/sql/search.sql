@@ -43,6 +43,13 @@ from unnest(:refs::bytea[], :roles::smallint[], :texts::text[]) as given (ref, r
 order by ref
 on conflict (project_id, key, ref) do nothing;
 
+-- name: set_returned_errors(project, run, seqs, outcomes)!
+-- Of calls that returned: completed (1), or with a result that reports an error (4).
+update tool_call set outcome = given.outcome
+from unnest(:seqs::int[], :outcomes::smallint[]) as given (seq, outcome)
+where tool_call.project_id = :project and tool_call.run_id = :run and tool_call.seq = given.seq
+    and tool_call.outcome in (1, 4) and tool_call.outcome <> given.outcome;
+
 -- name: forget_searched_runs(project, runs)!
 -- With the texts that no other run has.
 with gone as (

@@ -11,7 +11,8 @@ class Population(TypedDict):
 
     `outcome` says when a run has succeeded: `status` (it completed), or a condition for a score.  Runs
     `without_outcome` have no such score, or were cancelled; they are not among the succeeded and failed.  `unfinished`
-    runs met the conditions and still run.  `more`: more runs met the conditions than were read.
+    runs met the conditions and still run.  `unindexed`: runs whose results were not read yet, in which a tool call that
+    returned an error counts as completed.  `more`: more runs met the conditions than were read.
     """
 
     runs: int
@@ -19,6 +20,7 @@ class Population(TypedDict):
     failed: int
     without_outcome: int
     unfinished: int
+    unindexed: int
     more: bool
     outcome: str
 
@@ -55,12 +57,14 @@ class Measured(TypedDict):
 
 
 class ToolUse(TypedDict):
-    """How often a tool was called, in how many runs, and how many calls failed."""
+    """How often a tool was called, in how many runs, and how many calls failed (the tool raised) or returned an
+    error."""
 
     tool: str
     runs: int
     calls: int
     failed: int
+    returned_error: int
 
 
 class RunStatistics(TypedDict):
@@ -102,7 +106,8 @@ class TransitionGraph(TypedDict):
 
 
 class DecisionPattern(TypedDict):
-    """After `tool` had this `result` (completed, failed, cancelled, open), `choice` was called, in 5 runs or more.
+    """After `tool` had this `result` (completed, returned_error, failed, cancelled, open), `choice` was called, in 5
+    runs or more.
 
     At the beginning of a run `tool` is `(begin)` and `result` null; a `choice` of `(end)` means that the run called no
     tool any more.  `share`: of all times that this tool had this result.  `success`: of the runs that have the pattern;
