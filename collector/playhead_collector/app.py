@@ -27,7 +27,7 @@ from playhead_collector.embedded.supervising import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.forwarder import forwarder_of
-from playhead_collector.forward.webhook.announcer import announcer_of, observe_announcer
+from playhead_collector.forward.webhook.announcer import announcer_of, check_webhook, observe_announcer
 from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
@@ -268,7 +268,8 @@ def _sizes(settings: CollectorSettings) -> tuple[int, int, int]:
 
 
 def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time_ns) -> Configured:
-    """What the operator chose that answers depend on.  Raises BadSetting."""
+    """What the operator chose that answers depend on.  Raises BadSetting, also for a webhook without its key."""
+    check_webhook(settings)
     if (settings.explain_url is None) != (settings.explain_model is None):
         raise BadSetting("PLAYHEAD_EXPLAIN_URL and PLAYHEAD_EXPLAIN_MODEL belong together: set both, or neither")
     model = None

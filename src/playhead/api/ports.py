@@ -114,6 +114,11 @@ class Recorder(Protocol):
         is off."""
         ...
 
+    def prompt(self, text: str, redact: Redact | None = None) -> str:
+        """A text that the program asks a person, after the redaction hooks, with secrets masked that stand behind their
+        names (`password=...`). Never empty, also when content is off: whoever is asked has to know what."""
+        ...
+
     def shown(self, value: Any, redact: Redact | None = None) -> Any:
         """Plain JSON values of it, as they may be shown: redacted, or None when content is off."""
         ...

@@ -27,6 +27,9 @@ from playhead.refs.threads import exact_thread, extend_thread, native_ref, threa
 # What a program goes on from, or waits for, after its end: written at once, also where calls are kept in memory.
 _DURABLE_LOGS = frozenset({names.CHECKPOINT, names.APPROVAL_REQUESTED, names.INPUT_REQUESTED})
 
+# In place of a text that a hook took away altogether.
+REDACTED = "(redacted)"
+
 
 class JournalRecorder:
     """Implements `api.ports.Recorder`, which documents the methods. `frames` are always its own `CallFrames`."""
@@ -153,6 +156,13 @@ class JournalRecorder:
             return text
         shown = self.intake.redacted(text, redact)
         return shown if isinstance(shown, str) else ""
+
+    def prompt(self, text: str, redact: Redact | None = None) -> str:
+        masked = text if self.intake.mask is None else self.intake.mask.text(text)
+        if redact is None and not self.redacts:
+            return masked
+        shown = self.intake.redacted(masked, redact)
+        return shown if isinstance(shown, str) and shown else REDACTED
 
     def shown(self, value: Any, redact: Redact | None = None) -> Any:
         if not self.content:

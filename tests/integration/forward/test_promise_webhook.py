@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
 
-from playhead_collector.app import create_app
+from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
 from playhead_collector.forward.webhook.announcer import PromiseAnnouncer, announcer_of
 from playhead_collector.settings import CollectorSettings, load
@@ -216,6 +217,25 @@ async def test_a_refused_one_holds_up_no_other_and_is_given_up_when_it_is_too_ol
     assert announcer.counts["sent"] == 1
 
 
+async def test_what_becomes_too_old_or_passes_its_deadline_unannounced_is_counted_and_logged(
+    store: PostgresStore, receiver: Receiver, announce: Announce, clock: Clock, caplog: pytest.LogCaptureFixture
+):
+    too_old, announcer = await opened(store, 1), announce(promise_webhook_max_age_seconds=600)
+    past_deadline = await opened(store, 2, seconds=0)
+    await opened(store, 3, kind="interrupt")
+    receiver.answer = lambda _: (503, {})
+    await announcer.run_once()
+    assert (receiver.ids, announcer.counts) == ([too_old], {"failed": 1, "given_up": 1})
+    assert f"deadline: 1 ({past_deadline})" in caplog.text
+    receiver.stop()
+    clock.now_ns += 601 * SECOND
+    for _ in range(2):
+        await announcer.run_once()
+    assert announcer.counts == {"failed": 1, "given_up": 2}
+    assert caplog.text.count("are not announced any more") == 2
+    assert f"deadline: 1 ({too_old})" in caplog.text
+
+
 async def test_redirects_are_not_followed(store: PostgresStore, receiver: Receiver, announce: Announce):
     elsewhere = Receiver()
     try:
@@ -274,7 +294,10 @@ def test_a_secret_that_cannot_be_used_is_refused_without_showing_it(text: str):
     assert text == "whsec_" or text not in str(refused.value)
 
 
-def test_a_webhook_without_a_secret_ends_the_start(store: PostgresStore):
+async def test_a_webhook_without_a_secret_ends_the_start_before_there_is_a_database(tmp_path: Path):
     assert load({"PLAYHEAD_PROMISE_WEBHOOK_SECRET": SECRET}).promise_webhook_secret == KEY
+    settings = CollectorSettings(promise_webhook="https://example.com/hook", data_dir=tmp_path)
     with pytest.raises(BadSetting, match="belong together"):
-        create_app(CollectorSettings(promise_webhook="https://example.com/hook"), store)
+        async with open_collector(settings):
+            raise AssertionError("it has started")
+    assert list(tmp_path.iterdir()) == []

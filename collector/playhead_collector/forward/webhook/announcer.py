@@ -24,6 +24,8 @@ _POLL_S = 1.0
 _STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
 # Longer than the attempt by what the store may take before and after it.
 _LEASE_MARGIN_S = 60.0
+# Promises that one line of the log names.
+_NAMED = 5
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -67,6 +69,7 @@ class PromiseAnnouncer:
 
     async def run_once(self) -> float:
         """Announces what is due. Returns the seconds until the next look.  Raises StoreUnavailable."""
+        await self._drop_old()
         while (now := self._clock()) >= self._paused_until_ns:
             until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
             found = await self._store.take_announcement(self._project, now, until, self._max_age_s)
@@ -76,6 +79,15 @@ class PromiseAnnouncer:
             # In a shield: what the receiver has got is to be noted even when the collector stops now.
             await asyncio.shield(self._settle(found, answer))
         return (self._paused_until_ns - now) / _NS
+
+    async def _drop_old(self) -> None:
+        """Counts and logs promises that became too old, or passed their deadline, before they were announced."""
+        while dropped := await self._store.drop_announcements(self._project, self._clock(), self._max_age_s):
+            self.counts["given_up"] += len(dropped)
+            log.warning(
+                "promises that are not announced any more, being too old or past their deadline: %d (%s%s)",
+                len(dropped), ", ".join(dropped[:_NAMED]), ", ..." if len(dropped) > _NAMED else "",
+            )  # fmt: skip
 
     async def _send(self, found: Announcement) -> Answer:
         body = body_of(found.promise, self._public_url)
@@ -124,13 +136,18 @@ class PromiseAnnouncer:
             await asyncio.sleep(wait_s)
 
 
+def check_webhook(settings: CollectorSettings) -> None:
+    """Raises BadSetting for a webhook without a key, or a key without a webhook."""
+    if (settings.promise_webhook is None) != (settings.promise_webhook_secret is None):
+        raise BadSetting("PLAYHEAD_PROMISE_WEBHOOK and PLAYHEAD_PROMISE_WEBHOOK_SECRET belong together: set both")
+
+
 def announcer_of(
     settings: CollectorSettings, store: PromiseTable, project: int, clock: Callable[[], int]
 ) -> PromiseAnnouncer | None:
     """The announcer that the settings describe; None: none.  Raises BadSetting."""
+    check_webhook(settings)
     url, key = settings.promise_webhook, settings.promise_webhook_secret
-    if (url is None) != (key is None):
-        raise BadSetting("PLAYHEAD_PROMISE_WEBHOOK and PLAYHEAD_PROMISE_WEBHOOK_SECRET belong together: set both")
     if url is None or key is None:
         return None
     return PromiseAnnouncer(

@@ -66,6 +66,11 @@ class PromiseTable(Protocol):
         until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         ...
 
+    async def drop_announcements(self, project: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+        """Ids of open promises, at most a hundred, that were due to be announced and have become older than `max_age_s`
+        or passed their deadline: they are not due any more.  Raises StoreUnavailable."""
+        ...
+
     async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
         """It is due again then; None: it was announced, or is given up."""
         ...

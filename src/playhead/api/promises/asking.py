@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any, cast
 
 from playhead.api.promises.port import promise_store
-from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async, wait
+from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async, shown_prompt, wait
 from playhead.errors import Denied, Unanswered
 from playhead.model import promises as p
 from playhead.model.times import rfc3339
@@ -124,7 +124,8 @@ async def wait_for_async(
 
 def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
     """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume goes on with it."""
-    promise_store().open(interrupt_of(run, reason, by))
+    shown = None if reason is None else shown_prompt(reason, None)
+    promise_store().open(interrupt_of(run, shown, by))
 
 
 def interrupt_of(run: str, reason: str | None, by: str | None) -> Promise:

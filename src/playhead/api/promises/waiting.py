@@ -15,6 +15,7 @@ from playhead.api import runtime
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.guard import swallowed
+from playhead.api.ports import Recorder
 from playhead.api.promises.port import PromiseStore, promise_store
 from playhead.api.promises.stopping import stop_run
 from playhead.api.scope import log_event_of
@@ -23,6 +24,8 @@ from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.canonical import content_of, value_of
 from playhead.model.objects.interrupts import let_through
+from playhead.model.objects.masking import Mask
+from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.times import parse_time, rfc3339
 from playhead.wire.answers.promises import Promise, PromiseAnswer
 
@@ -32,6 +35,8 @@ Waiting = Generator[Step, Any, T]
 OnReminder = Callable[[Promise], object]
 # Soon enough for a person who has just answered; a file or a request per look.
 _FIRST_POLL_SECONDS, _MAX_POLL_SECONDS = 0.05, 1.0
+# Where nothing is recorded, promises are shown all the same.
+_DEFAULT_MASK = Mask()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +138,7 @@ def answer_of(outcome: Any, value: Any = None, by: str | None = None, reason: st
 
 def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise, str]:
     """The promise, with the same id whenever this place of the run asks the same; and its key, which forks share."""
+    # Of what the program asks, not of what is shown of it: a resumed run that asks the same has the answer.
     asked = [question.action, question.name, question.details]
     if question.kind == p.EVENT:
         key, scope, found = question.key or "", None, p.event_id(question.name or "", question.key or "")
@@ -153,7 +159,7 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
         "run": scope,
         "key": key,
         "name": question.name,
-        "action": question.action,
+        "action": None if question.action is None else shown_prompt(question.action, span),
         "risk": question.risk,
         "details": _shown(question.details, span),
         "schema": question.schema,
@@ -164,13 +170,28 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
     return promise, key if question.kind != p.EVENT else f"{question.name} {key}"
 
 
+def shown_prompt(text: str, span: ObservedSpan | None) -> str:
+    """What people are asked, as they may see it: redacted as in the record, and without passwords and the like."""
+    plain = text if type(text) is str else safe_repr(text)
+    to = _recorder_of(span)
+    if to is None:
+        return _DEFAULT_MASK.text(plain)
+    return to.prompt(plain, span.redact if span is not None else None)
+
+
 def _shown(details: Any, span: ObservedSpan | None) -> Any:
     """The details as plain JSON values, redacted as they are in the record."""
     if details is None:
         return None
-    if span is not None:
-        return span.recorder.shown(details, span.redact)
-    return value_of(content_of(details))
+    to = _recorder_of(span)
+    if to is None:
+        return value_of(content_of(details, _DEFAULT_MASK))
+    return to.shown(details, span.redact if span is not None else None)
+
+
+def _recorder_of(span: ObservedSpan | None) -> Recorder | None:
+    """The recorder of a call, or of the process; None: nothing is recorded."""
+    return span.recorder if span is not None else runtime.recorder()
 
 
 def _seconds_left(question: Question, promise: Promise) -> float | None:

@@ -135,6 +135,47 @@ def test_what_is_shown_is_redacted_as_in_the_record(recording: Recording, files:
     assert [promise["details"] for promise in files.all()] == [{"key": "***"}]
 
 
+def test_a_prompt_is_redacted_and_masked_and_a_resumed_run_has_its_answer(recording: Recording, files: PromiseFiles):
+    def redact(value: Any) -> Any:
+        return value.replace("4711", "***") if isinstance(value, str) else value
+
+    recording.configure(endpoint="http://127.0.0.1:9", redact=redact)
+
+    def ask() -> Any:
+        with playhead.run("pay"):
+            return playhead.ask("Pay from account 4711, password=hunter2?", suspend=True)
+
+    with pytest.raises(Suspended) as raised:
+        ask()
+    [promise] = files.all()
+    assert promise["action"] == "Pay from account ***, password=<masked>"
+    assert "4711" not in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+    files.answer(promise["id"], answer_of("answered", "yes"))
+    with playhead.resume(promise["run"] or ""), playhead.run("pay"):
+        assert playhead.ask("Pay from account 4711, password=hunter2?", suspend=True) == "yes"
+    written = b"".join(path.read_bytes() for path in recording.folder.rglob("*") if path.is_file())
+    assert b"hunter2" not in written
+
+
+def test_a_prompt_that_a_hook_takes_away_says_so(recording: Recording, files: PromiseFiles):
+    recording.configure(endpoint="http://127.0.0.1:9", redact=lambda value: None)
+    with pytest.raises(Suspended), playhead.run("clean"):
+        playhead.approval("delete", suspend=True)
+    assert [promise["action"] for promise in files.all()] == ["(redacted)"]
+
+
+@pytest.mark.parametrize("disabled", [True, False])
+def test_what_is_asked_outside_of_a_run_is_masked_too(recording: Recording, files: PromiseFiles, disabled: bool):
+    recording.configure(endpoint="http://127.0.0.1:9", disabled=disabled)
+    with pytest.raises(Unanswered):
+        playhead.approval("use token=abc", timeout=0.01)
+    playhead.interrupt("1" * 32, reason="it shows password: hunter2")
+    assert {promise["action"] for promise in files.all()} == {
+        "use token=<masked>", "it shows password: <masked>"
+    }  # fmt: skip
+
+
 def test_without_a_recording_approvals_are_asked_for_all_the_same(
     recording: Recording, files: PromiseFiles, answering: Answering
 ):

@@ -68,6 +68,10 @@ class PostgresPromiseStore:
             row = await sql.row(conn, "take_announcement", project=project, **given)
         return None if row is None else Announcement(_promise(row), row["announce_attempts"])
 
+    async def drop_announcements(self, project: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+        async with self._db.transaction() as conn:
+            return await sql.column(conn, "drop_announcements", project=project, now=now_ns, max_age=max_age_s)
+
     async def settle_announcement(self, project: int, promise: str, due_ns: int | None) -> None:
         async with self._db.transaction() as conn:
             await sql.run(conn, "settle_announcement", project=project, promise=promise, due=due_ns)

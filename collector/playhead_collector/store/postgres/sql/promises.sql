@@ -50,6 +50,17 @@ returning promise_id, kind, run_id, body, answer, announce_attempts,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
     (extract(epoch from answered) * 1000000000)::bigint as answered_ns;
 
+-- name: drop_announcements(project, now, max_age)
+-- Those that `take_announcement` finds no more: too old, or past their deadline.
+update promise set announce_due = null
+where project_id = :project and promise_id in (
+    select promise_id from promise
+    where project_id = :project and answered is null and announce_due <= :now and kind <> 'interrupt'
+        and (created <= to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age) or deadline <= now())
+    order by announce_due limit 100 for update skip locked
+)
+returning promise_id;
+
 -- name: settle_announcement(project, promise, due)!
 -- Due again then; null: not any more.
 update promise set announce_due = :due where project_id = :project and promise_id = :promise;
