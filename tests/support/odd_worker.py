@@ -13,7 +13,7 @@ from playhead_collector.workers import worker
 from playhead_collector.workers.questions import AnalysisQuestion
 
 
-async def _answer(store: Any, given: Any, question: AnalysisQuestion) -> bytes:
+async def _answer(store: Any, given: Any, question: AnalysisQuestion, index: object = None) -> bytes:
     options = question.options
     if "begun" in options:
         Path(options["begun"]).write_text(str(os.getpid()))

@@ -13,7 +13,7 @@ from playhead.wire.pack import Pack, ThreadExtension
 from playhead_collector.errors import Refused
 from playhead_collector.read.values import fetch, messages_of, plain_value
 from playhead_collector.settings import MIB
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 # A batch is held in memory whole, several times over: it is read in portions, and refused when it grows too large. A
 # single content may be as large as contents are.
@@ -30,7 +30,7 @@ def parse_ref(text: str) -> ContentRef:
         raise Refused(400, "bad_ref", str(error)) from None
 
 
-async def read_batch(store: Store, project: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
+async def read_batch(store: ReadStore, project: int, refs: Sequence[str]) -> Mapping[str, ContentValue]:
     """The stored contents among these refs, each as a value. Raises Refused for an invalid ref, or when they are too
     large together.
     """
@@ -56,7 +56,7 @@ def content_value(content: Content) -> ContentValue:
     return {**answer, "value": value}
 
 
-async def read_thread(store: Store, project: int, ref: ContentRef) -> ThreadMessages:
+async def read_thread(store: ReadStore, project: int, ref: ContentRef) -> ThreadMessages:
     """The thread as a list of messages.  Raises ContentMissing."""
     thread = await messages_of(store, project, ref)
     cache = await fetch(store, project, thread)
@@ -108,7 +108,7 @@ class PackedRefs:
             self._nodes.update(node.ref for node in new)
 
 
-async def pack_refs(store: Store, project: int, refs: Sequence[ContentRef]) -> PackedRefs:
+async def pack_refs(store: ReadStore, project: int, refs: Sequence[ContentRef]) -> PackedRefs:
     """The stored contents and threads of the first of these refs, as many as fit.  Raises ContentCorrupt.
 
     A thread is added from its beginning. Asked for the last thread of a chat first, its other threads cost nothing."""
@@ -124,7 +124,11 @@ async def pack_refs(store: Store, project: int, refs: Sequence[ContentRef]) -> P
 
 
 async def _add_portion(
-    store: Store, project: int, refs: Sequence[ContentRef], nodes: Mapping[ContentRef, ThreadNode], packed: PackedRefs
+    store: ReadStore,
+    project: int,
+    refs: Sequence[ContentRef],
+    nodes: Mapping[ContentRef, ThreadNode],
+    packed: PackedRefs,
 ) -> bool:
     """Adds the contents and threads of these refs; returns False when not all of them fit."""
     for start in range(0, len(refs), _PORTION):

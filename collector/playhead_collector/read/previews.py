@@ -9,7 +9,7 @@ from playhead.model.message import REF_PART, Message, message_text, read_message
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.thread import THREAD
 from playhead_collector.read.values import plain_value
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 # Contents may be large: so many are in memory at a time, of which only the previews stay.
 _PORTION = 20
@@ -17,7 +17,9 @@ _PORTION = 20
 _MAX_READ_BYTES = 64 * 1024
 
 
-async def previews_of(store: Store, project: int, events: Iterable[RunEvent], most: int) -> Mapping[ContentRef, str]:
+async def previews_of(
+    store: ReadStore, project: int, events: Iterable[RunEvent], most: int
+) -> Mapping[ContentRef, str]:
     """For each stored content that these events name, a text of at most `most` characters.
 
     Text as it is, JSON in canonical form, a message as what it says.  Left out: threads (their messages have events of

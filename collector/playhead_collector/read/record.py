@@ -9,7 +9,7 @@ from playhead.model.event import RunEvent
 from playhead.project.run_row import RunRow
 from playhead_collector.errors import Refused
 from playhead_collector.read.run_names import run_named
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 # The store keeps events in rows of so many: whoever needs one of them pays for all, so all are kept for a moment.
@@ -35,7 +35,7 @@ class RunProjector(Protocol):
 class RunRecord:
     """A projected run: its summary, and access to its events."""
 
-    store: Store
+    store: ReadStore
     project: int
     row: RunRow
     _blocks: dict[int, Sequence[RunEvent]] = field(default_factory=dict[int, Sequence[RunEvent]], repr=False)
@@ -100,7 +100,7 @@ class RunRecord:
         return self._blocks[number]
 
 
-async def open_record(store: Store, runner: RunProjector, project: int, run: str) -> RunRecord:
+async def open_record(store: ReadStore, runner: RunProjector, project: int, run: str) -> RunRecord:
     """The run (an id, a part of one, or `last`) with all that has arrived for it projected.  Raises Refused: 404."""
     if not _RUN_ID.fullmatch(run):
         await runner.catch_up()
@@ -109,18 +109,18 @@ async def open_record(store: Store, runner: RunProjector, project: int, run: str
     return _record(store, project, run, row)
 
 
-async def stored_record(store: Store, project: int, run: str) -> RunRecord:
+async def stored_record(store: ReadStore, project: int, run: str) -> RunRecord:
     """The run with this id, as it is projected; `open_record` was called for it before.  Raises Refused: 404."""
     return _record(store, project, run, await store.run(project, run))
 
 
-def _record(store: Store, project: int, run: str, row: RunRow | None) -> RunRecord:
+def _record(store: ReadStore, project: int, run: str, row: RunRow | None) -> RunRecord:
     if row is None:
         raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
     return RunRecord(store, project, row)
 
 
-async def _projected(store: Store, runner: RunProjector, project: int, run: str) -> RunRow | None:
+async def _projected(store: ReadStore, runner: RunProjector, project: int, run: str) -> RunRow | None:
     """The row of a run, after it and the runs that it was forked from were projected."""
     line: list[str] = []
     above: str | None = run

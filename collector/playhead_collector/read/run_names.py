@@ -3,7 +3,7 @@
 import re
 
 from playhead_collector.errors import Refused
-from playhead_collector.store.ports import RunFilter, Store
+from playhead_collector.store.ports import ReadStore, RunFilter
 
 LAST = "last"
 _ID = re.compile("[0-9a-f]{32}")
@@ -11,7 +11,7 @@ _PART = re.compile("[0-9a-f]{1,31}")
 _MAX_NAMED = 5
 
 
-async def run_named(store: Store, project: int, name: str) -> str:
+async def run_named(store: ReadStore, project: int, name: str) -> str:
     """The id of the run: `name` is an id, a part of one that no other run has, or `last` for the newest run.
 
     A whole id is returned without looking whether there is such a run.  Raises Refused (404): no run, or several.

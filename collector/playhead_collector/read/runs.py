@@ -14,7 +14,7 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.scores.answers import score_answer
 from playhead_collector.read.times import elapsed_ms
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import RunFilter, Store
+from playhead_collector.store.ports import ReadStore, RunFilter
 from playhead_collector.store.ports.scores import ScoreFilter
 
 _QUESTIONS = (
@@ -38,7 +38,7 @@ _MAX_SCORES = 100
 
 
 async def list_runs(
-    store: Store, project: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
+    store: ReadStore, project: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
 ) -> Page[RunSummary]:
     """Runs, newest first."""
     rows = await store.runs(project, where, limit=limit + 1, before=read_row_cursor(cursor))

@@ -17,7 +17,7 @@ from playhead.model.canonical import Content, canonical_json, is_json_type, pars
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, whole
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 # Others are answered between two portions.
 _AT_ONCE = 1_000
@@ -76,7 +76,7 @@ class ContentCache:
         return content
 
 
-async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
+async def fetch(store: ReadStore, project: int, refs: Iterable[ContentRef | None]) -> ContentCache:
     """The contents of these refs, and the large parts of those that are messages: at most two round trips.
 
     References to media in them cost two more."""
@@ -86,7 +86,7 @@ async def fetch(store: Store, project: int, refs: Iterable[ContentRef | None]) -
     return ContentCache({**contents, **await _stored(store, project, parts)} if parts else contents, media)
 
 
-async def _media(store: Store, project: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
+async def _media(store: ReadStore, project: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
     """What Langfuse's SDK uploaded for the references in these messages, by its ids; without what has not arrived."""
     messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
     ids = {number for message in messages if message is not None for number in media_ids(message)}
@@ -101,13 +101,13 @@ async def _media(store: Store, project: int, contents: Iterable[Content]) -> Map
     return {number: data for number, data in by_id.items() if number in ids}
 
 
-async def messages_of(store: Store, project: int, thread: ContentRef | None) -> list[ContentRef]:
+async def messages_of(store: ReadStore, project: int, thread: ContentRef | None) -> list[ContentRef]:
     """The refs of a thread's messages, first to last; none for the empty thread.  Raises ContentMissing."""
     return [] if thread is None else [node.message for node in await store.thread(project, thread)]
 
 
 async def fetch_thread(
-    store: Store, project: int, thread: ContentRef | None, *others: ContentRef | None
+    store: ReadStore, project: int, thread: ContentRef | None, *others: ContentRef | None
 ) -> tuple[list[ContentRef], ContentCache]:
     """A thread's messages together with other contents. A thread that is not stored has no messages and counts as
     missing.
@@ -146,7 +146,7 @@ def _fragment(data: bytes) -> orjson.Fragment | None:
         return None
 
 
-async def _stored(store: Store, project: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
+async def _stored(store: ReadStore, project: int, refs: Iterable[ContentRef | None]) -> Mapping[ContentRef, Content]:
     # Refs of others (`gs://...`) are kept in spans, and are not ours to fetch.
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
     found: dict[ContentRef, Content] = {}

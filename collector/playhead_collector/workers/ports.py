@@ -26,4 +26,4 @@ class InProcessAnalysis:
     given: AnalysisSettings
 
     async def ask(self, question: AnalysisQuestion) -> bytes:
-        return await answer(self.store, self.given, question)
+        return await answer(self.store, self.given, question, self.store)

@@ -31,7 +31,8 @@ from playhead_collector.analysis.tree.tree import answer_tree
 from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.search import SearchStore
 from playhead_collector.workers.json_bytes import json_bytes
 
 
@@ -59,8 +60,13 @@ class AnalysisSettings:
         return cls(project, configured.prices, configured.reasoning_tag, configured.longest_text)
 
 
-async def answer(store: Store, settings: AnalysisSettings, question: AnalysisQuestion) -> bytes:
-    """The answer as JSON.  Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt."""
+async def answer(
+    store: ReadStore, settings: AnalysisSettings, question: AnalysisQuestion, index: SearchStore | None = None
+) -> bytes:
+    """The answer as JSON. `index`: where runs are put so that they can be searched.
+
+    Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt.
+    """
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project, run) for run in question.runs]
     more: dict[str, Any] = {}
@@ -68,6 +74,8 @@ async def answer(store: Store, settings: AnalysisSettings, question: AnalysisQue
         more["prices"] = settings.prices
     elif question.name == "reasoning":
         more["tag"] = settings.reasoning_tag
+    elif question.name == "index":
+        more["index"] = index
     if question.name in _ACROSS:
         value = await _ACROSS[question.name](store, settings.project, **question.options, **more)
         return await asyncio.to_thread(_recorded, value)

@@ -4,17 +4,20 @@ A fork's history is the parent's events before the call at which it was forked, 
 the shared part have no second events, so the ends of calls that were open at that point are taken from the parent.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.model import event as ev
 from playhead.model import names
+from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.project.attributes import CANCELLED, order_of, text, whole
 from playhead.project.context.conversations import Conversations
 from playhead.project.inputs import Parent, RunInput
 from playhead.project.span_tree import SpanTree
 
+_RUN_ID = re.compile("[0-9a-f]{32}")
 _BEGINS = (ev.LlmCalled, ev.ToolCalled, ev.StepStarted)
 _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
 
@@ -32,6 +35,25 @@ class SharedHistory:
 def fork_root(spans: Iterable[Span]) -> Span | None:
     """The span that marks the run as a fork; None for any other run."""
     return next((span for span in spans if text(span.attributes, names.FORK_OF) is not None), None)
+
+
+def named_parent(spans: Iterable[Span]) -> str | None:
+    """The id of the run that a run says to be a fork of; None if it names none."""
+    named = next((span.attributes[names.FORK_OF] for span in spans if names.FORK_OF in span.attributes), None)
+    return named if isinstance(named, str) and _RUN_ID.fullmatch(named) else None
+
+
+def threads_in(history: Iterable[ev.RunEvent]) -> Iterator[ContentRef]:
+    """Threads from which the conversations at the time of the fork can be restored."""
+    for event in history:
+        match event:
+            case ev.LlmCalled(thread=thread) | ev.LlmCompleted(thread=thread) | ev.LlmFailed(thread=thread):
+                named = (thread,)
+            case ev.ContextCompressed(before=before, after=after):
+                named = (before, after)
+            case _:
+                named = ()
+        yield from (ref for ref in named if ref is not None)
 
 
 def first_order(spans: Iterable[Span]) -> int:

@@ -71,7 +71,7 @@ async def indexed(store: PostgresStore, clock: Clock) -> None:
     await runner.stop()
     while runs := await store.unindexed_runs(100):
         records = [await stored_record(store, PROJECT, run) for _, run in runs]
-        done = await index_runs(*records, attribute=False, language="simple", characters=1_000)
+        done = await index_runs(*records, index=store, attribute=False, language="simple", characters=1_000)
         assert len(done["indexed"]) == len(runs)
 
 

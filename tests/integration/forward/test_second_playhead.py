@@ -20,22 +20,12 @@ from playhead_collector.store.ports.forwarding import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import conversation
 from tests.integration.read.test_sweep import DECLARED, SUMMED_UP, branching
+from tests.support.readers.questions import PREFIX, across, answer, questions
 from tests.support.recorded_runs import Recorded
 
-PREFIX = "/api/v1"
 TALK, BRANCHING, COMPRESSED, SUMMED = (f"{number:02x}" * 16 for number in range(1, 5))
-ACROSS = (
-    "/runs",
-    "/search/decisions",
-    f"/runs/{TALK}/compare/{BRANCHING}",
-    *(
-        f"/analytics/{name}"
-        for name in ("statistics", "transitions", "patterns", "compression", "failures", "contents")
-    ),
-)
 # Asked above, about two runs; and the spans as they are stored, of which the first one has fewer attributes.
 NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp"}
-_EVENTS = 3  # of each run, at which questions are asked
 # What the first one adds on the way: where the span came from, and what its run says once.
 _ADDED = {"playhead.run.url", "playhead.run.id", "playhead.content_inline", "gen_ai.conversation.id", "user.id"}
 
@@ -76,32 +66,16 @@ async def test_it_gives_equal_answers_to_every_question(stores: tuple[PostgresSt
     async with asking(first) as here, asking(second) as there:
         for run, _ in runs():
             for question in await questions(here, run):
-                own, other = await asyncio.gather(answer(here, question), answer(there, question))
+                own, other = await asyncio.gather(answer(here, question, _ADDED), answer(there, question, _ADDED))
                 assert other == own, question
                 asked[own[0]] += 1
                 routes.add(_route(question, run))
-        for question in ACROSS:
-            own, other = await asyncio.gather(answer(here, question), answer(there, question))
+        for question in (*across(), "/search/decisions", f"/runs/{TALK}/compare/{BRANCHING}"):
+            own, other = await asyncio.gather(answer(here, question, _ADDED), answer(there, question, _ADDED))
             assert (other, other[0]) == (own, 200), question
     assert _routes() - routes == NOT_ASKED
     assert asked[200] > 50
     assert asked.keys() <= {200, 404}  # an event has no decision, no call, no compression
-
-
-async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
-    """All questions about a run, at each event that they can be asked of."""
-    events = (await client.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000})).json()["items"]
-    assert len(events) > 10
-    lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
-    lists += ("/attributions", "/compressions", "/tokens", "/tree", "/suspects", "/scores", "/checkpoints")
-    found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
-    for event in events[:: max(1, len(events) // _EVENTS)]:
-        seq = event["seq"]
-        found += [f"/runs/{run}/state?at={seq}&hydrate=true", f"/runs/{run}/causes/{seq}"]
-        found += [f"/runs/{run}/context?at={seq}", f"/runs/{run}/reasoning/{seq}"]
-        found += [f"/runs/{run}/attributions/{seq}", f"/runs/{run}/decisions/{seq}", f"/runs/{run}/compressions/{seq}"]
-    found += [f"/runs/{run}/diff?from=1&to={events[-1]['seq']}"]
-    return found
 
 
 def _routes() -> set[str]:
@@ -115,14 +89,3 @@ def _route(question: str, run: str) -> str:
     """`/runs/RUN/causes/5?x=1` as `/runs/{run}/causes/{seq}`."""
     path = question.partition("?")[0].replace(run, "{run}")
     return "/".join("{seq}" if part.isdigit() else part for part in path.split("/"))
-
-
-async def answer(client: httpx.AsyncClient, question: str) -> Any:
-    response = await client.get(f"{PREFIX}{question}")
-    return response.status_code, _comparable(response.json())
-
-
-def _comparable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _comparable(inner) for key, inner in value.items() if key not in _ADDED}
-    return [_comparable(inner) for inner in value] if isinstance(value, list) else value

@@ -8,7 +8,7 @@ from typing import Any, Final
 from playhead.model.state import COMPLETED, FAILED
 from playhead.project.run_row import RunRow
 from playhead.wire.answers.across.analytics import Population
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import RunFacts
 from playhead_collector.store.ports.run_filter import RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
@@ -37,7 +37,7 @@ class Cohort:
     population: Population
 
 
-async def read_cohort(store: Store, project: int, options: Mapping[str, Any]) -> Cohort:
+async def read_cohort(store: ReadStore, project: int, options: Mapping[str, Any]) -> Cohort:
     """The runs that `options` choose: see `cohort_options`."""
     where, limit = RunFilter(**options["where"]), options["runs"]
     outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])

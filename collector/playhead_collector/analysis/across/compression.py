@@ -7,13 +7,13 @@ from playhead.wire.answers.across.analytics import CompressionOutcomes
 from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.significance import fisher_exact
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 _MANY: Final = 3
 _EVIDENCE: Final = 5
 
 
-async def answer_compression_outcomes(store: Store, project: int, cohort: Mapping[str, Any]) -> CompressionOutcomes:
+async def answer_compression_outcomes(store: ReadStore, project: int, cohort: Mapping[str, Any]) -> CompressionOutcomes:
     """The outcomes of the runs that `cohort` chooses, by how often they were compressed."""
     return compression_outcomes(await read_cohort(store, project, cohort))
 

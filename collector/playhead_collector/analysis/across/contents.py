@@ -11,7 +11,7 @@ from playhead.wire.answers.across.analytics import ContextContents, FillingConte
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 _PREVIEW: Final = 200
 
@@ -26,7 +26,7 @@ class SentMessage:
 
 
 async def answer_context_contents(
-    store: Store, project: int, cohort: Mapping[str, Any], *, limit: int
+    store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int
 ) -> ContextContents:
     """The contents that fill the contexts of the runs that `cohort` chooses, at most `limit`."""
     chosen = await read_cohort(store, project, cohort)
@@ -39,7 +39,9 @@ async def answer_context_contents(
     return await _answer(store, project, chosen, sent, sizes, limit)
 
 
-async def _count(store: Store, project: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]) -> None:
+async def _count(
+    store: ReadStore, project: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
+) -> None:
     """Counts the messages of these model calls of a run.  The last thread of a growing conversation has the others."""
     known: dict[ContentRef, Sequence[ContentRef]] = {}
     for event in reversed(called):
@@ -59,7 +61,7 @@ async def _count(store: Store, project: int, called: Sequence[LlmCalled], sent: 
 
 
 async def _answer(
-    store: Store,
+    store: ReadStore,
     project: int,
     cohort: Cohort,
     sent: Mapping[ContentRef, SentMessage],

@@ -15,7 +15,7 @@ from playhead_collector.analysis.across.rates import MIN_RUNS
 from playhead_collector.analysis.across.significance import benjamini_hochberg, fisher_exact, mann_whitney
 from playhead_collector.analysis.across.statistics import MEASURES, percentile
 from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 CORRECTION: Final = "benjamini_hochberg"
 _SIGNIFICANT: Final = 0.05
@@ -24,7 +24,7 @@ _LABELS: Final = {"tags": "tag", "agents": "agent", "models": "model"}
 
 
 async def answer_differences(
-    store: Store, project: int, cohort: Mapping[str, Any], *, limit: int
+    store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int
 ) -> OutcomeDifferences:
     """The differences between the failed and succeeded ones of the runs that `cohort` chooses, at most `limit`."""
     chosen = await read_cohort(store, project, cohort)

@@ -19,7 +19,7 @@ from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.same_task import beginning_of, task_of
 from playhead_collector.analysis.across.steps import END
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 _EVIDENCE: Final = 5
 _LEAST_GAIN: Final = 1e-9
@@ -53,7 +53,7 @@ class _Junction:
 
 
 async def answer_divergences(
-    store: Store, project: int, cohort: Mapping[str, Any], *, task: str, limit: int
+    store: ReadStore, project: int, cohort: Mapping[str, Any], *, task: str, limit: int
 ) -> Divergences:
     """The divergences of the runs that `cohort` chooses. `task`: what runs of one task have in common: `input`, `name`,
     `session`, `user`, or `tag:` and what the tag begins with."""
@@ -129,7 +129,7 @@ def _divergence(task: str, after: list[str], depth: int, node: _Junction, bits: 
     }
 
 
-async def _read_path(store: Store, project: int, member: Member, by: str) -> TaskPath | None:
+async def _read_path(store: ReadStore, project: int, member: Member, by: str) -> TaskPath | None:
     """The path of a run; None when it has no task."""
     events = await store.events(project, member.run)
     task = task_of(member.row, by, beginning_of(events))

@@ -17,7 +17,7 @@ from playhead_collector.analysis.across.steps import ToolPath, ToolStep, read_st
 from playhead_collector.analysis.provenance.attributions import answer_attribution
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import stored_record
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import LastError
 
 _LAST: Final = 2  # decisions that clusters are made by
@@ -34,7 +34,7 @@ class FailureGroup:
     walks: list[ToolPath] = field(default_factory=list[ToolPath])
 
 
-async def answer_failures(store: Store, project: int, cohort: Mapping[str, Any], *, limit: int) -> FailureClusters:
+async def answer_failures(store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int) -> FailureClusters:
     """The clusters of failed runs among those that `cohort` chooses, at most `limit`."""
     chosen = await read_cohort(store, project, cohort)
     failed = [member for member in chosen.members if member.succeeded is False]
@@ -59,7 +59,9 @@ def groups_of(walks: Sequence[ToolPath], errors: Mapping[str, LastError]) -> lis
     return sorted(groups.values(), key=lambda group: (-len(group.walks), group.last))
 
 
-async def _cluster(store: Store, project: int, group: FailureGroup, failed: int, *, attribute: bool) -> FailureCluster:
+async def _cluster(
+    store: ReadStore, project: int, group: FailureGroup, failed: int, *, attribute: bool
+) -> FailureCluster:
     error_type, about = await _error_names(store, project, group.error)
     some = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
     kinds, suspects = Counter[str](), Counter[str]()
@@ -89,7 +91,7 @@ def _last(walk: ToolPath) -> ToolStep:
     return walk.steps[-1]
 
 
-async def _error_names(store: Store, project: int, error: LastError | None) -> tuple[str | None, str | None]:
+async def _error_names(store: ReadStore, project: int, error: LastError | None) -> tuple[str | None, str | None]:
     """The type of an error and what failed, as its event says: rows have only numbers for them."""
     if error is None:
         return None, None

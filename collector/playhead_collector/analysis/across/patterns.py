@@ -9,7 +9,7 @@ from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.rates import MIN_RUNS, success_rate
 from playhead_collector.analysis.across.steps import BEGIN, END, ToolPath, read_steps
 from playhead_collector.analysis.across.transitions import Occurrences
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 
 class Situation(NamedTuple):
@@ -19,7 +19,7 @@ class Situation(NamedTuple):
     result: str | None
 
 
-async def answer_patterns(store: Store, project: int, cohort: Mapping[str, Any], *, limit: int) -> DecisionPatterns:
+async def answer_patterns(store: ReadStore, project: int, cohort: Mapping[str, Any], *, limit: int) -> DecisionPatterns:
     """The patterns of the runs that `cohort` chooses, at most `limit`."""
     chosen = await read_cohort(store, project, cohort)
     return patterns_of(chosen, await read_steps(store, project, chosen.members), limit)

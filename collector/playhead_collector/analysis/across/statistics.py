@@ -10,7 +10,7 @@ from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohor
 from playhead_collector.analysis.across.rates import success_rate
 from playhead_collector.analysis.across.steps import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.read.prices import Prices
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 _NS: Final = 1e9
 
@@ -27,7 +27,9 @@ MEASURES: Final[Mapping[str, Callable[[RunRow], float | None]]] = {
 """Numbers of a run, by name; None: not known."""
 
 
-async def answer_statistics(store: Store, project: int, cohort: Mapping[str, Any], *, prices: Prices) -> RunStatistics:
+async def answer_statistics(
+    store: ReadStore, project: int, cohort: Mapping[str, Any], *, prices: Prices
+) -> RunStatistics:
     """The statistics of the runs that `cohort` chooses."""
     chosen = await read_cohort(store, project, cohort)
     return statistics_of(chosen, await read_steps(store, project, chosen.members), prices)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from playhead.project.search_rows import ToolOutcome, number_of
 from playhead_collector.analysis.across.cohort import Member
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.cohorts import ToolSteps
 
 BEGIN: Final = "(begin)"
@@ -32,7 +32,7 @@ class ToolPath(NamedTuple):
     steps: Sequence[ToolStep]
 
 
-async def read_steps(store: Store, project: int, members: Sequence[Member]) -> list[ToolPath]:
+async def read_steps(store: ReadStore, project: int, members: Sequence[Member]) -> list[ToolPath]:
     """The tool calls of these runs, in their order."""
     found = {each.run: each for each in await store.tool_steps(project, [member.run for member in members])}
     return steps_of(members, found)

@@ -9,7 +9,7 @@ from playhead.wire.answers.across.analytics import RunMoment, Transition, Transi
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.rates import success_rate
 from playhead_collector.analysis.across.steps import BEGIN, END, ToolPath, read_steps
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 EVIDENCE: Final = 3
 
@@ -31,7 +31,7 @@ class Occurrences:
                 self.first.append({"run": walk.member.run, "seq": seq})
 
 
-async def answer_transitions(store: Store, project: int, cohort: Mapping[str, Any]) -> TransitionGraph:
+async def answer_transitions(store: ReadStore, project: int, cohort: Mapping[str, Any]) -> TransitionGraph:
     """The transitions of the runs that `cohort` chooses."""
     chosen = await read_cohort(store, project, cohort)
     return transitions_of(chosen, await read_steps(store, project, chosen.members))

@@ -19,7 +19,7 @@ from playhead_collector.analysis.search.texts import SearchableText, searchable
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
-from playhead_collector.store.ports.search import IndexedRun, SearchedText
+from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchStore
 
 # Contents of a long run are read in portions of so many.
 _AT_ONCE = 500
@@ -35,14 +35,16 @@ class SearchSettings:
     seconds: float = 10.0
 
 
-async def index_runs(*records: RunRecord, attribute: bool, language: str, characters: int) -> dict[str, Any]:
+async def index_runs(
+    *records: RunRecord, index: SearchStore, attribute: bool, language: str, characters: int
+) -> dict[str, Any]:
     """Puts these runs into the index; returns the ids of those that are sealed. `attribute`: see `searched_decisions`;
     the others: see `SearchSettings`.  Raises StoreUnavailable, and what damaged contents raise."""
     settings = SearchSettings(language, characters)
-    return {"indexed": [each.run for each in records if await _index(each, settings, attribute=attribute)]}
+    return {"indexed": [each.run for each in records if await _index(each, index, settings, attribute=attribute)]}
 
 
-async def _index(record: RunRecord, settings: SearchSettings, *, attribute: bool) -> bool:
+async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings, *, attribute: bool) -> bool:
     transcript = await read_transcript(record)
     found = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
     seen = searched_refs(transcript)
@@ -52,10 +54,10 @@ async def _index(record: RunRecord, settings: SearchSettings, *, attribute: bool
         cache = await fetch(record.store, record.project, refs[at : at + _AT_ONCE])
         texts |= await asyncio.to_thread(_texts, refs[at : at + _AT_ONCE], cache, settings.characters)
     kept = dict(without_repeats(refs, texts.get))
-    known = await record.store.indexed_texts(record.project, list(kept))
+    known = await index.indexed_texts(record.project, list(kept))
     row = indexed_run(record.run, record.row.started_ns, record_of(record.row.status, found, seen, kept))
     new = [SearchedText(ref, each.role, each.text) for ref, each in kept.items() if ref not in known]
-    return await record.store.index_run(record.project, row, new, settings.language)
+    return await index.index_run(record.project, row, new, settings.language)
 
 
 def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:

@@ -12,7 +12,7 @@ from playhead.project.context.content_uses import call_threads, places_of
 from playhead.wire.answers.content import ContentAbout, ContentRun
 from playhead_collector.read.paging import read_row_cursor, run_cursor
 from playhead_collector.read.values import plain_value
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.uses import ContentUse, UseTotals
 
 _MOST_PLACES = 20
@@ -21,7 +21,7 @@ _MOST_NODES = 200_000
 _MOST_CALLS = 1_000
 
 
-async def read_about(store: Store, project: int, ref: ContentRef, limit: int, cursor: str | None) -> ContentAbout:
+async def read_about(store: ReadStore, project: int, ref: ContentRef, limit: int, cursor: str | None) -> ContentAbout:
     """What the content is, who had it, and a page of the runs.  Raises ContentMissing."""
     content = await store.get(project, ref)
     kind, role = kind_of(content)
@@ -74,7 +74,7 @@ def kind_of(content: Content) -> tuple[str, str | None]:
     return ("json" if content.media_type.partition(";")[0].strip().endswith("json") else "text"), None
 
 
-async def _of_thread(store: Store, project: int, ref: ContentRef) -> UseTotals:
+async def _of_thread(store: ReadStore, project: int, ref: ContentRef) -> UseTotals:
     calls = await store.calls_with_thread(project, ref.plain, limit=_MOST_CALLS + 1)
     by_run: dict[str, int] = {}
     for run, _ in calls[:_MOST_CALLS]:
@@ -86,7 +86,7 @@ async def _of_thread(store: Store, project: int, ref: ContentRef) -> UseTotals:
     return UseTotals(len(uses), sum(each.calls for each in uses), first, last, uses, len(calls) > _MOST_CALLS)
 
 
-async def _run(store: Store, project: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
+async def _run(store: ReadStore, project: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
     """The run with the events that named the content; None if it was deleted just now."""
     row = await store.run(project, use.run)
     if row is None:

@@ -8,14 +8,14 @@ from playhead.model.times import rfc3339
 from playhead.wire.answers import Page
 from playhead.wire.answers.across.scores import RecordedScore
 from playhead_collector.errors import Refused
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
 
 _LARGEST_NS: Final = 2**63 - 1
 
 
 async def list_scores(
-    store: Store, project: int, where: ScoreFilter, limit: int, cursor: str | None
+    store: ReadStore, project: int, where: ScoreFilter, limit: int, cursor: str | None
 ) -> Page[RecordedScore]:
     """Scores, newest first."""
     found = await store.scores(project, where, limit=limit + 1, before=_read_cursor(cursor))

@@ -1,6 +1,7 @@
 """The interfaces of the store for other stages, and the values in them.
 
-`store.postgres` implements them.  The first parameter of every method is the project: data of projects is separate.
+`store.postgres` implements them; `store.records` those that questions need.  The first parameter of
+every method is the project: data of projects is separate.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -30,7 +31,7 @@ from playhead_collector.store.ports.promises import PromiseTable
 from playhead_collector.store.ports.retention import RetentionStore
 from playhead_collector.store.ports.run_filter import RunFilter as RunFilter
 from playhead_collector.store.ports.same_context import SameContextStore
-from playhead_collector.store.ports.scores import ScoreStore
+from playhead_collector.store.ports.scores import ScoreReader, ScoreStore
 from playhead_collector.store.ports.search import SearchStore
 from playhead_collector.store.ports.storage import StorageStore
 from playhead_collector.store.ports.uses import UseStore
@@ -64,22 +65,8 @@ class Ingested:
     new_bytes: int = 0
 
 
-class ContentStore(Protocol):
-    """Stores bytes under their ref, within a project."""
-
-    async def put(
-        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
-    ) -> Sequence[ContentRef]:
-        """Stores contents and threads durably. Storing the same again changes only `last_seen`.
-
-        Returns the parents of threads that are not stored (their extensions are kept, and are whole once the
-        parent arrives).
-        """
-        ...
-
-    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        """The refs of contents or threads that are not stored. Updates `last_seen` of the others."""
-        ...
+class ContentReader(Protocol):
+    """Reads contents and threads by their refs, within a project."""
 
     async def get(self, project: int, ref: ContentRef) -> Content:
         """Raises ContentMissing; raises ContentCorrupt if the bytes no longer match.  A thread's ref gives its last
@@ -107,6 +94,24 @@ class ContentStore(Protocol):
         whatever its length.  A constant number of round trips."""
         ...
 
+
+class ContentStore(ContentReader, Protocol):
+    """Stores bytes under their ref, within a project."""
+
+    async def put(
+        self, project: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+    ) -> Sequence[ContentRef]:
+        """Stores contents and threads durably. Storing the same again changes only `last_seen`.
+
+        Returns the parents of threads that are not stored (their extensions are kept, and are whole once the
+        parent arrives).
+        """
+        ...
+
+    async def missing(self, project: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+        """The refs of contents or threads that are not stored. Updates `last_seen` of the others."""
+        ...
+
     async def epoch(self, project: int) -> str:
         """A text that changes whenever content may have been deleted: a ref is known to be stored within one epoch."""
         ...
@@ -127,13 +132,8 @@ class StoredPage(NamedTuple):
     logs: Sequence[LogEvent]
 
 
-class SpanStore(Protocol):
-    """Stores spans and log events, and knows which runs have data that is not projected."""
-
-    async def ingest(self, project: int, batch: Batch) -> Ingested:
-        """One transaction; durable once this returns.  The same span or log event twice changes nothing; an ended
-        span replaces its announcement (`end_ns` None), never the other way round.  Raises StoreUnavailable."""
-        ...
+class SpanReader(Protocol):
+    """Reads the spans and log events of a run."""
 
     async def spans(self, project: int, run: str) -> Sequence[Span]:
         """All spans of a run, by start time."""
@@ -148,6 +148,15 @@ class SpanStore(Protocol):
 
         Several pages may have versions of one span, or the same log event. When pages are merged while somebody reads
         them one after the other, some items are met twice and none is missed."""
+        ...
+
+
+class SpanStore(SpanReader, Protocol):
+    """Stores spans and log events, and knows which runs have data that is not projected."""
+
+    async def ingest(self, project: int, batch: Batch) -> Ingested:
+        """One transaction; durable once this returns.  The same span or log event twice changes nothing; an ended
+        span replaces its announcement (`end_ns` None), never the other way round.  Raises StoreUnavailable."""
         ...
 
 
@@ -212,7 +221,41 @@ class ToPack(NamedTuple):
     times: int
 
 
-class EventStore(Protocol):
+class ProjectionReader(Protocol):
+    """Reads the projection of each run."""
+
+    async def events(
+        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    ) -> Sequence[RunEvent]:
+        """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
+
+        The events that a fork shares with its parent come first; their `run` is the parent."""
+        ...
+
+    def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        """The same, page by page, for whole-run questions on long runs."""
+        ...
+
+    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+        """The seq of the event with this id, or of a span's first event; None when there is none."""
+        ...
+
+    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+        """The latest stored state at or before seq, history included."""
+        ...
+
+    async def run(self, project: int, run: str) -> RunRow | None:
+        """One run's summary."""
+        ...
+
+    async def runs(
+        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[RunRow]:
+        """Newest first; `before` is (started_ns, run) of the last row of the previous page."""
+        ...
+
+
+class EventStore(ProjectionReader, Protocol):
     """Stores the projection of each run: a cache that can be computed from the spans, except for the sealed order."""
 
     def works(
@@ -269,49 +312,32 @@ class EventStore(Protocol):
         """Frees the space of tables that packing has emptied. Returns False when one was in use: try again later."""
         ...
 
-    async def events(
-        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
-    ) -> Sequence[RunEvent]:
-        """Events with after < seq <= upto, in order, at most `limit`: none only when there are none.
-
-        The events that a fork shares with its parent come first; their `run` is the parent."""
-        ...
-
-    def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        """The same, page by page, for whole-run questions on long runs."""
-        ...
-
-    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
-        """The seq of the event with this id, or of a span's first event; None when there is none."""
-        ...
-
-    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
-        """The latest stored state at or before seq, history included."""
-        ...
-
-    async def run(self, project: int, run: str) -> RunRow | None:
-        """One run's summary."""
-        ...
-
-    async def runs(
-        self, project: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
-    ) -> Sequence[RunRow]:
-        """Newest first; `before` is (started_ns, run) of the last row of the previous page."""
-        ...
-
     async def counts(self) -> Mapping[str, Any]:
         """`{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}`, of all projects together, for
         metrics and the demo.  Rows are estimates."""
         ...
 
 
+class ReadStore(
+    ContentReader,
+    SpanReader,
+    ProjectionReader,
+    SameContextStore,
+    ExplanationStore,
+    ScoreReader,
+    CohortStore,
+    UseStore,
+    Protocol,
+):
+    """What questions about recorded runs need of a store.  Besides Postgres, `store.records` implements it."""
+
+
 class Store(
+    ReadStore,
     ContentStore,
     SpanStore,
     EventStore,
-    SameContextStore,
     ChangeStore,
-    ExplanationStore,
     LeaseStore,
     PromiseTable,
     KeyStore,
@@ -319,9 +345,7 @@ class Store(
     RetentionStore,
     ScoreStore,
     SearchStore,
-    CohortStore,
     StorageStore,
-    UseStore,
     Protocol,
 ):
     """The whole store, on one pool of connections."""

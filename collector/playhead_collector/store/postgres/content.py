@@ -6,7 +6,6 @@ A content that is stored already costs one look-up: it is not compressed, and it
 import asyncio
 import datetime
 import logging
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
@@ -30,11 +30,6 @@ log = logging.getLogger(__name__)
 # The numbers are stored in rows: add to these lists, never change them.
 _MEDIA = {1: JSON, 2: TEXT, 3: BYTES, 4: "image/png", 5: "image/jpeg", 6: "text/plain"}
 _MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
-_ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: "function", 7: "model"}
-_ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
-# Keys are sorted in canonical JSON, so a message's role comes last.
-_ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
-_MAX_ROLE_LENGTH = 40
 
 # Compressing more bytes than this takes milliseconds, in which the event loop would answer no other request.
 _BUSY_BYTES = 64 * 1024
@@ -149,16 +144,6 @@ async def _media_names(conn: Conn, project: int, numbers: Iterable[int]) -> Mapp
     return {**_MEDIA, **{row["media"]: row["name"] for row in rows}}
 
 
-def role_named(number: int | None) -> str | None:
-    """The role for a number in a row; None when the content is not a message, or is not stored."""
-    return _ROLES.get(number or 0)
-
-
-def role_number(role: str | None) -> int:
-    """The number of a role in rows; 0 for None, and for a role that has no number."""
-    return _ROLE_NUMBERS.get(role or "", 0)
-
-
 async def roles_of(conn: Conn, packs: Packs, project: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
     """The stored contents with their roles; empty for a content that is not a message."""
     if not (asked := set(refs)):
@@ -202,18 +187,12 @@ async def _media_numbers(conn: Conn, project: int, names: Iterable[str]) -> Mapp
     return {**_MEDIA_NUMBERS, **{row["name"]: row["media"] for row in rows}}
 
 
-def _role(message: bytes) -> int:
-    """The number of a message's role; 0 for a content that is not a message."""
-    role = _ROLE_AT_END.search(message[-_MAX_ROLE_LENGTH:])
-    return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0
-
-
 def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: int, zstd: Zstd) -> list[_Row]:
     rows: list[_Row] = []
     bodies = zstd.compress_many([content.data for content in new.values()], ARRIVING_LEVEL)
     for (ref, content), body in zip(new.items(), bodies, strict=True):
         number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
-        role = _role(content.data)  # whatever the type: it is what the first sender says, of many
+        role = role_in(content.data)  # whatever the type: it is what the first sender says, of many
         smaller = len(body) < len(content.data)
         rows.append(
             _Row(

@@ -5,7 +5,6 @@ runs' news rows, locked in the same order by all, so that transactions with the 
 """
 
 import datetime
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,8 +28,8 @@ from playhead_collector.store.postgres.runs import BIGINT, clean, label, whole
 from playhead_collector.store.postgres.sealed.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
+from playhead_collector.store.run_items import items_by_run
 
-_ID, NO_ID = re.compile("[0-9a-f]{32}"), "0" * 32
 _SECOND = 1_000_000_000
 
 
@@ -83,22 +82,10 @@ class StoreMemory:
 
 def arrivals(batch: Batch) -> dict[str, RunArrival]:
     """The batch by run.  Announcements become spans without an end.  Pure."""
-    by_run: dict[str, RunArrival] = {}
-    for span in batch.spans:
-        if (run := _run_of(span)) is not None:
-            by_run.setdefault(run, RunArrival()).spans.append(span)
-    for log in batch.logs:
-        run = _run_of(log)
-        if run is None:
-            continue
-        if log.name != names.STARTED:
-            by_run.setdefault(run, RunArrival()).logs.append(log)
-        elif log.trace_id and log.span_id:
-            by_run.setdefault(run, RunArrival()).spans.append(_announced(log, log.trace_id, log.span_id))
-    for arrival in by_run.values():
-        arrival.pages = pack(arrival.spans, arrival.logs)
-        arrival.refs = named_refs(arrival.spans, arrival.logs)
-    return by_run
+    return {
+        run: RunArrival(each.spans, each.logs, pack(each.spans, each.logs), named_refs(each.spans, each.logs))
+        for run, each in items_by_run(batch.spans, batch.logs).items()
+    }
 
 
 async def put(
@@ -237,28 +224,3 @@ async def _note_pending(
             refs=[ref.digest for _, ref in waiting],
         )
     return pending
-
-
-def _run_of(item: Span | LogEvent) -> str | None:
-    """The run of a span or log event. With an unusable run id, it is the trace's; None if there is no trace either."""
-    for name in (item.attributes.get(names.RUN_ID), item.trace_id):
-        if isinstance(name, str) and _ID.fullmatch(name) and name != NO_ID:
-            return name
-    return None
-
-
-def _announced(log: LogEvent, trace: str, span: str) -> Span:
-    attributes = dict(log.attributes)
-    name = attributes.pop(names.SPAN_NAME, "")
-    parent = attributes.pop(names.SPAN_PARENT, None)
-    return Span(
-        trace,
-        span,
-        parent if isinstance(parent, str) and parent else None,
-        name if isinstance(name, str) else "",
-        log.time_ns,
-        None,
-        attributes,
-        scope=log.scope,
-        resource=log.resource,
-    )

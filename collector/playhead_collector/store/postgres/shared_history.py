@@ -1,14 +1,11 @@
 """[store] → project: the history that a fork shares with its parent, which is stored with the parent only."""
 
 import asyncio
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from playhead.model import names
-from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted, LlmFailed, RunEvent
-from playhead.model.ref import ContentRef
 from playhead.model.span import Span
+from playhead.project.forking import named_parent
 from playhead.project.inputs import Parent
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.postgres import events
@@ -16,13 +13,11 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.runs import id_of, label
 from playhead_collector.store.postgres.statements import Conn
 
-_RUN_ID = re.compile("[0-9a-f]{32}")
-
 
 def parent_of(own: Iterable[Span]) -> UUID | None:
     """The run that a run says to be a fork of.  Pure."""
-    named = next((span.attributes[names.FORK_OF] for span in own if names.FORK_OF in span.attributes), None)
-    return id_of(named) if isinstance(named, str) and _RUN_ID.fullmatch(named) else None
+    named = named_parent(own)
+    return None if named is None else id_of(named)
 
 
 async def read_parent(conn: Conn, project: int, run: UUID, parent: UUID) -> Parent | None:
@@ -40,19 +35,6 @@ async def read_parent(conn: Conn, project: int, run: UUID, parent: UUID) -> Pare
         pages = await sql.rows(conn, "read_pages", project=project, runs=[row["run_id"]], seen=[])
         levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
     return Parent(parent.hex, history, levels, above[0]["sealed"])
-
-
-def threads_in(history: Iterable[RunEvent]) -> Iterator[ContentRef]:
-    """Threads from which the conversations at the time of the fork can be restored."""
-    for event in history:
-        match event:
-            case LlmCalled(thread=thread) | LlmCompleted(thread=thread) | LlmFailed(thread=thread):
-                named = (thread,)
-            case ContextCompressed(before=before, after=after):
-                named = (before, after)
-            case _:
-                named = ()
-        yield from (ref for ref in named if ref is not None)
 
 
 async def wake_forks(conn: Conn, project: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int) -> None:

@@ -15,6 +15,7 @@ from asyncpg import Record
 from playhead.model.event import RunEvent
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
+from playhead.project.forking import threads_in
 from playhead.project.inputs import Projection
 from playhead.project.logs.message_records import is_message_record, recorded_threads
 from playhead_collector.store.packing import span_pages
@@ -174,7 +175,7 @@ class _RunReader:
             work.parent = await shared_history.read_parent(self.conn, self.project, row["run_id"], parent)
         if row["sealed"]:
             work.sealed = await events.read(self.conn, self.project, work.run, after=row["shared"] or 0)
-        return refs | set(shared_history.threads_in(work.parent.events if work.parent else ()))
+        return refs | set(threads_in(work.parent.events if work.parent else ()))
 
     async def _look_for_missing(self, works: Iterable[RunWork]) -> None:
         for work in works:

@@ -1,0 +1,138 @@
+"""[store]: one recorded run, its contents and threads, over a source of records."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from itertools import islice
+
+from playhead.model.canonical import Content, content_as
+from playhead.model.event import RunEvent
+from playhead.model.ref import ContentRef
+from playhead.model.span import LogEvent, Span
+from playhead.model.state import RunState
+from playhead.model.thread import THREAD, ThreadNode, node_bytes
+from playhead_collector.errors import ContentCorrupt, ContentMissing
+from playhead_collector.store.packing.span_pages import PAGE_ITEMS, page_parts
+from playhead_collector.store.ports import StoredPage, ThreadNodes
+from playhead_collector.store.records.lists import RecordLists
+from playhead_collector.store.records.memory import MemoryProjections
+from playhead_collector.store.records.ports import ProjectionCache, RecordSource
+from playhead_collector.store.records.projecting import RecordProjector, chain_to
+
+
+class RecordStore(RecordLists):
+    """Implements `ports.ReadStore` over a source of records: runs are projected when they are asked for.
+
+    There is one project: its number is not looked at.  Explanations are kept for as long as the store lives.
+    """
+
+    def __init__(
+        self,
+        source: RecordSource,
+        cache: ProjectionCache | None = None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """`clock`: ns since 1970, by which runs that are quiet are sealed."""
+        super().__init__(source, RecordProjector(source, cache or MemoryProjections(), clock))
+        self._explanations: dict[tuple[ContentRef, str], Content] = {}
+
+    # --- contents and threads -----------------------------------------------------------------------------------------
+
+    async def get(self, project: int, ref: ContentRef) -> Content:
+        found = await self.get_many(project, [ref])
+        if ref not in found:
+            raise ContentMissing(f"nothing is stored under {ref}")
+        return found[ref]
+
+    async def get_many(self, project: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+        stored: dict[ContentRef, Content] = dict(self._source.contents(refs))
+        stored |= {content.ref: content for content in self._explanations.values()}
+        rest = {ref.plain for ref in refs} - stored.keys()
+        for ref, node in self._source.nodes(rest).items():
+            stored[ref] = Content(node_bytes(node.message, node.parent), THREAD)
+        for ref, content in stored.items():
+            if content.ref.digest != ref.digest:
+                raise ContentCorrupt(f"what is stored under {ref} has another digest: record the run again")
+        return {
+            ref: content_as(found.data, found.media_type, ref)
+            for ref in refs
+            if (found := stored.get(ref.plain)) is not None
+        }
+
+    async def beginning_with(self, project: int, beginnings: Sequence[bytes]) -> Sequence[ContentRef]:
+        return self._source.beginning_with(beginnings)
+
+    async def awaits(self, project: int, ref: ContentRef) -> bool:
+        return any(ref.plain in each.awaited for each in self._projections())
+
+    async def thread(self, project: int, ref: ContentRef) -> Sequence[ThreadNode]:
+        nodes = self._source.nodes([ref])
+        if ref.plain not in nodes:
+            raise ContentMissing(f"no thread is stored under {ref}")
+        return chain_to(nodes, ref.plain)
+
+    async def threads(self, project: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
+        found: dict[ContentRef, ThreadNode] = {}
+        unread: set[ContentRef] = set()
+        for ref in refs:
+            more = self._source.nodes([ref])
+            if found and len(found.keys() | more.keys()) > most_nodes:
+                unread.add(ref)
+            else:
+                found |= more
+        return ThreadNodes(found, unread)
+
+    # --- spans --------------------------------------------------------------------------------------------------------
+
+    async def spans(self, project: int, run: str) -> Sequence[Span]:
+        return self._projector.merged(run).spans
+
+    async def logs(self, project: int, run: str) -> Sequence[LogEvent]:
+        return self._projector.merged(run).logs
+
+    async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+        merged = self._projector.merged(run)
+        pages = (StoredPage(number, *part) for number, part in enumerate(page_parts(merged.spans, merged.logs), 1))
+        return list(islice((page for page in pages if page.number > after), limit))
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    async def events(
+        self, project: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    ) -> Sequence[RunEvent]:
+        projection = self._projector.projection(run)
+        if projection is None:
+            return []
+        shared = projection.row.shared or 0
+        last = projection.row.events if upto is None else upto
+        found: list[RunEvent] = []
+        if after < shared:
+            found += [each for each in self._projector.history(run)[:shared] if after < each.seq <= min(last, shared)]
+        if last > shared:
+            found += projection.events[max(after - shared, 0) : last - shared]
+        return found[:limit]
+
+    async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while page := await self.events(project, run, after=after, limit=PAGE_ITEMS):
+            yield page
+            after = page[-1].seq
+
+    async def seq_of(self, project: int, run: str, event_id: str) -> int | None:
+        events = await self.events(project, run)
+        return next((each.seq for each in events if each.id == event_id or each.id.startswith(f"{event_id}.")), None)
+
+    async def snapshot(self, project: int, run: str, seq: int) -> RunState | None:
+        projection = self._projector.projection(run)
+        states = projection.snapshots if projection is not None else ()
+        return max((state for state in states if state.seq <= seq), key=lambda state: state.seq, default=None)
+
+    # --- explanations -------------------------------------------------------------------------------------------------
+
+    async def explanation(self, project: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+        kept = self._explanations.items()
+        return next((text.ref for (of, by), text in kept if of == subject and model in (None, by)), None)
+
+    async def keep_explanation(
+        self, project: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
+        self._explanations[subject, model] = explanation
