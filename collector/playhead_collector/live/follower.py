@@ -14,7 +14,7 @@ from playhead_collector.live.messages import HEARTBEAT, View, message
 from playhead_collector.live.positions import StreamPosition
 
 # How long a browser waits until it connects again, in ms.
-_RETRY = b"retry: 1000\n\n"
+_RETRY = b"retry: 1000\n"
 # Reasons for the end of a stream after which there is nothing to come back for.
 FINAL: Final = frozenset({"ended", "deleted", "limit"})
 
@@ -37,7 +37,7 @@ class Follower:
 
     async def messages(self) -> AsyncGenerator[bytes]:
         """Messages as bytes until the stream ends; the last message says why."""
-        yield _RETRY
+        yield _RETRY + b"id: %b\n\n" % str(self.position).encode()  # a client that is cut off now comes back to it
         until = self.clock() + self.hub.limits.stream_seconds
         is_catching_up = True
         while True:

@@ -15,6 +15,7 @@ from playhead.wire.answers.content import ContentAbout
 # What fits beside an event without drowning the others, and what `--values` shows: the most that can be asked for.
 _SHORT, _LONG = 120, 10_000
 _COLUMNS = ("seq", "time", "kind", "actor", "data")
+_INTERRUPTED = 130  # what shells say of a command that Ctrl-C ended
 _ID_END = 8  # digits of a run's id, which is random at its end
 # Messages have events of their own; what a provider was sent besides them, and answered, is `--json`'s and `context`'s.
 _NOT_SHOWN = frozenset({"request", "response", "tools", "system"})
@@ -80,12 +81,12 @@ def watch(
             found = client.watch(
                 run, after=after, kinds=kind or (), priority=priority, preview=preview, on_moved=_note_move
             )
-            if not json:
-                output.line(_COLUMNS if run is not None else ("run", *_COLUMNS))
-            for event in found:
+            for number, event in enumerate(found):
+                if not number and not json:  # not earlier: the run may be unknown
+                    output.line(_COLUMNS if run is not None else ("run", *_COLUMNS))
                 _show(event, with_run=run is None, as_json=json)
     except KeyboardInterrupt:
-        raise typer.Exit from None
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 def state(

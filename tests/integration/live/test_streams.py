@@ -1,7 +1,9 @@
-"""Live streams of a real collector: nothing is missed, nothing comes twice, and many clients cost what one costs."""
+"""Live streams of a real collector: nothing is missed, and nothing comes twice, also with filters and limits."""
 
+import asyncio
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,12 +12,14 @@ import orjson
 import pytest
 from httpx import Response
 
-from playhead.client import Client
+from playhead.client import AsyncClient, Client
 from playhead.errors import ClientError
-from playhead.model.span import Span
+from playhead.model.span import STATUS_ERROR, Span
+from playhead.model.times import rfc3339
 from playhead.outbound.otlp import traces_request
 from playhead_collector.process import CollectorProcess
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send, send_content
+from tests.integration.live.growing import grow_and_end
 
 PATIENCE = 60.0
 
@@ -62,19 +66,36 @@ class _CutStream(httpx.SyncByteStream):
         self._stream.close()
 
 
-def grow(url: str, run: MadeUpRun, steps: int) -> None:
-    """More steps of a run, each sent by itself."""
-    with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as http:
-        for _ in range(steps):
-            spans, _ = run.step()
-            post_packed(http, "/v1/traces", packed(traces_request(spans)), PROTOBUF)
+class CuttingAsync(httpx.AsyncHTTPTransport):
+    """`Cutting`, for a client whose answers are awaited."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.left = times
+        self._random = random.Random(7)
+
+    async def handle_async_request(self, request: httpx.Request) -> Response:
+        response = await super().handle_async_request(request)
+        if self.left and response.headers.get("content-type", "").startswith("text/event-stream"):
+            self.left -= 1
+            stream: Any = response.stream
+            response.stream = _CutAsyncStream(stream, self._random.randrange(200, 6_000))
+        return response
 
 
-def end(url: str, run: MadeUpRun) -> None:
-    root = run.spans[0]
-    run._end(root)
-    with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as http:
-        post_packed(http, "/v1/traces", packed(traces_request([root])), PROTOBUF)
+class _CutAsyncStream(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, after: int) -> None:
+        self._stream, self._left = stream, after
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for data in self._stream:
+            yield data[: self._left]
+            self._left -= len(data)
+            if self._left <= 0:
+                raise httpx.ReadError("cut off")
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 def test_a_client_that_is_cut_off_ten_times_has_every_event_once_and_in_order(collector: CollectorProcess):
@@ -87,12 +108,32 @@ def test_a_client_that_is_cut_off_ten_times_has_every_event_once_and_in_order(co
         for event in client.watch(run.run):
             seen.append(event["id"])
             if growing is None:
-                growing = thread.submit(lambda: (grow(collector.url, run, 30), end(collector.url, run)))
+                growing = thread.submit(grow_and_end, collector.url, run, 30)
         assert growing is not None
         growing.result()
         stored = [event["id"] for event in client.events(run.run)]
     assert cutting.left == 0
     assert cutting.connections >= 11
+    assert seen == stored
+    assert len(seen) > 200
+
+
+async def test_an_awaited_client_that_is_cut_off_ten_times_has_every_event_once_and_in_order(
+    collector: CollectorProcess,
+):
+    run = MadeUpRun(25, live=True)
+    send(collector.url, [run])
+    cutting = CuttingAsync(10)
+    async with AsyncClient(collector.url, transport=cutting) as client:
+        seen: list[str] = []
+        growing: asyncio.Task[None] | None = None
+        async for event in client.watch(run.run):
+            seen.append(event["id"])
+            growing = growing or asyncio.create_task(asyncio.to_thread(grow_and_end, collector.url, run, 30))
+        assert growing is not None
+        await growing
+        stored = [event["id"] async for event in client.events(run.run)]
+    assert cutting.left == 0
     assert seen == stored
     assert len(seen) > 200
 
@@ -197,6 +238,89 @@ def test_a_stream_is_filtered_and_limited_and_says_why_it_ends(collector: Collec
         assert http.get("/events?cursor=3", headers=streamed).status_code == 400
         assert http.get("/events?nonsense=3", headers=streamed).status_code == 400
         assert http.get("/events").json()["items"]
+
+
+FILTERS: list[dict[str, str]] = [
+    {"kinds": "tool_called,tool_failed"},
+    {"priority": "critical"},
+    {"kinds": "tool_failed,run_completed", "priority": "critical"},
+    {},
+]
+
+
+def _by_portions(http: httpx.Client, path: str, params: Mapping[str, str], most: int) -> list[tuple[str, int]]:
+    """Run and seq of up to so many events, by a connection for every three of them."""
+    found: list[tuple[str, int]] = []
+    headers = {"accept": "text/event-stream"}
+    while len(found) < most:
+        answer = http.get(path, params={**params, "limit": min(3, most - len(found))}, headers=headers)
+        if answer.status_code == 204:
+            break
+        lines = answer.raise_for_status().text.splitlines()
+        events = [orjson.loads(line[6:]) for line in lines if line.startswith('data: {"actor"')]
+        found += [(event["run"], event["seq"]) for event in events]
+        headers["last-event-id"] = [line[4:] for line in lines if line.startswith("id: ")][-1]
+        if '"reason":"ended"' in lines[-2]:
+            break
+    return found
+
+
+@pytest.fixture(scope="module")
+def failing(collector: CollectorProcess) -> tuple[list[MadeUpRun], str]:
+    """Runs in which some calls failed, and the time just before they were sent."""
+    runs = [MadeUpRun(4 + n) for n in range(3)]
+    for run in runs:
+        for span in run.spans[2::4]:
+            span.status = STATUS_ERROR
+    with Client(collector.url) as client:
+        before = rfc3339(time.time_ns())
+        send(collector.url, runs)
+        for run in runs:
+            client.run(run.run)  # projects it
+    return runs, before
+
+
+@pytest.mark.parametrize("where", FILTERS)
+def test_a_filtered_stream_of_a_run_has_each_event_once_however_often_it_is_limited(
+    collector: CollectorProcess, failing: tuple[list[MadeUpRun], str], where: dict[str, str]
+):
+    run = failing[0][-1].run
+    with httpx.Client(base_url=f"{collector.url}/api/v1/", trust_env=False, timeout=PATIENCE) as http:
+        half = http.get(f"runs/{run}/events", params={"limit": 20}).json()["items"][-1]["time"]
+        for since in ({}, {"since": half}):
+            page = http.get(f"runs/{run}/events", params={**where, **since, "limit": 1_000}).json()["items"]
+            expected = [(run, event["seq"]) for event in page]
+            assert expected
+            assert _by_portions(http, f"runs/{run}/events", {**where, **since}, 1_000) == expected
+
+
+@pytest.mark.parametrize("where", FILTERS)
+def test_a_filtered_stream_of_all_runs_has_each_event_that_became_known_since_once(
+    collector: CollectorProcess, failing: tuple[list[MadeUpRun], str], where: dict[str, str]
+):
+    runs, before = failing
+    with httpx.Client(base_url=f"{collector.url}/api/v1/", trust_env=False, timeout=PATIENCE) as http:
+        expected: dict[str, list[int]] = {}
+        for run in runs:
+            page = http.get(f"runs/{run.run}/events", params={**where, "limit": 1_000}).json()["items"]
+            expected[run.run] = [event["seq"] for event in page]
+        most = sum(map(len, expected.values()))
+        found = _by_portions(http, "runs/stream", {**where, "since": before}, most)
+    assert {run: [seq for each, seq in found if each == run] for run in expected} == expected
+
+
+def test_a_client_of_all_runs_that_is_cut_off_before_the_first_event_misses_nothing(collector: CollectorProcess):
+    with (
+        httpx.Client(base_url=f"{collector.url}/api/v1/", trust_env=False, timeout=PATIENCE) as http,
+        Client(collector.url) as client,
+    ):
+        with http.stream("GET", "runs/stream") as response:
+            last_id = next(line[4:] for line in response.iter_lines() if line.startswith("id: "))
+        run = MadeUpRun(3)
+        send(collector.url, [run])
+        events = client.run(run.run)["events"]
+        answer = http.get("runs/stream", params={"limit": events}, headers={"last-event-id": last_id}).text
+    assert [f'"seq":{seq}' in answer for seq in range(1, events + 1)] == [True] * events
 
 
 def test_a_run_that_is_deleted_ends_its_streams(collector: CollectorProcess):

@@ -54,12 +54,12 @@ class LiveStreams:
     ) -> Response:
         """Events of all runs, live, as they become known: server-sent events.
 
-        It begins with what becomes known from now on, with `since` with what became known since then, and goes on
-        behind `Last-Event-ID`. Events of one run are in order; a fork's events begin where it parts from its parent.
+        It begins with what becomes known from now on, with `since` with what became known since then, whenever it
+        happened, and goes on behind `Last-Event-ID`. Events of one run are in order; a fork's events begin where it
+        parts from its parent.
         """
-        since_ns = p.read_time(since)
-        view = View(EventFilter(p.read_kinds(kinds), priority, since_ns), preview)
-        return await self.stream(None, view, last_event_id, limit, since_ns=since_ns)
+        view = View(EventFilter(p.read_kinds(kinds), priority), preview)
+        return await self.stream(None, view, last_event_id, limit, since_ns=p.read_time(since))
 
     async def stream(
         self,

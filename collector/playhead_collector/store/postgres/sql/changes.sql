@@ -21,9 +21,22 @@ select coalesce((select changes_removed from project where project_id = :project
 select coalesce(max(projection), 0) from run_change where project_id = :project;
 
 -- name: change_before(project, time)$
-select coalesce(max(projection), 0) from (
-    select projection from run_change where project_id = :project and at_ns < :time order by projection desc limit 1
-) as last_before;
+-- The times of changes grow with their numbers: the last one before a time is found by halving, with a row for each step.
+with recursive halved (low, high) as (
+    select coalesce(min(projection), 1) - 1, coalesce(max(projection), 0) from run_change where project_id = :project
+    union all
+    select
+        case when found.at_ns >= :time then low else middle end,
+        case when found.at_ns >= :time then found.projection - 1 else high end
+    from halved
+    cross join lateral (select (low + high + 1) / 2 as middle) as half
+    left join lateral (
+        select projection, at_ns from run_change
+        where project_id = :project and projection > low and projection <= middle order by projection desc limit 1
+    ) as found on true
+    where low < high
+)
+select low from halved where low >= high;
 
 -- name: run_head(project, run)^
 select projection, events, status,
@@ -47,7 +60,12 @@ select run_id, projection from run where project_id = :project and run_id = any(
 -- name: forget_changes(before)!
 with gone as (
     delete from run_change where (project_id, projection) in (
-        select project_id, projection from run_change where at_ns < :before order by project_id, projection limit 10000
+        select project_id, projection from project
+        cross join lateral (
+            select projection, at_ns from run_change
+            where run_change.project_id = project.project_id order by projection limit 10000
+        ) as first_changes
+        where at_ns < :before
     )
     returning project_id, projection
 ),
