@@ -14,7 +14,7 @@ from tests.ui.node import FOLDER, run_node
 ROOT = FOLDER.parents[1]
 KEY = "the operator's"
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
-PROGRAMS = ("examples/support_agent.py", "examples/what_if.py", "tests/ui/programs.py")
+PROGRAMS = ("examples/support_agent.py", "examples/what_if.py", "tests/ui/programs.py", "tests/ui/many_runs.py")
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,11 @@ def test_the_ui_is_built():
     assert UiFiles().is_built, "the web UI is not built: make ui"
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "compare", "live"])
+@pytest.mark.parametrize("name", ["runs", "run", "compare", "live", "across", "approvals"])
 def test_in_the_browser(name: str, url: str, tmp_path: Path):
     agent = {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_AGENT": str(ROOT / PROGRAMS[0])}
     agent |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
+    agent |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
     browse(name, url, PLAYHEAD_JOURNAL_DIR=str(tmp_path), **agent)
 
 

@@ -4,6 +4,8 @@ import { Redirect, Route, Router, Switch } from "wouter";
 
 import { ApiError, get } from "./api/client";
 import type { Session } from "./api/types";
+import { AcrossPage } from "./across/AcrossPage";
+import { ApprovalsPage } from "./approvals/ApprovalsPage";
 import { ComparePage } from "./compare/ComparePage";
 import { Failed, Missing } from "./parts/Notices";
 import { SignIn } from "./parts/SignIn";
@@ -32,6 +34,8 @@ export function App() {
           <Route path="/runs"><Redirect to="/" replace /></Route>
           <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
           <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
+          <Route path="/across"><AcrossPage /></Route>
+          <Route path="/approvals"><ApprovalsPage session={session} /></Route>
           <Route><Missing /></Route>
         </Switch>
       </div>

@@ -78,6 +78,40 @@ test("a step is chosen in the tree, found by text, and panels are chosen by keys
   await page.waitForURL(/panel=tokens/);
 });
 
+test("a dragged range is all that the timeline and the steps show, until 0", async () => {
+  const { page } = await support(20);
+  const box = await page.getByRole("slider", { name: "Playhead" }).boundingBox();
+  assert.ok(box);
+  const all = await page.getByRole("option").count();
+  const numbers = box.y + box.height + 14;
+  await page.mouse.move(box.x + box.width / 4, numbers);
+  await page.mouse.down();
+  await page.mouse.move(box.x + (box.width * 3) / 4, numbers, { steps: 5 });
+  await page.mouse.up();
+  await page.waitForURL(/focus=1[01]-3[01]/);
+  await page.getByRole("button", { name: /^events 1[01] to 3[01]: show all$/ }).waitFor();
+  assert.ok((await page.getByRole("option").count()) < all);
+  await page.mouse.click(box.x + 2, box.y + 20);
+  assert.ok([10, 11].includes(await at(page)));
+  await page.keyboard.press("0");
+  await page.waitForFunction((before) => document.querySelectorAll('[role="option"]').length === before, all);
+  await page.keyboard.press("[");
+  await page.waitForURL(/focus=1[01]-40/);
+});
+
+test("a pinned key of the state is plotted over the run, and stays pinned", async () => {
+  const { page } = await support(20);
+  await page.getByRole("button", { name: "Pin tool_calls" }).click();
+  const line = page.getByRole("img", { name: /^tool_calls over the run: \d+ to \d+$/ });
+  await line.waitFor();
+  await line.click({ position: { x: 1, y: 10 } });
+  assert.equal(await at(page), 1);
+  await page.reload();
+  await line.waitFor();
+  await page.getByRole("button", { name: "Unpin tool_calls" }).click();
+  await line.waitFor({ state: "detached" });
+});
+
 test("fork from here gives the command with the outcome filled in", async () => {
   const { page } = await support(28);
   await page.getByRole("button", { name: "Fork from here" }).click();

@@ -23,6 +23,21 @@ export type Comparison = Schemas["Comparison"];
 export type CallPair = Schemas["CallPair"];
 export type ContentAbout = Schemas["ContentAbout"];
 export type WaitedFor = Schemas["Promise"];
+export type Population = Schemas["Population"];
+export type SuccessRate = Schemas["SuccessRate"];
+export type RunMoment = Schemas["RunMoment"];
+export type Measured = Schemas["Measured"];
+export type RunStatistics = Schemas["RunStatistics"];
+export type CompressionOutcomes = Schemas["CompressionOutcomes"];
+export type TransitionGraph = Schemas["TransitionGraph"];
+export type DecisionPatterns = Schemas["DecisionPatterns"];
+export type OutcomeDifference = Schemas["OutcomeDifference"];
+export type OutcomeDifferences = Schemas["OutcomeDifferences"];
+export type FailureCluster = Schemas["FailureCluster"];
+export type FailureClusters = Schemas["FailureClusters"];
+export type TaskDivergence = Schemas["TaskDivergence"];
+export type Divergences = Schemas["Divergences"];
+export type ContextContents = Schemas["ContextContents"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** A message as the context answers it: a role, and parts of several kinds; unknown kinds are kept as they are. */

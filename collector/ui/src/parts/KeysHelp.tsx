@@ -9,6 +9,8 @@ const KEYS: [string, string][] = [
   ["e  ⇧e", "next and previous error"],
   ["Home  End", "first and last event"],
   ["Space", "play, in 10 seconds at most, or pause"],
+  ["⇧ drag", "narrow the timeline, as dragging over its numbers does"],
+  ["[  ]", "begin and end what the timeline shows at the playhead; 0: show all"],
   ["1 … 4", "context, tokens, compression, event"],
   ["?", "these keys"],
 ];

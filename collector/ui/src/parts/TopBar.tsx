@@ -3,12 +3,15 @@ import { Link, useLocation } from "wouter";
 
 import { remove } from "../api/client";
 import type { Session } from "../api/types";
+import { useWaiting, useWaitingRefreshed } from "../approvals/waiting";
 import { KeysHelp } from "./KeysHelp";
 
 /** Name, pages, the line that finds runs (`/`), theme, help (`?`), and sign-out when there is a session to end. */
 export function TopBar({ session, onSession }: { session: Session; onSession: (session: Session) => void }) {
   const [at, go] = useLocation();
   const [isHelp, setHelp] = useState(false);
+  const waiting = useWaiting().items?.length ?? 0;
+  useWaitingRefreshed();
   const find = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -27,6 +30,12 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
       <Link className="logo" href="/"><i aria-hidden="true" />Playhead</Link>
       <nav aria-label="Pages">
         <Link href="/" aria-current={at === "/" ? "page" : undefined}>Runs</Link>
+        <Link href="/across" aria-current={at === "/across" ? "page" : undefined}>Across runs</Link>
+        {(waiting > 0 || at === "/approvals") && (
+          <Link href="/approvals" aria-current={at === "/approvals" ? "page" : undefined}>
+            Approvals{waiting > 0 && <> <span className="count">{waiting}</span><span className="visually-hidden"> open</span></>}
+          </Link>
+        )}
         <a href="api/v1/docs">API</a>
       </nav>
       <form

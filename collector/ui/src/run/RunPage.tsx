@@ -5,6 +5,7 @@ import { useSearchParams } from "wouter";
 import type { RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count } from "../model/format";
+import { type Focus, readFocus } from "../model/focus";
 import { playhead, useAt } from "../model/playhead";
 import { useSettled } from "../model/settled";
 import { steps } from "../model/steps";
@@ -40,7 +41,11 @@ function Run({ run }: { run: RunDetail }) {
   const settled = useSettled(at, REST_MS);
   const panel = PANELS.find((each) => each.id === query.get("panel"))?.id ?? "context";
   const [lit, setLit] = useState<string | null>(null);
-  const rows = useMemo(() => steps(events.items), [events.items]);
+  const focus = useMemo(() => readFocus(query.get("focus"), length.current), [query, events.items.length]);
+  const rows = useMemo(
+    () => steps(events.items).filter((row) => focus === null || (row.seq >= focus.from && row.seq <= focus.to)),
+    [events.items, focus],
+  );
   const zones = useZones();
   const isFirst = useRef(true);
   useEffect(() => {
@@ -55,6 +60,8 @@ function Run({ run }: { run: RunDetail }) {
     if (wanted >= 1) head.move(wanted); // the back button, and links within the page
   }, [wanted, head]);
   const show = (id: string) => setQuery((before) => { before.set("panel", id); return before; });
+  const narrow = (to: Focus | null) =>
+    setQuery((before) => { to === null ? before.delete("focus") : before.set("focus", `${to.from}-${to.to}`); return before; });
   useKeys(head, events.items, show);
   useEffect(() => {
     document.title = `${run.name ?? "run"} · Playhead`;
@@ -69,6 +76,7 @@ function Run({ run }: { run: RunDetail }) {
             <div className="bar-head">
               <h2>Steps</h2>
               {events.isWhole ? `${count(events.items.length)} events` : `${count(events.items.length)} of ${count(run.events)} events loaded`}
+              {focus !== null && <button type="button" className="go" onClick={() => narrow(null)}>only {count(focus.from)} to {count(focus.to)} ✕</button>}
               {events.isCut && <span className="r ink-bad">not live: connecting again</span>}
             </div>
             <StepsPanel rows={rows} head={head} />
@@ -80,11 +88,11 @@ function Run({ run }: { run: RunDetail }) {
           <button type="button" className="split" aria-label="Width of why and state" {...zones.right} />
           <section className="zone" aria-label="Why and state">
             <WhyPanel run={run.run} events={events.items} at={settled} onMove={head.move} onLight={setLit} />
-            <StatePanel run={run.run} at={settled} />
+            <StatePanel run={run.run} length={length.current} at={settled} onMove={head.move} />
           </section>
         </div>
       )}
-      <Timeline events={events.items} head={head} />
+      <Timeline events={events.items} head={head} focus={focus} onFocus={narrow} />
     </main>
   );
 }

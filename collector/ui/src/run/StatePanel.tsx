@@ -4,12 +4,12 @@ import type { Diff, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { compact } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
-
-/** Fields of the state that people look for first; what the program set comes before them. */
-const SHOWN = ["status", "agent", "model", "llm_calls", "tool_calls", "input_tokens", "output_tokens", "context_tokens", "cost", "plan", "open_calls", "pending_approvals", "checkpoint", "compressions", "errors"] as const;
+import { Pinned, usePinned } from "./Pinned";
+import { stateRows } from "./stateRows";
 
 /** The state right after an event; what the event changed is marked, with what it was. */
-export function StatePanel({ run, at }: { run: string; at: number }) {
+export function StatePanel({ run, length, at, onMove }: { run: string; length: number; at: number; onMove: (seq: number) => void }) {
+  const [pinned, turn] = usePinned();
   const [isOnlyChanges, setOnlyChanges] = useState(false);
   const { data, error } = useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
   const diff = useApi<Diff>(at > 1 ? `/runs/${run}/diff` : null, { from: at - 1, to: at, hydrate: true }, true);
@@ -21,12 +21,13 @@ export function StatePanel({ run, at }: { run: string; at: number }) {
         <label className="r"><input type="checkbox" checked={isOnlyChanges} onChange={(event) => setOnlyChanges(event.target.checked)} /> only changes</label>
       </div>
       <div className="scroll" role="region" aria-label="State" tabIndex={0}>
+        <Pinned run={run} length={length} at={at} pinned={pinned} onUnpin={turn} onMove={onMove} />
         {error !== null && <Failed error={error} />}
         {data === null && error === null && <Loading what="the state" />}
         {data !== null && (
           <div className="tree">
-            {rows(data).filter(([name]) => !isOnlyChanges || was.has(name)).map(([name, value]) => (
-              <Field key={name} name={name} value={value} was={was.has(name) ? { value: was.get(name) } : null} />
+            {stateRows(data).filter(([name]) => !isOnlyChanges || was.has(name)).map(([name, value]) => (
+              <Field key={name} name={name} value={value} was={was.has(name) ? { value: was.get(name) } : null} isPinned={pinned.includes(name)} onPin={() => turn(name)} />
             ))}
             {isOnlyChanges && was.size === 0 && <span className="sub">This event changed nothing of it.</span>}
           </div>
@@ -34,13 +35,6 @@ export function StatePanel({ run, at }: { run: string; at: number }) {
       </div>
     </>
   );
-}
-
-function rows(state: StateAt): [string, unknown][] {
-  const values = (state.values ?? {}) as Record<string, unknown>;
-  const own = Object.entries((values.user_state ?? state.user_state) as Record<string, unknown>);
-  const fields = SHOWN.map((name): [string, unknown] => [name, values[name] ?? (state as Record<string, unknown>)[name]]);
-  return [...own, ...fields.filter(([, value]) => !isEmpty(value))];
 }
 
 /** Names of what changed, and what they were. */
@@ -57,11 +51,13 @@ function changed(diff: Diff): Map<string, unknown> {
 
 const value = (diff: Diff, ref: unknown): unknown => (typeof ref === "string" ? (diff.values?.[ref] ?? ref) : ref);
 
-function Field({ name, value, was }: { name: string; value: unknown; was: { value: unknown } | null }) {
+type FieldProps = { name: string; value: unknown; was: { value: unknown } | null; isPinned: boolean; onPin: () => void };
+
+function Field({ name, value, was, isPinned, onPin }: FieldProps) {
   const isPlain = value === null || typeof value !== "object";
   return (
     <div>
-      {name}:{" "}
+      <button type="button" className="pin" aria-pressed={isPinned} onClick={onPin} title={isPinned ? "Unpin" : "Pin: plot it over the run"} aria-label={`Pin ${name}`}>{isPinned ? "●" : "○"}</button> {name}:{" "}
       {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{compact(was.value)}</s> </>}
       {isPlain ? <span className={was === null ? "" : "chg"}>{typeof value === "string" ? value : compact(value)}</span> : (
         <pre className={was === null ? "" : "chg"}>{JSON.stringify(value, null, 2)}</pre>
@@ -69,5 +65,3 @@ function Field({ name, value, was }: { name: string; value: unknown; was: { valu
     </div>
   );
 }
-
-const isEmpty = (value: unknown): boolean => value === null || value === undefined || (Array.isArray(value) && value.length === 0);

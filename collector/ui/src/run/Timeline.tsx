@@ -4,25 +4,32 @@ import { useEffect, useMemo, useRef, useState, type PointerEvent } from "react";
 import type { RecordedEvent } from "../api/types";
 import { type Axis, byStep, byTime, nearest } from "../model/axis";
 import { count, duration } from "../model/format";
+import { type Focus, focused } from "../model/focus";
 import type { Playhead } from "../model/playhead";
 import { isError, type Lane, laneOf } from "../model/steps";
+import { useFocusKeys, useRange } from "./useRange";
 import { usePlaying } from "./useKeys";
 
 const LANES: Lane[] = ["model", "tool", "message", "state", "compression"];
 const LANE_HEIGHT = 17.6;
 const COLOURS: Record<Lane, string> = { model: "--model", tool: "--tool", message: "--user", state: "--state", compression: "--cut" };
 
-export function Timeline({ events, head }: { events: readonly RecordedEvent[]; head: Playhead }) {
+type Props = { events: readonly RecordedEvent[]; head: Playhead; focus: Focus | null; onFocus: (focus: Focus | null) => void };
+
+export function Timeline({ events, head, focus, onFocus }: Props) {
   const [isByTime, setByTime] = useState(false);
   const [width, setWidth] = useState(0);
   const canvas = useRef<HTMLCanvasElement>(null);
   const hand = useRef<HTMLDivElement>(null);
   const ahead = useRef<HTMLDivElement>(null);
   const theme = useTheme();
-  const axis = useMemo<Axis>(
+  const whole = useMemo<Axis>(
     () => (isByTime ? byTime(events.map((event) => Date.parse(event.time))) : byStep(events.length)),
     [events, isByTime],
   );
+  const axis = useMemo(() => focused(whole, focus), [whole, focus]);
+  const range = useRange(axis, onFocus);
+  useFocusKeys(head, events.length, focus, onFocus);
   const { isPlaying, turn } = usePlaying(head, events);
   useSpace(turn);
   useEffect(() => {
@@ -40,7 +47,8 @@ export function Timeline({ events, head }: { events: readonly RecordedEvent[]; h
       const at = axis.at[Math.min(head.at, axis.at.length) - 1] ?? 0;
       if (hand.current === null) return;
       hand.current.style.transform = `translateX(${at * Math.max(0, width - 2)}px)`;
-      if (ahead.current !== null) ahead.current.style.transform = `scaleX(${1 - at})`;
+      hand.current.hidden = at < 0 || at > 1; // outside of what is in focus
+      if (ahead.current !== null) ahead.current.style.transform = `scaleX(${1 - Math.max(0, Math.min(1, at))})`;
       const label = hand.current.firstElementChild;
       if (label !== null) label.textContent = `event ${head.at}`;
       canvas.current?.setAttribute("aria-valuenow", String(head.at));
@@ -51,6 +59,7 @@ export function Timeline({ events, head }: { events: readonly RecordedEvent[]; h
   const drag = (event: PointerEvent<HTMLCanvasElement>) => {
     if (event.type === "pointerdown") event.currentTarget.setPointerCapture(event.pointerId);
     else if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+    if (event.shiftKey || range.chosen !== null) return range.drag(event);
     const room = event.currentTarget.getBoundingClientRect();
     head.move(1 + nearest(axis.at, (event.clientX - room.left) / room.width));
   };
@@ -62,22 +71,29 @@ export function Timeline({ events, head }: { events: readonly RecordedEvent[]; h
           <button type="button" aria-pressed={!isByTime} onClick={() => setByTime(false)}>by step</button>
           <button type="button" aria-pressed={isByTime} onClick={() => setByTime(true)}>by time</button>
         </div>
+        {focus !== null && <button type="button" className="go" onClick={() => onFocus(null)}>events {count(focus.from)} to {count(focus.to)}: show all</button>}
       </div>
-      <div className="keys" aria-hidden="true"><kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp; <kbd>space</kbd> play</div>
+      <div className="keys" aria-hidden="true"><kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp; <kbd>space</kbd> play &nbsp; <kbd>⇧drag</kbd> narrow</div>
       {LANES.map((lane, n) => <span key={lane} className="lane" style={{ top: 34 + n * LANE_HEIGHT }} aria-hidden="true">{lane}</span>)}
-      <canvas ref={canvas} role="slider" tabIndex={0} aria-label="Playhead" aria-valuemin={1} aria-valuemax={Math.max(1, events.length)} aria-valuenow={head.at} onPointerDown={drag} onPointerMove={drag} />
+      <canvas ref={canvas} role="slider" tabIndex={0} aria-label="Playhead" aria-valuemin={1} aria-valuemax={Math.max(1, events.length)} aria-valuenow={head.at} onPointerDown={drag} onPointerMove={drag} onPointerUp={range.done} onPointerCancel={range.cancel} />
       <div className="ahead" ref={ahead} aria-hidden="true" />
       <div className="hand" ref={hand} aria-hidden="true"><span /></div>
-      <div className="axis" aria-hidden="true"><Ends events={events} isByTime={isByTime} axis={axis} /></div>
+      {range.chosen !== null && (
+        <svg className="range" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true"><rect x={range.chosen.low} y={0} width={range.chosen.high - range.chosen.low} height={1} /></svg>
+      )}
+      <div className="axis" title="Drag to narrow the timeline; 0 shows all of it" onPointerDown={range.drag} onPointerMove={range.drag} onPointerUp={range.done} onPointerCancel={range.cancel}>
+        <Ends events={events} isByTime={isByTime} axis={axis} focus={focus} />
+      </div>
     </footer>
   );
 }
 
-function Ends({ events, isByTime, axis }: { events: readonly RecordedEvent[]; isByTime: boolean; axis: Axis }) {
-  const first = events[0];
-  const last = events.at(-1);
+function Ends({ events, isByTime, axis, focus }: { events: readonly RecordedEvent[]; isByTime: boolean; axis: Axis; focus: Focus | null }) {
+  const { from, to } = focus ?? { from: 1, to: events.length };
+  const first = events[from - 1];
+  const last = events[to - 1];
   if (first === undefined || last === undefined) return null;
-  if (!isByTime) return <><span>1</span><span>{count(Math.ceil(events.length / 2))}</span><span>{count(events.length)}</span></>;
+  if (!isByTime) return <><span>{count(from)}</span><span>{count(Math.ceil((from + to) / 2))}</span><span>{count(to)}</span></>;
   const folded = axis.gaps.reduce((sum, gap) => sum + gap.ms, 0);
   return (
     <>
@@ -98,7 +114,8 @@ function draw(canvas: HTMLCanvasElement, events: readonly RecordedEvent[], axis:
   if (ink === null) return;
   ink.scale(scale, scale);
   const colours = resolve(canvas, [...LANES.map((lane) => COLOURS[lane]), "--bad", "--line"]);
-  const each = Math.max(1.5, Math.min(18, (width / Math.max(1, events.length)) * 0.8));
+  const shown = axis.at.reduce((sum, at) => sum + (at >= 0 && at <= 1 ? 1 : 0), 0);
+  const each = Math.max(1.5, Math.min(18, (width / Math.max(1, shown)) * 0.8));
   ink.fillStyle = colours.get("--line") ?? "";
   for (const gap of axis.gaps) for (let x = -4; x < 6; x += 3) ink.fillRect(gap.at * width + x, 0, 1, height);
   let drawn = "";
@@ -106,7 +123,9 @@ function draw(canvas: HTMLCanvasElement, events: readonly RecordedEvent[], axis:
     const lane = laneOf(event.kind);
     if (lane === null) return;
     const row = LANES.indexOf(lane);
-    const x = Math.max(0, (axis.at[n] ?? 0) * (width - 2) - each / 2);
+    const at = axis.at[n] ?? 0;
+    if (at < 0 || at > 1) return;
+    const x = Math.max(0, at * (width - 2) - each / 2);
     const colour = colours.get(isError(event.kind) ? "--bad" : COLOURS[lane]) ?? "";
     // Of many events on one pixel, one is drawn; an error always.
     const pixel = `${row} ${Math.round(x * 2)}`;

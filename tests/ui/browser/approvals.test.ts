@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+
+import { open, URL_OF_COLLECTOR, violations } from "./browser.ts";
+
+const started: ChildProcessWithoutNullStreams[] = [];
+after(() => started.forEach((agent) => agent.kill("SIGKILL")));
+
+/** What other programs ask over HTTP. */
+async function asked(key: string, kind: string, more: object): Promise<string> {
+  const id = createHash("md5").update(key).digest("hex");
+  const headers = { "content-type": "application/json" };
+  const opened = await fetch(`${URL_OF_COLLECTOR}/api/v1/promises`, { method: "POST", headers, body: JSON.stringify({ id, kind, key, ...more }) });
+  assert.equal(opened.status, 200);
+  return id;
+}
+
+const answered = async (id: string) => ((await (await fetch(`${URL_OF_COLLECTOR}/api/v1/promises/${id}`)).json()) as { answer: Record<string, unknown> | null }).answer;
+
+test("a run that asks is announced, is answered here, and goes on", async () => {
+  const { page, problems } = await open("/approvals");
+  await page.getByText("No run waits for").waitFor();
+  const agent = spawn(process.env.PLAYHEAD_UI_PYTHON ?? "python", [process.env.PLAYHEAD_UI_ASKING ?? ""], { env: { ...process.env, PLAYHEAD_ENDPOINT: URL_OF_COLLECTOR } });
+  started.push(agent);
+  const lines = createInterface(agent.stdout);
+  const request = page.getByRole("article", { name: "delete 3 files" });
+  await request.getByText("risk: high").waitFor();
+  await request.getByText('"b.log"').waitFor();
+  await request.getByRole("link", { name: /cleaner/ }).waitFor();
+  await page.getByRole("link", { name: /Approvals\s*1 open/ }).waitFor();
+  await page.getByLabel("answer as").fill("eve");
+  await request.getByLabel("Reason").fill("keep b.log");
+  const denied = once(lines, "line");
+  await request.getByRole("button", { name: "Deny" }).click();
+  await request.getByText("denied by eve").waitFor();
+  assert.match(String((await denied)[0]), /^denied: .*keep b\.log/);
+  const question = page.getByRole("article", { name: "Which branch?" });
+  await question.getByLabel("Schema").getByText('"string"').waitFor();
+  await question.getByLabel("Answer").fill("main");
+  const line = once(lines, "line");
+  await question.getByRole("button", { name: "Answer" }).click();
+  assert.equal(String((await line)[0]), "branch: main");
+  await page.getByRole("heading", { name: "Nothing waits" }).waitFor();
+  assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
+});
+
+test("a second answer shows the first, which counts", async () => {
+  const id = await asked("nightly", "approval", { action: "drop the table", risk: "low" });
+  const { page } = await open("/approvals");
+  const request = page.getByRole("article", { name: "drop the table" });
+  await request.getByRole("button", { name: "Approve" }).waitFor();
+  const headers = { "content-type": "application/json" };
+  await page.context().setOffline(true); // so that the page does not hear of it first
+  await fetch(`${URL_OF_COLLECTOR}/api/v1/promises/${id}`, { method: "POST", headers, body: JSON.stringify({ outcome: "denied", by: "bob", reason: "not now" }) });
+  await page.context().setOffline(false);
+  await request.getByRole("button", { name: "Approve" }).click();
+  await request.getByRole("alert").getByText("bob has denied it already").waitFor();
+  await request.getByRole("status").getByText("denied by bob").waitFor();
+  assert.equal((await answered(id))?.outcome, "denied");
+});
+
+test("an event is brought with a value, and what is no JSON is refused before it is sent", async () => {
+  const id = await asked("order-1", "event", { name: "payment", schema: { type: "object" } });
+  const { page } = await open("/approvals");
+  const request = page.getByRole("article", { name: "payment" });
+  await request.getByLabel("Answer").fill("paid");
+  await request.getByRole("button", { name: "Answer" }).click();
+  await request.getByRole("alert").getByText("This is no JSON. Expected: object.").waitFor();
+  await request.getByLabel("Answer").fill('{"cents": 8900}');
+  await request.getByRole("button", { name: "Answer" }).click();
+  await request.getByText(/^answered .*at .* with \{"cents":8900\}$/).waitFor();
+  assert.deepEqual((await answered(id))?.value, { cents: 8900 });
+});
+
+for (const colorScheme of ["dark", "light"] as const)
+  test(`axe finds nothing in the inbox, ${colorScheme}`, async () => {
+    await asked(`axe ${colorScheme}`, "approval", { action: "send 200 letters", risk: "high", details: { to: ["a", "b"] } });
+    await asked(`axe input ${colorScheme}`, "input", { action: "Which one?", schema: { enum: ["first", "second"] } });
+    const { page } = await open("/approvals", { colorScheme });
+    await page.getByRole("article", { name: "send 200 letters" }).first().waitFor();
+    await page.getByRole("article", { name: "Which one?" }).getByRole("button", { name: "second" }).first().waitFor();
+    assert.deepEqual(await violations(page), []);
+  });
