@@ -167,7 +167,7 @@ def _promises() -> "Promises":
     """The promises of this process. Few programs have any, so what that takes is loaded here."""
     from playhead.promises.process import promises_of  # noqa: PLC0415 - see above
 
-    return promises_of(settings_in_force())
+    return promises_of(settings_in_force(), with_collector=ProcessState.in_memory is None)
 
 
 provide_promises(_promises)

@@ -35,6 +35,7 @@ from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal
 from playhead.journal.lane import Position
 from playhead.journal.listeners import LISTENERS
+from playhead.journal.memory import MemoryJournal
 from playhead.journal.recorder import JournalRecorder
 from playhead.model.objects.interrupts import let_through
 from playhead.model.objects.masking import Mask
@@ -101,6 +102,8 @@ class ProcessState:
     """Destinations besides the collector, or instead of it: see `playhead.export_to`."""
     with_collector: bool | None = None
     """Whether the collector is served besides these; None: if the settings name one."""
+    in_memory: MemoryJournal | None = None
+    """Where everything is recorded that starts from now on, whatever the settings say: for tests."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Called, each once, when the program ends, before recording does: what has to be recorded first."""
 
@@ -209,8 +212,9 @@ def start(settings: Settings) -> None:
 
     Raises OSError or MemoryError where the process has no descriptors or no memory left for it.
     """
-    ProcessState.settings_while_off = settings if settings.disabled else None
-    if settings.disabled:
+    in_memory = ProcessState.in_memory
+    ProcessState.settings_while_off = settings if settings.disabled and in_memory is None else None
+    if ProcessState.settings_while_off is not None:
         runtime.install(OFF)
         return
     with delay_forks():  # what OpenTelemetry's variables name is imported, too
@@ -220,8 +224,7 @@ def start(settings: Settings) -> None:
     # One payload must not fill a small journal.
     most = min(settings.max_content_bytes, settings.journal_max_bytes // 8)
     intake = PayloadIntake(max_content_bytes=most, redact=ProcessState.redact, mask=Mask(settings.mask_keys))
-
-    journal = Journal(
+    journal = in_memory or Journal(
         settings.journal_dir,
         # While the interpreter ends, nobody comes back to write what is in memory.
         durability="process" if ProcessState.is_ending and settings.durability == "off" else settings.durability,
@@ -237,7 +240,7 @@ def start(settings: Settings) -> None:
         provider,
         content=settings.capture_content,
         reasoning=settings.capture_reasoning,
-        always=settings.record == "always",
+        always=settings.record == "always" or in_memory is not None,
     )
     warnings = ContextWarnings(settings.context_warn, dict(settings.context_windows))
     recording = Recording(settings, intake, journal, recorder, context_warnings=warnings)

@@ -298,6 +298,11 @@ def _has_score(body: Any) -> bool:
     return "sweep" in {score["id"] for score in body["items"]} and body["next_cursor"] is None
 
 
+def _test_file(run: Swept) -> Iterator[Question]:
+    """A run becomes a test if its model can be played."""
+    yield Question(run.path("/test"), status=200 if run.calls else 409)
+
+
 def _lease(holder: str, status: int, **more: Any) -> Question:
     return Question("", status=status, body={"holder": holder, "seconds": 60} | more)
 
@@ -548,4 +553,5 @@ RULES: dict[str, Rule] = {
     "post /content/batch": _batch,
     "post /content/pack": _pack,
     "get /runs/{run}/otlp": _otlp,
+    "get /runs/{run}/test": _test_file,
 }

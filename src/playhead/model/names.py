@@ -98,6 +98,8 @@ CALL_END_ORDER: Final = "playhead.call.end_order"
 # Which flow of execution made the call, where that is not the one that the run began in: NUMBER<PARENT.
 FLOW: Final = "playhead.call.flow"
 CODE: Final = "playhead.code"
+CODE_FUNCTION: Final = "code.function.name"  # of an agent: its function's module and qualified name
+PROGRAM: Final = "playhead.program"  # on the root: the script, or `-m MODULE`, that the process was started with
 OUTPUT_TYPE: Final = "playhead.output_type"  # text | bytes | json: equal bytes of several types have one ref
 # Of a model call that a fork has edited: what the program asked, and which edit the model saw instead.
 ASKED_MESSAGES_REF: Final = "playhead.asked.messages_ref"

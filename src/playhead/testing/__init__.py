@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         tool_call,
         tool_calls,
     )
+    from playhead.testing.recorded.model_answers import RecordedAnswers
+    from playhead.testing.recorded.starting import complete, run_program
     from playhead.testing.request import ChatRequest
     from playhead.testing.rules import (
         Rule,
@@ -44,11 +46,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ChatRequest",
     "MockModelServer",
+    "RecordedAnswers",
     "Rule",
     "Trajectories",
     "Trajectory",
     "UnreadableTrajectories",
     "any_request",
+    "complete",
     "contains",
     "context_exceeds",
     "context_too_long",
@@ -57,6 +61,7 @@ __all__ = [
     "malformed_tool_call",
     "rate_limit",
     "regex",
+    "run_program",
     "sequence",
     "server_error",
     "text",
@@ -68,7 +73,9 @@ __all__ = [
     "tool_result_received",
 ]
 
-_MODULES = ("answers", "request", "rules", "trajectories", "server")
+_MODULES = (
+    "answers", "request", "rules", "trajectories", "server", "recorded.model_answers", "recorded.starting",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -6,6 +6,7 @@ was composed, a message is sent as a model would: thinking, then text, then tool
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -94,7 +95,7 @@ def thinking(content: str) -> Said:
 
 def tool_call(name: str, arguments: Mapping[str, object] | None = None, *, call_id: str | None = None) -> Said:
     """Asks for a tool. Without a `call_id` the call gets one made from the request, its number and the call's place."""
-    return Said(tool_calls=(RequestedToolCall(name, orjson.dumps(dict(arguments or {})).decode(), call_id),))
+    return Said(tool_calls=(RequestedToolCall(name, _as_json(dict(arguments or {})), call_id),))
 
 
 def tool_calls(*calls: Said) -> Said:
@@ -145,6 +146,13 @@ def dropped_connection(answer: Said | None = None, *, after_chunks: int = 0) -> 
     if after_chunks < 0 or (after_chunks > 0 and answer is None):
         raise ValueError("dropped_connection: to break after some chunks, say which answer they are chunks of")
     return Dropped(answer, after_chunks)
+
+
+def _as_json(arguments: dict[str, object]) -> str:
+    try:
+        return orjson.dumps(arguments).decode()
+    except TypeError:  # integers of more than 64 bits, lone surrogates
+        return json.dumps(arguments, separators=(",", ":"))
 
 
 def _joined(first: str | None, second: str | None) -> str | None:

@@ -1,14 +1,17 @@
-"""pytest → [pytest_plugin] → server.  The fixture `mock_model_server`; imports nothing of ours until it is used."""
+"""pytest → [pytest_plugin] → server, recorder.  Fixtures for tests of agents; imports nothing until one is used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from playhead.testing import MockModelServer
+    from playhead.testing.recorded.recorder import RunRecorder
+
+_RECORDER = "playhead_recorder"
 
 
 @pytest.fixture
@@ -18,3 +21,42 @@ def mock_model_server() -> Iterator[MockModelServer]:
 
     with MockModelServer() as server:
         yield server
+
+
+@pytest.fixture
+def mock_model(mock_model_server: MockModelServer, monkeypatch: pytest.MonkeyPatch) -> MockModelServer:
+    """`mock_model_server`, with the environment set so that the clients of all providers ask it instead of theirs.
+
+    A client that the program gives a base URL of its own is given that one.
+    """
+    from playhead.testing.recorded.client_environment import client_environment  # noqa: PLC0415
+
+    for name, value in client_environment(mock_model_server.url).items():
+        monkeypatch.setenv(name, value)
+    return mock_model_server
+
+
+@pytest.fixture
+def playhead_recorder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunRecorder]:
+    """Records what the test does in memory: `run = playhead_recorder.last`.  No file, no socket, no collector.
+
+    The transcript of each run joins the report of a test that fails.
+    """
+    from playhead.testing.recorded.recorder import record_in_memory  # noqa: PLC0415
+
+    # Where approvals and questions wait; nothing else is written there.
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path_factory.mktemp("playhead")))
+    with record_in_memory() as recorder:
+        yield recorder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """Adds what was recorded to the report of a test that has failed."""
+    report = yield
+    recorder: RunRecorder | None = getattr(item, "funcargs", {}).get(_RECORDER)
+    if recorder is not None and report.when == "call" and report.failed:
+        report.sections += [(f"Recorded run {run.id}", str(run)) for run in recorder.runs]
+    return report

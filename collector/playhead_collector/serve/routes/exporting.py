@@ -9,12 +9,13 @@ from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
 from playhead.wire.answers.exporting import OtlpRequest
 from playhead.wire.pack import PACK, encode_pack
+from playhead_collector.read.as_test import read_test_file
 from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
-from playhead_collector.serve.routes.registering import Responses, get
+from playhead_collector.serve.routes.registering import Responses, conflict, get, refusals
 from playhead_collector.store.ports import Store
 
 Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
@@ -39,6 +40,17 @@ class ExportRoutes:
         record = await open_record(self._store, self._runner, self._project, run)
         return json_answer(await list_otlp(record, limit, cursor))
 
+    async def test(self, run: p.RunId) -> Response:
+        """The run as a pytest file: the recorded answers of its model, and asserts that the agent does the same again.
+
+        It takes the package's fixtures `playhead_recorder` and `mock_model`, and runs the program's own tools. It holds
+        what was recorded, and nothing else: what is masked there is masked here. Runs with more than 500 model calls
+        get 413.
+        """
+        record = await open_record(self._store, self._runner, self._project, run)
+        async with self._packing:
+            return Response(await read_test_file(record), media_type=_PYTHON)
+
     async def pack(self, refs: Refs) -> Response:
         """Contents and threads by ref, as one pack: the body that `POST /v1/content` takes.
 
@@ -52,6 +64,8 @@ class ExportRoutes:
         return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
 
 
+_PYTHON = "text/x-python"
+_TEST: Responses = {200: {"description": "The file.", "content": {_PYTHON: {}}}}
 _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
 
@@ -59,5 +73,9 @@ def add_routes(api: APIRouter, store: Store, runner: RunProjector, project: int)
     """Registers the operations of this file."""
     routes = ExportRoutes(store, runner, project)
     get(api, "runs", "/runs/{run}/otlp", routes.otlp, a.Page[OtlpRequest])
+    refused = conflict("The run has no model call that a test could play.") | refusals(404, 413)
+    api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(
+        routes.test
+    )
     pack = routes.pack
     api.post("/content/pack", tags=["content"], name="pack", responses=_PACK, response_class=Response)(pack)

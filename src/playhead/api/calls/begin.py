@@ -15,6 +15,7 @@ from playhead.api.calls import mirror_span
 from playhead.api.calls.flow import current_flow, main_flow
 from playhead.api.calls.grouping import run_of_call
 from playhead.api.calls.span import ObservedSpan
+from playhead.api.functions.own_code import started_program
 from playhead.api.guard import swallowed
 from playhead.api.ids import new_span_id, new_trace_id
 from playhead.api.ports import Recorder, Redact
@@ -111,6 +112,8 @@ def _root(to: Recorder, where: Context, kind: str, name: str, root: dict[str, An
     trace_id = outer.trace_id if outer.is_valid else run.trace_id or new_trace_id()
     span = ObservedSpan(to, run, kind, name, trace_id, new_span_id(), outer.span_id if outer.is_valid else None)
     span.attributes = {names.RUN_ROOT: True, names.RUN_NAME: name, **run.root}
+    if (program := started_program()) is not None:
+        span.attributes[names.PROGRAM] = program
     if root:
         span.attributes |= root
     if run.is_trace:

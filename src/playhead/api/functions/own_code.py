@@ -1,6 +1,9 @@
-"""Which files are the program's own code, and which are a library's."""
+"""Which files are the program's own code, and which are a library's; and what the program was started with."""
 
+import functools
+import os
 import site
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -24,3 +27,22 @@ def is_own_code(file: str) -> bool:
         is_library = where.startswith(("<frozen", *_OTHERS)) or "site-packages" in where or "dist-packages" in where
         known = _files[file] = not is_library
     return known
+
+
+@functools.cache
+def started_program() -> str | None:
+    """The script that this process was started with, relative to the folder it was started in, or `-m MODULE`.
+
+    None where that is no code of the program's own: a library's command such as `uvicorn`, or a terminal.
+    """
+    main = sys.modules.get("__main__")
+    file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
+    try:
+        if not isinstance(file, str) or not is_own_code(file):
+            return None
+        if spec is not None:
+            return f"-m {spec.name.removesuffix('.__main__')}"
+        here = os.path.relpath(file)
+        return str(Path(file).resolve()) if here.startswith(os.pardir) else here
+    except (OSError, ValueError, AttributeError):  # a folder that is gone, or on another drive
+        return None

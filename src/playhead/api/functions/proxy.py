@@ -75,7 +75,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     inner = _innermost(function)
     name = label or getattr(inner, "__name__", None) or type(function).__name__
     parameters = _parameters(getattr(function, "__func__", function))
-    attributes = {names.CODE: code} if (code := _fingerprint(inner)) else {}
+    attributes = _code_attributes(inner, how.kind)
     call_kind = _kind_of(function)
     output = how.output_name(how.kind or "step") if how.capture_output else None
     injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
@@ -265,6 +265,14 @@ def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwa
     if len(args) > len(parameters):
         bound["*args"] = list(args[len(parameters) :])
     return {**bound, **kwargs} if kwargs else bound
+
+
+def _code_attributes(function: Any, kind: str | None) -> dict[str, Any]:
+    """Attributes that say which code is called; of an agent also where it is, so that a test can start it."""
+    attributes = {names.CODE: code} if (code := _fingerprint(function)) else {}
+    if kind == "agent" and (module := getattr(function, "__module__", None)):
+        attributes[names.CODE_FUNCTION] = f"{module}.{getattr(function, '__qualname__', '')}"
+    return attributes
 
 
 def _fingerprint(function: Any) -> str | None:

@@ -1,7 +1,7 @@
 """`playhead export` and `playhead import`: what they take.  How they do it is imported when it is asked for."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,17 +23,25 @@ Runs = Annotated[
     ),
 ]
 Output = Annotated[
-    Path,
+    Path | None,
     typer.Option(
-        "--output", "-o", help="A folder that is made, or a file: .tar, .tar.gz or .tar.zst.", show_default=False
+        "--output",
+        "-o",
+        help="A folder that is made, or a file: .tar, .tar.gz or .tar.zst; of a test, the file.",
+        show_default=False,
     ),
+]
+As = Annotated[
+    Literal["files", "test"],
+    typer.Option("--as", help="test: one run as a pytest file, in which a mock model gives the recorded answers."),
 ]
 
 
 def export(
     ctx: typer.Context,
-    output_path: Output,
+    output_path: Output = None,
     runs: Runs = None,
+    form: As = "files",
     everything: Annotated[bool, typer.Option("--all", help="Export all runs.")] = False,
     agent: OfAgent = None,
     session: OfSession = None,
@@ -47,15 +55,26 @@ def export(
     forks: Annotated[bool, typer.Option("--forks", help="Also the forks of these runs.")] = False,
     json: Json = False,
 ) -> None:
-    """Write runs to files: OTLP JSON lines, and contents under their digests.  `playhead import` reads them."""
+    """Write runs to files: OTLP JSON lines, and contents under their digests.  `playhead import` reads them.
+
+    With `--as test`, one run becomes a test of the program: a mock model gives the recorded answers, and the agent has
+    to make the same tool calls and to end with the same answer.
+    """
     asked = {"agent": agent, "session": session, "user": user, "tag": tag}
     where: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     where |= {name: at for name, at in (("since", moment(since)), ("until", moment(until))) if at is not None}
     if bool(runs) + everything + bool(where) != 1:
         raise SettingInvalid("say what to export in one way: RUN, --all, or conditions such as --agent")
-    from playhead.cli.moving.exporting import export_runs  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.cli.moving.exporting import export_runs, export_test  # noqa: PLC0415 - `--help` has no HTTP library
 
     address = ctx.ensure_object(CollectorAddress)
+    if form == "test":
+        if runs is None or len(runs) != 1:
+            raise SettingInvalid("a test is made of one run: playhead export RUN --as test")
+        export_test(address, runs[0], output_path)
+        return
+    if output_path is None:
+        raise SettingInvalid("say where to write: --output FOLDER, or a file such as runs.tar.gz")
     export_runs(address, output_path, runs or (), where, parents=parents and not everything, forks=forks, json=json)
 
 

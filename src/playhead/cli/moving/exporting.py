@@ -15,6 +15,7 @@ from playhead.cli.moving.progress import progress
 from playhead.cli.moving.ref_queue import RefQueue
 from playhead.cli.moving.taken import Taking, with_relatives
 from playhead.errors import NotFound
+from playhead.model.canonical import Content
 from playhead.wire.answers import RunSummary
 
 
@@ -47,6 +48,17 @@ def export_runs(
     absent = {"refs of which nothing is stored": counts.pop("missing"), "unreadable contents": counts.pop("unreadable")}
     written = {name.replace("_", " "): f"{count:,}" for name, count in counts.items()}
     output.facts({"written to": output_path, **written} | {name: count or None for name, count in absent.items()})
+
+
+def export_test(address: CollectorAddress, run: str, output_path: Path | None) -> None:
+    """Writes the run's test to the file, or to the terminal."""
+    with address.ask() as client:
+        text = client.test_of(run_id(client, run))
+    if output_path is None:
+        output.content(Content(text.encode(), "text/x-python"))
+        return
+    output_path.write_text(text, encoding="utf-8")
+    output.facts({"written to": output_path})
 
 
 def _take(taking: Taking, runs: Iterable[RunSummary]) -> None:

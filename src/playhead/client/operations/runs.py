@@ -171,6 +171,12 @@ class RunsOperations:
         """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` has what they name."""
         return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
+    @client_method
+    def test_of(self, run: str) -> ApiRequest[str]:
+        """The run as the text of a pytest file: the recorded answers of its model, and asserts that the agent does the
+        same again."""
+        return ApiRequest(run_path(run, "test"), read=lambda response: response.text)
+
 
 def time_text(moment: str | datetime | None) -> str | None:
     """A time as the API reads it; texts are left as they are."""

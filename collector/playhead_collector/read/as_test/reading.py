@@ -1,0 +1,137 @@
+"""store → [reading] → source.  Reads of a run what its test file is made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.message import Message
+from playhead.model.ref import ContentRef
+from playhead.model.span import Span
+from playhead.model.times import rfc3339
+from playhead_collector.errors import ContentMissing, Refused
+from playhead_collector.read.as_test.model_answers import RecordedTurn, asked_text
+from playhead_collector.read.as_test.source import RunToTest, pytest_source
+from playhead_collector.read.calls import LLM_END, TOOL_END, CallEvents, CallPairing, LlmEnd, ToolEnd
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import ContentCache, fetch, messages_of
+
+# A file with more is none that anybody reads, and each call's last message is read with its thread.
+MAX_MODEL_CALLS = 500
+_MAX_TOOL_CALLS = 10_000
+
+
+async def read_test_file(record: RunRecord) -> str:
+    """The text of a pytest file.  Raises Refused: no model calls, too many, or contents that are not stored."""
+    models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
+    tools: CallPairing[ev.ToolCalled, ToolEnd] = CallPairing(ev.ToolCalled, TOOL_END, _MAX_TOOL_CALLS)
+    ends: list[ev.RunEvent] = []
+    async for block in record.onwards(0):
+        models.take(block)
+        tools.take(block)
+        ends += [event for event in block if isinstance(event, ev.RunStarted | ev.RunCompleted | ev.RunFailed)]
+    _check(record, models, tools)
+    try:
+        return await _read(record, models.calls, tools.calls, ends)
+    except ContentMissing as error:
+        raise _without_content(record, str(error)) from error
+
+
+def _check(record: RunRecord, models: CallPairing[Any, Any], tools: CallPairing[Any, Any]) -> None:
+    if not models.calls:
+        raise Refused(
+            409, "no_model_calls", f"run {record.run} has no model call that a test could play: choose another run"
+        )
+    if models.more or tools.more:
+        limits = f"{MAX_MODEL_CALLS} model calls and {_MAX_TOOL_CALLS:,} tool calls"
+        raise Refused(413, "too_large", f"run {record.run} has more than {limits}: make a test of a shorter run")
+
+
+async def _read(
+    record: RunRecord,
+    models: Sequence[CallEvents[ev.LlmCalled, LlmEnd]],
+    tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]],
+    ends: Sequence[ev.RunEvent],
+) -> str:
+    threads = [await _last_messages(record, call) for call in models]
+    begun = next((event for event in ends if isinstance(event, ev.RunStarted)), None)
+    done = next((event for event in reversed(ends) if isinstance(event, ev.RunCompleted)), None)
+    failed = next((event for event in reversed(ends) if isinstance(event, ev.RunFailed)), None)
+    refs = [ref for pair in threads for ref in pair] + [call.begin.arguments for call in tools]
+    refs += [begun and begun.input, done and done.output]
+    cache = await fetch(record.store, record.project, refs)
+    exchanges = [_exchange(call, pair, cache) for call, pair in zip(models, threads, strict=True)]
+    called = [(call.begin.name, cache.parsed(call.begin.arguments)) for call in tools]
+    output = cache.parsed(done.output) if done is not None else None
+    if cache.missing:
+        raise _without_content(record, f"{len(cache.missing)} contents are not stored")
+    spans = await record.store.spans(record.project, record.run)
+    row = record.row
+    return pytest_source(
+        RunToTest(
+            run=record.run,
+            name=row.name,
+            begun=rfc3339(row.started_ns),
+            status=row.status,
+            exchanges=exchanges,
+            tools=called,
+            in_order=_is_in_order(tools),
+            output=output,
+            answer=_last_answer(exchanges),
+            error_type=failed.error_type if failed is not None and row.status == "failed" else None,
+            program=_of_root(spans, names.PROGRAM),
+            function=_of_root(spans, names.CODE_FUNCTION),
+            input=cache.parsed(begun.input) if begun is not None else None,
+        )
+    )
+
+
+async def _last_messages(
+    record: RunRecord, call: CallEvents[ev.LlmCalled, LlmEnd]
+) -> tuple[ContentRef | None, ContentRef | None]:
+    """The last message of what the model was sent, and of what it answered."""
+    sent = await messages_of(record.store, record.project, call.begin.thread)
+    answered = await messages_of(record.store, record.project, call.end.thread if call.end is not None else None)
+    return sent[-1] if sent else None, answered[-1] if answered else None
+
+
+def _exchange(
+    call: CallEvents[ev.LlmCalled, LlmEnd], pair: tuple[ContentRef | None, ContentRef | None], cache: ContentCache
+) -> RecordedTurn:
+    asked, answered = (cache.parsed_message(ref) for ref in pair)
+    end = call.end
+    if isinstance(end, ev.LlmFailed):
+        error = (end.error_type, end.message) if end.outcome is None else None
+        return RecordedTurn(asked_text(asked), None, error=error)
+    return RecordedTurn(asked_text(asked), answered, end.finish_reasons if end is not None else ())
+
+
+def _last_answer(exchanges: Sequence[RecordedTurn]) -> str | None:
+    answers: list[Message] = [each.answer for each in exchanges if each.answer is not None]
+    texts = [part.get("content") for part in answers[-1]["parts"] if part.get("type") == "text"] if answers else []
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _is_in_order(tools: Sequence[CallEvents[ev.ToolCalled, ToolEnd]]) -> bool:
+    """Whether each tool had ended before the next began."""
+    ended = 0
+    for call in tools:
+        if call.begin.seq < ended:
+            return False
+        ended = max(ended, call.end.seq if call.end is not None else call.begin.seq)
+    return True
+
+
+def _of_root(spans: Sequence[Span], attribute: str) -> str | None:
+    """What the outermost call says."""
+    root = next((span for span in spans if span.attributes.get(names.RUN_ROOT)), None)
+    value = root.attributes.get(attribute) if root is not None else None
+    return value if isinstance(value, str) else None
+
+
+def _without_content(record: RunRecord, why: str) -> Refused:
+    return Refused(
+        404,
+        "content_missing",
+        f"run {record.run} cannot become a test ({why}): that takes a run with its content (PLAYHEAD_CAPTURE_CONTENT)",
+    )

@@ -1,0 +1,144 @@
+"""What was recorded of a run → the text of a pytest file.  Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from playhead_collector.read.as_test.literals import LINE_CHARACTERS, block, literal
+from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_source, names_used
+
+_WORD = re.compile(r"[^0-9a-zA-Z]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class RunToTest:
+    """What a test asks of a program: the model's answers, the tool calls, how it ends.
+
+    `program`: what the process was started with (a script, or `-m MODULE`); `function`: module and qualified name of
+    the agent's function; `input`: the arguments of the outermost call.  `in_order`: whether no two tools ran at a time.
+    """
+
+    run: str
+    name: str | None
+    begun: str
+    status: str
+    exchanges: Sequence[RecordedTurn]
+    tools: Sequence[tuple[str, Any]]
+    in_order: bool = True
+    output: Any = None
+    answer: str | None = None
+    error_type: str | None = None
+    program: str | None = None
+    function: str | None = None
+    input: Any = field(default=None)
+
+
+def pytest_source(run: RunToTest) -> str:
+    """The file's text."""
+    return "\n".join(_lines(run)) + "\n"
+
+
+def _lines(run: RunToTest) -> Iterator[str]:
+    answers = [(each.asked, source) for each in run.exchanges if (source := answer_source(each, 8)) is not None]
+    start, imports, also = _start(run)
+    used = sorted({"RecordedAnswers", *names_used(source for _, source in answers), *also}, key=str.casefold)
+    yield f'"""Run {run.run} of {_plain(run.name or "an agent")}, recorded on {run.begun[:19]}Z, as a test.'
+    yield ""
+    yield "Written by `playhead export --as test`, to be kept and edited.  A mock model gives the recorded answers; the"
+    yield "program's own tools are run."
+    yield '"""'
+    yield ""
+    yield from imports
+    yield from ([""] if imports else [])
+    yield _import_line(used)
+    yield ""
+    yield "# What the model was asked last, and what it answered."
+    pairs = (_pair(asked, source) for asked, source in answers)
+    yield f"ANSWERS = {block('[', pairs, ']', 0)}"
+    yield "# The tools that were called, with their arguments."
+    tools = (f"({name!r}, {literal(arguments, 4, len(name) + 6)})" for name, arguments in run.tools)
+    yield f"TOOL_CALLS = {block('[', tools, ']', 0)}"
+    yield ""
+    yield ""
+    yield from start
+    yield ""
+    yield ""
+    yield from _test(run)
+
+
+def _pair(asked: str, answer: str) -> str:
+    line = f"({asked!r}, {answer})"
+    if len(line) + 4 <= LINE_CHARACTERS and "\n" not in line:
+        return line
+    return block("(", (literal(asked, 8), answer), ")", 4)
+
+
+def _test(run: RunToTest) -> Iterator[str]:
+    word = _WORD.sub("_", run.name or "").strip("_").lower() or "recorded_run"
+    yield f"def test_{word}_does_what_it_did(playhead_recorder, mock_model):"
+    yield "    mock_model.otherwise(RecordedAnswers(ANSWERS))"
+    if run.status == "failed":
+        yield "    with contextlib.suppress(Exception):  # the run failed when it was recorded"
+        yield "        start_agent()"
+    else:
+        yield "    start_agent()"
+    yield "    run = playhead_recorder.last"
+    yield f"    run.assert_tool_calls(TOOL_CALLS{'' if run.in_order else ', ordered=False'})"
+    if run.status in ("completed", "failed"):
+        yield f"    assert run.status == {run.status!r}"
+    if run.error_type is not None:
+        yield f"    assert run.error is not None and run.error.type == {run.error_type!r}"
+    elif run.output is not None:
+        yield f"    assert run.output == {literal(run.output, 4, 21)}"
+    elif run.answer is not None:
+        yield f"    assert run.answer == {literal(run.answer, 4, 21)}"
+
+
+def _start(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
+    """The function that starts the agent, what it imports, and what it takes from `playhead.testing`."""
+    imports = ["import contextlib"] if run.status == "failed" else []
+    head = ["def start_agent():"]
+    called = _callable_name(run)
+    if called is not None:
+        module, _, function = called.rpartition(".")
+        given = ", ".join(f"{name}={literal(value, 8)}" for name, value in _arguments(run).items())
+        doc = '    """As it was called when the run was recorded."""'
+        body = ["    playhead.instrument()", f"    complete({function}({given}))"]
+        return [*imports, "import playhead", f"from {module} import {function}"], [*head, doc, *body], ["complete"]
+    if run.program is not None:
+        doc = '    """Starts the recorded program; add the arguments that it was started with, if any."""'
+        return [*head, doc, f"    run_program({run.program!r})"], imports, ["run_program"]
+    doc = '    """Say here how your agent is started: the record does not."""'
+    given = [f"    # It was given {run.input!r}"[:LINE_CHARACTERS]] if run.input is not None else []
+    skip = '    pytest.skip("say in start_agent() how your agent is started: the record does not")'
+    return [*head, doc, *given, skip], [*imports, "import pytest"], []
+
+
+def _arguments(run: RunToTest) -> dict[str, Any]:
+    given: object = run.input
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+
+
+def _callable_name(run: RunToTest) -> str | None:
+    """The agent's function, if it can be imported and called with what was recorded."""
+    if run.function is None or not (run.input is None or isinstance(run.input, dict)):
+        return None
+    *modules, last = run.function.split(".")
+    # A method's class is what comes before it, and nobody knows how its object was made.
+    is_method = bool(modules) and modules[-1][:1].isupper()
+    is_plain = all(_IDENTIFIER.fullmatch(word) for word in (*modules, last, *_arguments(run)))
+    return run.function if modules and is_plain and not is_method and modules != ["__main__"] else None
+
+
+def _import_line(used: Sequence[str]) -> str:
+    line = f"from playhead.testing import {', '.join(used)}"
+    if len(line) <= LINE_CHARACTERS:
+        return line
+    return f"from playhead.testing import {block('(', iter(used), ')', 0)}"
+
+
+def _plain(text: str) -> str:
+    """Text that may stand in a docstring's line."""
+    return " ".join(text.split())[:60].replace("\\", "/").replace('"', "'")

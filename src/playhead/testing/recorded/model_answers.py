@@ -1,0 +1,56 @@
+"""recorded run → [model_answers] → script.  Answers of a recorded model, given again by the mock model server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from playhead.testing.answers import Answer, Dropped, Failed
+from playhead.testing.request import ChatRequest
+
+_RETRY_HEADER = "x-stainless-retry-count"
+
+
+class RecordedAnswers:
+    """Answers each request as the model did when the run was recorded: `mock_model.otherwise(RecordedAnswers(...))`.
+
+    Each answer stands with the beginning of the message that it was given to.  A request gets the first answer that was
+    given to its last message, and that no request has had; if there is none, the first that is left: a prompt may
+    change, and branches may run in another order.  Thread-safe.
+    """
+
+    def __init__(self, answers: Sequence[tuple[str, Answer]]) -> None:
+        self._left = list(answers)
+        self._count = len(self._left)
+        self._failed: dict[bytes, Failed | Dropped] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def unused(self) -> int:
+        """How many answers no request has had yet."""
+        return len(self._left)
+
+    def __call__(self, request: ChatRequest) -> Answer:
+        """The answer to this request.  A client's own retry of a request that failed fails again."""
+        asked = request.prefixes[-1][0]
+        with self._lock:
+            if request.headers.get(_RETRY_HEADER, "0") != "0" and asked in self._failed:
+                return self._failed[asked]
+            if not self._left:
+                return _none_left(self._count)
+            last = next(request.texts(last=True), "")
+            fitting = (
+                at for at, (given, _) in enumerate(self._left) if (given and last.startswith(given)) or given == last
+            )
+            _, answer = self._left.pop(next(fitting, 0))
+            if isinstance(answer, Failed | Dropped):
+                self._failed[asked] = answer
+            return answer
+
+
+def _none_left(count: int) -> Failed:
+    message = (
+        f"The recorded run asked the model {count} times, and this is one more: the program does something else than "
+        "when it was recorded. Compare its calls with the recorded ones."
+    )
+    return Failed(400, message, "invalid_request_error")

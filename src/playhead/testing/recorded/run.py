@@ -1,0 +1,179 @@
+"""recorder → [run] → asserts.  One run of the program under test: its calls, its state at any event, its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+from playhead.model import event as ev
+from playhead.model.event import RunEvent
+from playhead.model.state import RunState, fold
+from playhead.project.projector import ProjectSettings, project
+from playhead.testing.recorded.calls import FailedWith, ModelContext, RecordedModelCall, RecordedToolCall
+from playhead.testing.recorded.contents import JournalFrames
+from playhead.testing.recorded.transcript import transcript
+
+
+class RecordedRun:
+    """A run as it was recorded when this was asked for: ask the recorder again for what has happened since."""
+
+    def __init__(self, run: str, frames: JournalFrames) -> None:
+        self.id = run
+        self._frames = frames
+        self.events: Sequence[RunEvent] = project(frames.run_input(run), 0, ProjectSettings()).events
+        """All events, as the query API gives them: `seq` is the place in the run, counted from 1."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the run, or of its outermost function."""
+        return self.state().name
+
+    @property
+    def status(self) -> str:
+        """`running`, `completed`, `failed` or `cancelled`."""
+        return self.state().status
+
+    @cached_property
+    def input(self) -> Any:
+        """The arguments of the outermost call; None where these are not recorded."""
+        return self.content(next((event.input for event in self.events if isinstance(event, ev.RunStarted)), None))
+
+    @cached_property
+    def output(self) -> Any:
+        """What the outermost call returned; None where that is not recorded, as of a `with playhead.run(...)`."""
+        done = [event.output for event in self.events if isinstance(event, ev.RunCompleted)]
+        return self.content(done[-1] if done else None)
+
+    @property
+    def error(self) -> FailedWith | None:
+        """The exception that ended the run; None if none did."""
+        failed = [event for event in self.events if isinstance(event, ev.RunFailed)]
+        return FailedWith(failed[-1].error_type, failed[-1].message) if failed and self.status == "failed" else None
+
+    @property
+    def answer(self) -> str:
+        """What the model said last: the text of the last model call that was answered."""
+        return next((call.text for call in reversed(self.llm_calls) if call.answer is not None), "")
+
+    @cached_property
+    def llm_calls(self) -> list[RecordedModelCall]:
+        """Model calls, in the order in which they began."""
+        ends = self._ends(ev.LlmCompleted, ev.LlmFailed)
+        return [self._llm_call(event, ends) for event in self.events if isinstance(event, ev.LlmCalled)]
+
+    @cached_property
+    def tool_calls(self) -> list[RecordedToolCall]:
+        """Tool calls, in the order in which they began."""
+        ends = self._ends(ev.ToolCompleted, ev.ToolFailed)
+        return [self._tool_call(event, ends) for event in self.events if isinstance(event, ev.ToolCalled)]
+
+    def state(self, at: int | None = None) -> RunState:
+        """The state directly after the event with this seq; default: the last."""
+        return fold(event for event in self.events if at is None or event.seq <= at)
+
+    def context(self, at: int | None = None) -> ModelContext:
+        """What the model saw at the call that had begun last at this event; default: at the last call.
+
+        Raises LookupError if no model call had begun by then.
+        """
+        begun = [call for call in self.llm_calls if at is None or call.seq <= at]
+        if not begun:
+            raise LookupError(f"run {self.id} had made no model call at event {at}: it has {len(self.llm_calls)}")
+        return begun[-1].context
+
+    def content(self, ref: str | None) -> Any:
+        """The JSON value, text or bytes that a ref (`sha256:...`) names.  Raises LookupError if it is not recorded."""
+        try:
+            return self._frames.value(ref)
+        except KeyError:
+            raise LookupError(f"{ref} is not recorded here: refs are those of this run's events") from None
+
+    def called(self, tool: str, /, **arguments: Any) -> list[RecordedToolCall]:
+        """The calls of this tool in which these arguments had these values; others may have any."""
+        return [call for call in self.tool_calls if call.name == tool and _has(call.arguments, arguments)]
+
+    def assert_called(self, tool: str, /, **arguments: Any) -> RecordedToolCall:
+        """Fails unless the tool was called with these arguments (others may have any value).  Returns the first such
+        call."""
+        __tracebackhide__ = True
+        found = self.called(tool, **arguments)
+        if found:
+            return found[0]
+        wanted = RecordedToolCall(0, tool, arguments)
+        others = [str(call) for call in self.tool_calls if call.name == tool]
+        instead = f"it was called as {'; '.join(others)}" if others else f"tools that were called: {self._tool_names()}"
+        raise AssertionError(f"{wanted} was not called; {instead}")
+
+    def assert_not_called(self, tool: str, /, **arguments: Any) -> None:
+        """Fails if the tool was called with these arguments (without any: if it was called at all)."""
+        __tracebackhide__ = True
+        if found := self.called(tool, **arguments):
+            raise AssertionError(f"{found[0]} was called")
+
+    def assert_tool_calls(self, expected: Sequence[tuple[str, Any]], *, ordered: bool = True) -> None:
+        """Fails unless exactly these tools were called, with exactly these arguments: `[("refund", {"order": 7})]`.
+
+        With `ordered=False`, in any order: for tools that run at a time.
+        """
+        __tracebackhide__ = True
+        missing, surplus = list(expected), list[tuple[str, Any]]()
+        for call in self.tool_calls:
+            made = (call.name, call.arguments)
+            if made in missing:
+                missing.remove(made)
+            else:
+                surplus.append(made)
+        made_all = [(call.name, call.arguments) for call in self.tool_calls]
+        if missing or surplus or (ordered and made_all != list(expected)):
+            lines = [f"not called: {_shown(call)}" for call in missing]
+            lines += [f"called besides: {_shown(call)}" for call in surplus]
+            raise AssertionError("\n".join(lines) or f"called in another order: {'; '.join(map(_shown, made_all))}")
+
+    def __str__(self) -> str:
+        """The run's transcript: what the model was told and said, and what the tools gave."""
+        return transcript(self.id, self.name, self.status, self.llm_calls, self.tool_calls, self.error)
+
+    def __repr__(self) -> str:
+        return f"<RecordedRun {self.id} {self.name!r} {self.status}, {len(self.events)} events>"
+
+    def _ends(self, *kinds: type[RunEvent]) -> Mapping[str | None, Any]:
+        return {event.span: event for event in self.events if isinstance(event, kinds)}
+
+    def _llm_call(self, begun: ev.LlmCalled, ends: Mapping[str | None, Any]) -> RecordedModelCall:
+        end: ev.LlmCompleted | ev.LlmFailed | None = ends.get(begun.span)
+        messages = self._frames.thread(end.thread) if end is not None else []
+        done = end if isinstance(end, ev.LlmCompleted) else None
+        context = ModelContext(
+            tuple(self._frames.thread(begun.thread)), self.content(begun.system), self.content(begun.tools)
+        )
+        return RecordedModelCall(
+            begun.seq,
+            (end and end.model) or begun.model,
+            context,
+            messages[-1] if messages else None,
+            ev.usage_to_json(done.usage) if done is not None else {},
+            FailedWith(end.error_type, end.message) if isinstance(end, ev.LlmFailed) else None,
+        )
+
+    def _tool_call(self, begun: ev.ToolCalled, ends: Mapping[str | None, Any]) -> RecordedToolCall:
+        end: ev.ToolCompleted | ev.ToolFailed | None = ends.get(begun.span)
+        return RecordedToolCall(
+            begun.seq,
+            begun.name,
+            self.content(begun.arguments),
+            self.content(end.result) if isinstance(end, ev.ToolCompleted) else None,
+            FailedWith(end.error_type, end.message) if isinstance(end, ev.ToolFailed) else None,
+        )
+
+    def _tool_names(self) -> str:
+        return ", ".join(dict.fromkeys(call.name for call in self.tool_calls)) or "none"
+
+
+def _has(given: Any, wanted: Mapping[str, Any]) -> bool:
+    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return all(name in known and known[name] == value for name, value in wanted.items())
+
+
+def _shown(call: tuple[str, Any]) -> str:
+    return str(RecordedToolCall(0, *call))

@@ -1,0 +1,136 @@
+"""`playhead export RUN --as test`: the file that it writes runs, and fails when the agent does something else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from playhead_collector.process import CollectorProcess
+from tests.integration.moving.conftest import Cli, ask, keep
+from tests.integration.read.recorded import Recorder
+from tests.unit.test_examples import run_example
+
+# pytest-asyncio warns where nobody has chosen.
+_SCOPE = "asyncio_default_fixture_loop_scope=function"
+ROOT = Path(__file__).parents[3]
+# A module with an agent that is a function of its own, and the program that calls it.
+MODULE = """
+import json
+import openai
+import playhead
+
+ORDERS = {"A1": 20}
+
+@playhead.observe(kind="tool")
+def refund(order, amount):
+    if amount > ORDERS[order]:
+        raise ValueError("too much")
+    return {"refunded": amount}
+
+@playhead.observe(kind="agent")
+async def assistant(task, shout=False):
+    async with openai.AsyncOpenAI() as client:
+        messages = [{"role": "user", "content": task}]
+        while True:
+            answer = (await client.chat.completions.create(model="m", messages=messages)).choices[0].message
+            messages.append(answer.model_dump(exclude_none=True))
+            if not answer.tool_calls:
+                return answer.content.upper() if shout else answer.content
+            for call in answer.tool_calls:
+                try:
+                    result = json.dumps(refund(**json.loads(call.function.arguments)))
+                except Exception as error:
+                    result = str(error)
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+"""
+PROGRAM = """
+import asyncio, os, sys
+import playhead
+from playhead.testing import MockModelServer, rate_limit, sequence, text, tool_call, tool_requested
+import assistant_module
+
+playhead.instrument("openai")
+with MockModelServer() as server:
+    os.environ |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+    server.when(sequence(1), tool_call("refund", {"order": "A1", "amount": 21}))
+    server.when(sequence(2), tool_call("refund", {"order": "A1", "amount": 20}))
+    server.otherwise(text("it is paid back\\nwith \\"quotes\\" and a \\\\ backslash"))
+    asyncio.run(assistant_module.assistant("pay back", shout=True))
+"""
+
+
+def run_pytest(*files: Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "PLAYHEAD_", "OTEL_"))}
+    env["PYTHONPATH"] = os.pathsep.join([str(cwd), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "-o", _SCOPE]
+    return subprocess.run(
+        [*command, *map(str, files)], cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def exported(recorded: CollectorProcess, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The test that is made of a run of examples/support_agent.py."""
+    journal = tmp_path_factory.mktemp("journal")
+    done = run_example(Path("examples/support_agent.py"), journal, OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    assert done.returncode == 0, done.stderr
+    file = tmp_path_factory.mktemp("tests") / "test_support.py"
+    answer = httpx.get(f"{recorded.url}/api/v1/runs/last/test").raise_for_status()
+    assert answer.headers["content-type"].startswith("text/x-python")
+    file.write_text(answer.text)
+    return file
+
+
+def test_a_recorded_program_becomes_a_test_that_passes_until_it_calls_a_tool_otherwise(exported: Path, tmp_path: Path):
+    text = exported.read_text()
+    changed = tmp_path / "test_changed.py"
+    changed.write_text(text.replace("    ('refund', {'amount': 178.0,", "    ('refund', {'amount': 17.0,"))
+    done = run_pytest(exported, changed)
+    assert "1 failed, 1 passed" in done.stdout, text + done.stdout + done.stderr
+    assert f"FAILED {changed}" in done.stdout or "test_changed.py::" in done.stdout
+    assert "not called: refund(amount=17.0, order='A1001')" in done.stdout
+    assert "called besides: refund(amount=178.0, order='A1001')" in done.stdout
+    assert "Recorded run" in done.stdout
+    assert "failed: ValueError: at most 89.00 can be refunded" in done.stdout
+
+
+def test_the_file_says_what_the_model_and_the_tools_did(exported: Path):
+    text = exported.read_text()
+    assert "('refund', {'amount': 178.0, 'order': 'A1001'})" in text
+    assert "run_program('examples/support_agent.py')" in text
+    assert "assert run.answer == (" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_an_agent_that_is_a_function_is_called_with_what_it_was_given(
+    recorded: CollectorProcess, tmp_path: Path, cli: Cli
+):
+    (tmp_path / "assistant_module.py").write_text(MODULE)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "test_assistant.py"
+    written = cli(recorded, "export", "last", "--as", "test", "-o", file)
+    assert written.exit_code == 0, written.output
+    text = file.read_text()
+    assert "from assistant_module import assistant" in text
+    assert "complete(assistant(shout=True, task='pay back'))" in text
+    assert cli(recorded, "export", "last", "--as", "test").stdout == text
+    done = run_pytest(file, cwd=tmp_path)
+    assert done.returncode == 0, text + done.stdout + done.stderr
+
+
+def test_what_cannot_become_a_test_is_refused(recorded: CollectorProcess, cli: Cli, tmp_path: Path):
+    silent = Recorder("0e" * 16)
+    silent.tool("search", {"order": 7}, ["nothing"])
+    keep(recorded, silent.batch())
+    status, said = ask(recorded, f"runs/{silent.run}/test")
+    assert (status, said["error"]["code"]) == (409, "no_model_calls")
+    assert ask(recorded, f"runs/{'9' * 32}/test")[0] == 404
+    for wrong in (["--all", "--as", "test"], ["last", "last", "--as", "test"], ["last"]):
+        refused = cli(recorded, "export", *wrong)
+        assert refused.exit_code == 2, refused.output

@@ -1,0 +1,119 @@
+"""A recorded run → a pytest file: what stands in it evaluates to what was recorded."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from playhead.model.message import Message
+from playhead.testing import (
+    context_too_long,
+    dropped_connection,
+    malformed_tool_call,
+    rate_limit,
+    server_error,
+    text,
+    thinking,
+    tool_call,
+)
+from playhead.testing.answers import Said
+from playhead_collector.read.as_test.literals import literal
+from playhead_collector.read.as_test.model_answers import RecordedTurn, answer_source, asked_text
+from playhead_collector.read.as_test.source import RunToTest, pytest_source
+
+_FUNCTIONS = {
+    each.__name__: each
+    for each in (
+        context_too_long, dropped_connection, malformed_tool_call, rate_limit, server_error, text, thinking, tool_call,
+    )
+}  # fmt: skip
+TEXTS = st.text(max_size=300)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=8,
+)
+PARTS = st.one_of(
+    st.builds(lambda content: {"type": "text", "content": content}, TEXTS),
+    st.builds(lambda content: {"type": "reasoning", "content": content}, TEXTS),
+    st.builds(
+        lambda name, arguments, call: {"type": "tool_call", "name": name, "arguments": arguments, "id": call},
+        TEXTS, st.dictionaries(TEXTS, JSON, max_size=3) | TEXTS, st.none() | TEXTS,
+    ),
+)  # fmt: skip
+
+
+def evaluated(source: str) -> Any:
+    return eval(source, dict(_FUNCTIONS))
+
+
+@given(JSON, st.integers(0, 12))
+def test_a_literal_is_the_value(value: Any, indent: int):
+    assert evaluated(literal(value, indent)) == value
+
+
+@given(st.lists(PARTS, max_size=4))
+def test_an_answer_says_what_was_said(parts: list[dict[str, Any]]):
+    source = answer_source(RecordedTurn("", {"role": "assistant", "parts": parts}), 8)
+    assert source is not None
+    said = evaluated(source)
+    assert isinstance(said, Said)
+    of_kind = lambda kind: [part["content"] for part in parts if part["type"] == kind]  # noqa: E731
+    assert (said.text or "") == "".join(of_kind("text"))
+    assert (said.thinking or "") == "".join(of_kind("reasoning"))
+    called = [part for part in parts if part["type"] == "tool_call"]
+    assert [(call.name, call.id) for call in said.tool_calls] == [(part["name"], part["id"]) for part in called]
+
+
+@given(TEXTS, TEXTS, st.lists(st.tuples(TEXTS, JSON), max_size=3), JSON, st.none() | TEXTS)
+def test_a_file_of_any_run_is_python(name: str, asked: str, tools: Any, given: Any, program: str | None):
+    answer: Message = {"role": "assistant", "parts": [{"type": "text", "content": asked}]}
+    run = RunToTest(
+        run="0a" * 16, name=name, begun="2026-11-23T10:00:00Z", status="failed",
+        exchanges=[RecordedTurn(asked, answer)],
+        tools=tools, error_type="ValueError", program=program, function="agents.Support.answer", input=given,
+    )  # fmt: skip
+    source = pytest_source(run)
+    compile(source.encode("utf-8", "surrogatepass").decode("utf-8", "replace"), "test_it.py", "exec")
+    assert ("run_program(" in source) == (program is not None)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (("openai.RateLimitError", "slow down"), rate_limit(0, message="slow down")),
+        (("BadRequestError", "too long"), context_too_long(message="too long")),
+        (("APIConnectionError", "gone"), dropped_connection()),
+        (("InternalServerError", "oh"), server_error(message="oh")),
+    ],
+)
+def test_a_call_that_failed_fails_again(error: tuple[str, str], expected: Any):
+    source = answer_source(RecordedTurn("", None, error=error))
+    assert source is not None
+    assert evaluated(source) == expected
+
+
+def test_a_call_without_an_answer_is_left_out():
+    assert answer_source(RecordedTurn("hi", None)) is None
+
+
+def test_the_length_that_cut_an_answer_is_given_again():
+    answer: Message = {"role": "assistant", "parts": [{"type": "text", "content": "once upon"}]}
+    source = answer_source(RecordedTurn("", answer, finish_reasons=("length",)))
+    assert source == "text('once upon', finish_reason='length')"
+
+
+def test_what_was_asked_is_the_text_that_the_mock_model_sees():
+    result = {"type": "tool_call_response", "id": "c", "response": "20 euros"}
+    assert asked_text({"role": "tool", "parts": [result]}) == "20 euros"
+    assert (
+        asked_text({"role": "user", "parts": [{"type": "text", "content": "a"}, {"type": "text", "content": "b"}]})
+        == "ab"
+    )
+    assert asked_text(None) == ""
+
+
+def test_what_nobody_knows_how_to_start_is_skipped_with_the_reason():
+    run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "completed", [], [], function="agents.Support.answer")
+    assert 'pytest.skip("say in start_agent() how your agent is started' in pytest_source(run)
