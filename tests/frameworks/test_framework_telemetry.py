@@ -52,6 +52,7 @@ def google_adk(server: MockModelServer) -> str:
         content = types.Content(role="user", parts=[types.Part(text="where is A1?")])
         async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=content):
             pass
+        await client.aio.aclose()
 
     asyncio.run(run())
     return "gcp.vertex.agent"
@@ -61,8 +62,12 @@ def autogen(server: MockModelServer) -> str:
     from autogen_agentchat.agents import AssistantAgent
     from autogen_ext.models.openai import OpenAIChatCompletionClient
 
-    model = OpenAIChatCompletionClient(model="gpt-4o-mini", base_url=server.base_url, api_key="none")
-    asyncio.run(AssistantAgent("clerk", model, tools=[look_up], max_tool_iterations=3).run(task="where is A1?"))
+    async def run() -> None:
+        model = OpenAIChatCompletionClient(model="gpt-4o-mini", base_url=server.base_url, api_key="none")
+        await AssistantAgent("clerk", model, tools=[look_up], max_tool_iterations=3).run(task="where is A1?")
+        await model.close()
+
+    asyncio.run(run())
     return "autogen-core"
 
 

@@ -69,12 +69,26 @@ def ask(agent: LlmAgent, question: str = "where is A1?", **how: Any) -> tuple[li
         await runner.session_service.create_session(app_name="shop", user_id="ann", session_id="s1")
         said: list[str] = []
         message = types.UserContent(question)
-        async for event in runner.run_async(user_id="ann", session_id="s1", new_message=message, **how):
-            said += [part.text for part in (event.content.parts or ()) if part.text] if event.content else []
+        try:
+            async for event in runner.run_async(user_id="ann", session_id="s1", new_message=message, **how):
+                said += [part.text for part in (event.content.parts or ()) if part.text] if event.content else []
+        finally:
+            for model in models_of(agent):
+                await model.api_client.aio.aclose()  # of this event loop: nothing else closes its sockets
         session = await runner.session_service.get_session(app_name="shop", user_id="ann", session_id="s1")
         return said, dict(session.state)
 
     return asyncio.run(run())
+
+
+def models_of(agent: LlmAgent) -> Iterator[Gemini]:
+    """The models of the agent, and of the agents that it may hand over to or call."""
+    assert isinstance(agent.model, Gemini)
+    yield agent.model
+    called = [tool.agent for tool in agent.tools if isinstance(tool, AgentTool)]
+    for other in (*agent.sub_agents, *called):
+        assert isinstance(other, LlmAgent)
+        yield from models_of(other)
 
 
 def spans_of(recording: Recording, kind: str) -> list[Any]:

@@ -45,6 +45,7 @@ The number is that of the tests. A dash: no test of this library itself; below t
 `make test-crewai`. Those of the oldest versions alone are `make test-oldest`.
 
 """
+_READ_FROM_CLIENTS = "its {} is read from the answer of a client above it in the table, which records and tests it"
 _BY_CLIENTS = "it calls models through the clients above it in the table, which record and test {} for it"
 _NO_MODEL = "its calls are of tools, resources and prompts: no model answers"
 # Why there is no test.
@@ -53,11 +54,11 @@ REASONS = {
     ("mcp", "usage"): _NO_MODEL,
     ("mcp", "reasoning"): _NO_MODEL,
     ("crewai", "reasoning"): _BY_CLIENTS.format("thinking"),
-    ("autogen", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("autogen", "reasoning"): _READ_FROM_CLIENTS.format("`ThoughtEvent`"),
     ("claude-agent", "reasoning"): "thinking is a part of its recorded messages; the mock server is not asked for it",
-    ("llama-index", "reasoning"): _BY_CLIENTS.format("thinking"),
-    ("smolagents", "reasoning"): _BY_CLIENTS.format("thinking"),
-    ("strands", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("llama-index", "reasoning"): _READ_FROM_CLIENTS.format("`ThinkingBlock`"),
+    ("smolagents", "reasoning"): f"it keeps none of it: {_BY_CLIENTS.format('thinking')}",
+    ("strands", "reasoning"): _READ_FROM_CLIENTS.format("`reasoningContent`"),
 }
 TAIL = """
 *Spans*: calls are recorded, each once. *Messages*: what the model saw and said. *Tools*: definitions, requests and

@@ -15,6 +15,7 @@ from playhead.api.run import ActiveRun
 from playhead.capture.model_call import ObservedModelCall, ResponseReplayer
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.patching import Wrapper
+from playhead.capture.sent_request import record_sent_body
 from playhead.capture.streams import StreamRecording, observed_stream
 from playhead.model.objects.interrupts import let_through
 
@@ -139,6 +140,7 @@ def begin_call(api: ClientApi, asked: MethodCall) -> ObservedModelCall | None:
 def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
     """Ends the call, or leaves that to the stream that it returned. Returns what the program gets."""
     try:
+        record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
         return api.record_result(api, observed, result, asked)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)

@@ -23,6 +23,7 @@ from playhead.api.run import ActiveRun
 from playhead.capture.edited_call import BuildArguments, edited_arguments
 from playhead.capture.model_scope import claim_scope
 from playhead.capture.model_values import ModelRequest, ModelResponse
+from playhead.capture.sent_request import record_sent_body
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning
@@ -161,12 +162,14 @@ class ObservedModelCall:
         read.
         """
         self._take(read)
+        record_sent_body(self.span)
         (abort if aborted else finish)(self.span)
 
     def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
         """Ends the call with an error; `read` returns what had been streamed until then."""
         if read is not None:
             self._take(read)
+        record_sent_body(self.span)
         fail_and_detach(self.span, raised)
 
     def _take(self, read: Callable[[], ModelResponse | None]) -> None:
@@ -208,7 +211,7 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
     span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where)
     if span is not None:
         span.otel_kind = _CLIENT
-        span.inner_model_calls = 0
+        span.inner_model_calls, span.sent_body = 0, None
         if span.run.recorded:
             _record_request(span, request, RunThreads() if is_tentative else span.run.threads)
     return span

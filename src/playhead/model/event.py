@@ -163,7 +163,8 @@ class LlmCalled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class LlmCompleted(Event):
-    """A model call returned.  `thread` holds its output messages."""
+    """A model call returned.  `thread` holds its output messages.  `sent` and `sent_thread`: the body that was sent, of
+    a library that makes it out of other arguments."""
 
     kind: ClassVar[str] = "llm_completed"
     model: str | None = None
@@ -176,11 +177,13 @@ class LlmCompleted(Event):
     response: ContentRef | None = ref()
     reasoning: ContentRef | None = ref()
     output: ContentRef | None = ref()
+    sent: ContentRef | None = ref()
+    sent_thread: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlmFailed(Event):
-    """A model call raised."""
+    """A model call raised.  `sent` and `sent_thread` are those of LlmCompleted."""
 
     kind: ClassVar[str] = "llm_failed"
     model: str | None = None
@@ -189,6 +192,8 @@ class LlmFailed(Event):
     message: str = ""
     outcome: str | None = None
     thread: ContentRef | None = ref()
+    sent: ContentRef | None = ref()
+    sent_thread: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)

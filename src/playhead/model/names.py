@@ -69,6 +69,10 @@ INPUT_REF: Final = "playhead.input_ref"
 OUTPUT_REF: Final = "playhead.output_ref"
 REQUEST_REF: Final = "playhead.request_ref"
 EXACT_REF: Final = "playhead.exact_ref"  # JSON: what the request said otherwise than its messages in canonical form do
+# Of a library that makes the provider's request out of other arguments: the body that it sent last, whose list of
+# messages is a thread of its own.  JSON: see `playhead.capture.sent_request`.
+SENT_REF: Final = "playhead.sent_ref"
+SENT_MESSAGES_REF: Final = "playhead.sent_messages_ref"
 RESPONSE_REF: Final = "playhead.response_ref"
 MESSAGE_REF: Final = "playhead.message_ref"  # of an event or log record that tells one message of a conversation
 REASONING_REF: Final = "playhead.reasoning_ref"

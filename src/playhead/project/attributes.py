@@ -122,6 +122,11 @@ def failure_of(span: Span) -> tuple[str, str]:
     return error_type or text(span.attributes, names.OUTCOME) or _OTHER, message
 
 
+def sent_fields(attributes: Attributes) -> dict[str, Any]:
+    """Fields of the end of a model call: the body that was sent."""
+    return {"sent": ref(attributes, names.SENT_REF), "sent_thread": ref(attributes, names.SENT_MESSAGES_REF)}
+
+
 def failure_fields(span: Span) -> dict[str, Any]:
     """The fields of the event for the end of a failed call."""
     error_type, message = failure_of(span)

@@ -34,6 +34,7 @@ from playhead.project.attributes import (
     number,
     order_of,
     ref,
+    sent_fields,
     text,
     texts,
     tool_name,
@@ -263,10 +264,11 @@ class EventWriter:
     def _model_answers(self, span_node: SpanNode) -> None:
         span, attributes = span_node.span, span_node.span.attributes
         thread = ref(attributes, names.OUTPUT_MESSAGES_REF)
+        sent = sent_fields(attributes)
         model = text(attributes, names.RESPONSE_MODEL) or model_of(attributes)
         if has_failed(span):
             head = self._at_end(span_node, "llm_failed")
-            self.events.append(ev.LlmFailed(**head, **failure_fields(span), model=model, thread=thread))
+            self.events.append(ev.LlmFailed(**head, **failure_fields(span), **sent, model=model, thread=thread))
         else:
             first_chunk = number(attributes, names.TIME_TO_FIRST_CHUNK)
             self.events.append(
@@ -282,6 +284,7 @@ class EventWriter:
                     response=ref(attributes, names.RESPONSE_REF),
                     reasoning=ref(attributes, names.REASONING_REF),
                     output=ref(attributes, names.OUTPUT_REF),
+                    **sent,
                 )
             )
         if attributes.get(names.COMPACTED) is True:

@@ -47,6 +47,7 @@ def test_it_is_recorded_resumed_and_forked(server: MockModelServer, recording: R
     done = run_resume_and_fork(lambda: program(at), recording, server)
     assert_calls_are_recorded(done, provider="openai", failed=1)
     assert len(done.calls()) == 5
+    assert all(names.SENT_REF in call.attributes for call in done.calls())
 
 
 @pytest.mark.covers("litellm", "oldest")

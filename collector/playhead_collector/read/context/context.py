@@ -30,7 +30,7 @@ async def answer_context(record: RunRecord, at: str | None, form: str = PARTS, e
     thread, cache = await fetch_thread(record.store, record.project, begin.thread, *others)
     answer = context_answer(record.run, call, thread, cache, form)
     if exact:
-        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, begin, thread, cache)))
+        answer["request"] = orjson.Fragment(canonical_json(await exact_request(record, call, thread, cache)))
     return answer
 
 

@@ -9,6 +9,8 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            the patches.  Anthropic's and Bedrock's are cut, the
                                                            system prompt among them: see `playhead.dialect.anthropic`
     {"dialect": "google_genai", "messages", ...}           and a `dialect.google_genai.TurnShape`
+
+Of a library that makes the body out of other arguments, the body itself is recorded when it has been sent.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +22,9 @@ from playhead.model.json_patch import patched
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
 from playhead_collector.errors import Refused
+from playhead_collector.read.calls import CallEvents, LlmEnd
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch
+from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 _BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock that is asked one text
 _DIALECTS = {
@@ -41,12 +44,15 @@ _TEXT, _ABSENT = "text", "absent"
 
 
 async def exact_request(
-    record: RunRecord, begin: LlmCalled, thread: Sequence[ContentRef], cache: ContentCache
+    record: RunRecord, call: CallEvents[LlmCalled, LlmEnd], thread: Sequence[ContentRef], cache: ContentCache
 ) -> dict[str, Any]:
     """The request's body as JSON values. Raises Refused (404) when it was not recorded or a part is not stored."""
+    begin, end = call.begin, call.end
+    if end is not None and end.sent is not None:
+        return await _sent_body(record, begin, end.sent, end.sent_thread)
     if begin.request is None:
         raise _unknown(begin, "was recorded without its request, as other instrumentation does")
-    shape, patches = await _read(record, begin)
+    shape, patches = await _read(record, begin, begin.exact)
     restore = _DIALECTS.get(str(shape.get("dialect")))
     if restore is None:
         raise _unknown(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")
@@ -65,6 +71,21 @@ async def exact_request(
         tools = _stored(cache.parsed(begin.tools), begin)
         _add_tools(body, tools, shape)
     return body
+
+
+async def _sent_body(
+    record: RunRecord, begin: LlmCalled, sent: ContentRef, thread: ContentRef | None
+) -> dict[str, Any]:
+    """The body that a library made out of what it was called with: see `playhead.capture.sent_request`."""
+    shape, patches = await _read(record, begin, sent)
+    refs, cache = await fetch_thread(record.store, record.project, thread, ContentRef(str(shape.get("body"))))
+    body = _stored(cache.parsed(ContentRef(str(shape.get("body")))), begin)
+    if not isinstance(body, dict) or (thread is not None and not refs):
+        raise _unknown(begin, "has a request that was not recorded whole")
+    if shape.get("list") is None:
+        return cast("dict[str, Any]", body)
+    messages = [_message(cache, ref, openai.from_message, patches.get(at), begin) for at, ref in enumerate(refs)]
+    return {**cast("dict[str, Any]", body), str(shape["list"]): messages}
 
 
 def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> None:
@@ -95,9 +116,11 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
             return {"input": sent}
 
 
-async def _read(record: RunRecord, begin: LlmCalled) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
-    """Reads the request's shape, and the patches by message position."""
-    shape, at = _CHAT, begin.exact
+async def _read(
+    record: RunRecord, begin: LlmCalled, at: ContentRef | None
+) -> tuple[Mapping[str, Any], Mapping[int, Any]]:
+    """Reads the shape of a request, and the patches by message position, from the content `at`."""
+    shape = _CHAT
     patches: dict[int, Any] = {}
     while at is not None:
         value: Any = _stored((await fetch(record.store, record.project, [at])).parsed(at), begin)

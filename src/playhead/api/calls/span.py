@@ -72,6 +72,7 @@ class ObservedSpan(trace.Span):
         "recorder",
         "redact",
         "run",
+        "sent_body",
         "silent",
         "span_id",
         "start_ns",
@@ -80,6 +81,10 @@ class ObservedSpan(trace.Span):
         "token",
         "trace_id",
     )
+
+    sent_body: Callable[[], Mapping[str, Any] | None] | None
+    """Of a model call that an instrumentation records, and of no other: gives the body that its library sent last,
+    where that is made out of other arguments.  None: it is not known."""
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from playhead.capture.client_methods import observing, observing_async
 from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
+from playhead.capture.litellm.sent_body import PRE_CALL
 from playhead.capture.patching import Instrumentation, Wrap
 
 SUPPORTS = "litellm >= 1.70.4"
@@ -33,6 +34,7 @@ class LiteLLMInstrumentor(BaseInstrumentor):
 
 
 def _wraps() -> Iterator[Wrap]:
+    yield PRE_CALL
     functions = {
         "completion": observing(COMPLETION),
         "acompletion": observing_async(COMPLETION),

@@ -1,0 +1,40 @@
+"""The body that LiteLLM makes for a provider, read where it logs each request before it sends it."""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from playhead.api.guard import swallowed
+from playhead.capture.patching import Wrap
+from playhead.capture.sent_request import note_sent_body
+from playhead.model.objects.interrupts import let_through
+
+# Arguments of OpenAI's client that are no part of the body.
+_NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
+
+
+def _pre_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        more: Any = args[3] if len(args) > 3 else kwargs.get("additional_args")
+        body: Any = cast("Mapping[str, Any]", more).get("complete_input_dict") if isinstance(more, Mapping) else None
+        if body is not None:
+            note_sent_body(partial(_read, body))
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed("read a request of litellm", error)
+    return wrapped(*args, **kwargs)
+
+
+def _read(body: Any) -> Mapping[str, Any] | None:
+    """The body as JSON values.  Read when the request was sent: until then, LiteLLM adds to it."""
+    if isinstance(body, str | bytes):
+        body = json.loads(body)
+    if not isinstance(body, Mapping):
+        return None
+    given = cast("Mapping[str, Any]", body)
+    own = {key: value for key, value in given.items() if key not in _NOT_SENT}
+    return {**own, **(given.get("extra_body") or {})}
+
+
+PRE_CALL = Wrap("litellm.litellm_core_utils.litellm_logging", "Logging.pre_call", _pre_call, is_optional=True)
