@@ -24,6 +24,7 @@ from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.conftest import run
 from tests.integration.across import cases as made
 from tests.integration.across.cases import Call, Case
+from tests.integration.across.searched import check_searches
 from tests.integration.store.making import Clock
 from tests.test_docs import code_of
 
@@ -71,7 +72,7 @@ async def indexed(store: PostgresStore, clock: Clock) -> None:
     await runner.stop()
     while runs := await store.unindexed_runs(100):
         records = [await stored_record(store, PROJECT, run) for _, run in runs]
-        done = await index_runs(*records, index=store, attribute=False, language="simple", characters=1_000)
+        done = await index_runs(*records, index=store, attribute=False, language="simple", characters=32_768)
         assert len(done["indexed"]) == len(runs)
 
 
@@ -189,6 +190,7 @@ async def test_the_answers_about_the_recorded_airline_runs_are_those_of_a_plain_
     assert (differences["tried"], sum(each["significant"] for each in differences["differences"])) == (72, 29)
     tools = (await client.statistics(outcome=OUTCOME))["tools"]
     assert sum(each["returned_error"] for each in tools) == 73
+    await check_searches(client)
 
 
 async def test_an_error_that_a_tool_returned_is_no_completed_call(
