@@ -27,7 +27,8 @@ class PoolFigures:
 class WorkerPool:
     """Implements `asking.Analysis` with these processes, of which each answers one question at a time.
 
-    At most `most_waiting` questions wait, for at most `seconds` each; others are refused at once.
+    At most `most_waiting` questions wait, others are refused at once.  Each waits for at most `seconds` until it
+    begins: for its turn, and for a process that starts.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class WorkerPool:
         self._closed = False
 
     async def ask(self, question: AnalysisQuestion) -> bytes:
-        await self._turn()
+        begin_by = asyncio.get_running_loop().time() + self._seconds
+        await self._turn(begin_by)
         # A task of its own: when the client goes, the process is not free before the task says so.
-        task = self._task(self._answered(self._free.pop(), question))
+        task = self._task(self._answered(self._free.pop(), question, begin_by))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -63,7 +65,7 @@ class WorkerPool:
             await asyncio.wait(tasks)
         await asyncio.gather(*(process.end() for process in self._processes))
 
-    async def _turn(self) -> None:
+    async def _turn(self, begin_by: float) -> None:
         """Waits until a process is free.  Raises Refused."""
         retry_seconds = math.ceil(min(self._seconds, 10.0))
         figures = self.figures
@@ -71,17 +73,17 @@ class WorkerPool:
             raise failures.queue_is_full(retry_seconds)
         figures.waiting += 1
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout_at(begin_by):
                 await self._turns.acquire()
         except TimeoutError:
             raise failures.queue_is_full(retry_seconds) from None
         finally:
             figures.waiting -= 1
 
-    async def _answered(self, process: WorkerProcess, question: AnalysisQuestion) -> bytes:
+    async def _answered(self, process: WorkerProcess, question: AnalysisQuestion, begin_by: float) -> bytes:
         self.figures.running += 1
         try:
-            body = await process.ask(question)
+            body = await process.ask(question, begin_by)
             self.figures.answered += 1
             return body
         except BaseException:

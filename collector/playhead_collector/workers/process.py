@@ -17,8 +17,8 @@ from playhead_collector.workers.setup import Setup
 log = logging.getLogger(__name__)
 
 WORKER = "playhead_collector.workers.worker"
-# Half a second on an idle machine: imports.
-START_SECONDS = 60.0
+# Half a second on an idle machine: imports. A question does not wait for so long; the start goes on without it.
+_START_SECONDS = 60.0
 # What it may take to end by itself; it has nothing to finish.
 _END_SECONDS = 5.0
 _READ_BUFFER = 1 << 20
@@ -31,6 +31,7 @@ class WorkerProcess:
         self._setup = setup
         self._module = module
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
         self._ending: asyncio.Task[int] | None = None
 
     @property
@@ -38,12 +39,14 @@ class WorkerProcess:
         """Its process id; None while there is none that runs."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
-    async def ask(self, question: AnalysisQuestion) -> bytes:
+    async def ask(self, question: AnalysisQuestion, begin_by: float) -> bytes:
         """The answer.  The process is killed when the question takes too long, or this is cancelled.
+
+        `begin_by` is a time of the running loop: until then, this waits for a process that starts.
 
         Raises Refused, AnalysisFailed, and what the question raises.
         """
-        process = await self._started()
+        process = await self._started(begin_by)
         message = {"name": question.name, "runs": list(question.runs), "options": dict(question.options)}
         try:
             async with asyncio.timeout(self._setup.seconds):
@@ -67,6 +70,9 @@ class WorkerProcess:
 
     async def end(self) -> None:
         """Ends the process, if there is one: at the end of its stdin, else by force."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
         if (process := self._process) is not None and process.stdin is not None:
             process.stdin.close()
             with suppress(TimeoutError):
@@ -74,15 +80,32 @@ class WorkerProcess:
                     await process.wait()
         await self._kill()
 
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self._process is not None and self._process.returncode is None:
-            return self._process
+    async def _started(self, begin_by: float) -> asyncio.subprocess.Process:
+        """The process, started if there is none.  Raises Refused when it is not ready in time; its start goes on."""
+        if self._starting is None:
+            if self._process is not None and self._process.returncode is None:
+                return self._process
+            self._starting = asyncio.create_task(self._ready())
+            self._starting.add_done_callback(self._start_ended)
+        try:
+            async with asyncio.timeout_at(begin_by):
+                return await asyncio.shield(self._starting)
+        except TimeoutError:
+            raise failures.not_started("it was not ready within the question's time") from None
+
+    def _start_ended(self, starting: asyncio.Task[asyncio.subprocess.Process]) -> None:
+        self._starting = None
+        if not starting.cancelled():
+            starting.exception()  # was logged; perhaps nobody waits for it any more
+
+    async def _ready(self) -> asyncio.subprocess.Process:
+        """A new process that takes questions.  Raises Refused."""
         await self._kill()  # which lets go of the pipes of one that has ended
         try:
-            async with asyncio.timeout(START_SECONDS):
-                self._process = await self._start()
-                head, _ = await _exchange(self._process, frames.encode(self._setup.to_json()))
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            async with asyncio.timeout(_START_SECONDS):
+                self._process = process = await self._start()
+                head, _ = await _exchange(process, frames.encode(self._setup.to_json()))
+        except (OSError, asyncio.IncompleteReadError) as error:  # TimeoutError is an OSError
             code = await self._kill()
             log.exception("a process for analysis cannot be started: it ended with %s", code)
             raise failures.not_started(str(error) or type(error).__name__) from error
@@ -90,7 +113,7 @@ class WorkerProcess:
             await self._kill()
             raise
         log.info("process %s answers analysis questions", head["ready"])
-        return self._process
+        return process
 
     async def _start(self) -> asyncio.subprocess.Process:
         # A new interpreter, not a fork: this process has threads, and connections of its own.

@@ -29,6 +29,7 @@ from playhead.cli import (
     compression,
     decisions,
     diff,
+    output,
     provenance,
     read,
     reasoning,
@@ -73,7 +74,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except PlayheadError as error:
-            typer.echo(f"playhead: {error}", err=True)
+            output.echo(f"playhead: {error}", err=True)
             raise typer.Exit(exit_code(error)) from error
 
 

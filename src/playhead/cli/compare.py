@@ -30,10 +30,10 @@ def compare(
     output.facts(_summary(answer))
     parts = answer["parts"]
     if parts is not None:
-        typer.echo(f"\nthey part: {_pair(parts)}")
+        output.echo(f"\nthey part: {_pair(parts)}")
         for change in parts["changes"]:
-            typer.echo(f"  {change['what']}:")
-            typer.echo("\n".join(f"    {output.visible(line)}" for line in change["lines"]))
+            output.echo(f"  {change['what']}:")
+            output.echo("\n".join(f"    {line}" for line in change["lines"]))
     typer.echo()
     output.table(("", "a", "b", "kind", "name", "differs"), map(_row, answer["items"]))
 

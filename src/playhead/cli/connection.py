@@ -41,7 +41,7 @@ def run_id(client: Client, run: str) -> str:
 
 def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
     """For a shell's completion: the ends of the newest runs' ids that begin so, and what each run is."""
-    from playhead.cli.output import short_ids  # noqa: PLC0415 - as above
+    from playhead.cli.output import short_ids, visible  # noqa: PLC0415 - as above
 
     options = ctx.find_root().params
     if "last".startswith(incomplete):
@@ -53,4 +53,4 @@ def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
         return
     for row, name in zip(rows, short_ids([row["run"] for row in rows]), strict=True):
         if name.startswith(incomplete.lower()):
-            yield name, f"{row['name'] or ''} {row['status']} {row['started'][:19]}".strip()
+            yield name, visible(f"{row['name'] or ''} {row['status']} {row['started'][:19]}".strip())

@@ -15,8 +15,9 @@ from playhead.model.canonical import Content, canonical_json, value_of
 from playhead.model.message import Message, message_text
 
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
-# Nor may it turn the direction in which the rest of the line is read. Lone surrogates cannot be written at all.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff]")
+# Nor may it turn the direction in which the rest of the line is read: embeddings, overrides and isolates of Unicode's
+# bidirectional algorithm reach beyond their text if they are not closed. Lone surrogates cannot be written at all.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT_ID = 8
 # Columns of names to copy and of short words: folded, they cannot be read.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
@@ -88,7 +89,7 @@ def as_json_line(value: Any) -> None:
 
 def facts(pairs: Mapping[str, object]) -> None:
     """Names and values, one pair per line; what is None is left out."""
-    rows = [(name, value) for name, value in pairs.items() if value is not None and value != []]
+    rows = [(_cell(name), value) for name, value in pairs.items() if value is not None and value != []]
     if not is_terminal():
         for name, value in rows:
             typer.echo(f"{name}\t{_cell(value)}")
@@ -103,7 +104,7 @@ def facts(pairs: Mapping[str, object]) -> None:
 
 def message(head: str, role: str, value: Message | None) -> None:
     """A message: who said it, then what."""
-    Console(highlight=False).print(Text(f"{head}{role}", style=f"bold {_COLOURS.get(role, '')}"))
+    Console(highlight=False).print(Text(visible(f"{head}{role}"), style=f"bold {_COLOURS.get(role, '')}"))
     typer.echo(visible(spoken(value)) + "\n")
 
 
@@ -158,6 +159,11 @@ def is_binary(found: Content) -> bool:
 def visible(text: str) -> str:
     """The text without what would steer a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Prints text with recorded values in it, without what would steer a terminal."""
+    typer.echo(visible(text), err=err)
 
 
 def compact(value: object) -> str:

@@ -48,7 +48,7 @@ def show_attribution(one: Attribution) -> None:
     """Shows why one tool was called."""
     output.facts({name: one[name] for name in ("seq", "name", "kind", "strength", "rule", "reason")})
     for evidence in one["evidence"]:
-        typer.echo(output.visible(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}"))
+        output.echo(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}")
     output.table(
         ("argument", "value", "from", "how", "strength", "rule", "entered", "quote"),
         (

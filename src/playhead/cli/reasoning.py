@@ -81,7 +81,7 @@ def ask_again(
         found = answer[name]
         if found is not None:
             calls = [f"{tool['name']}({output.compact(tool['arguments'])})" for tool in found["tools"]]
-            typer.echo(f"\n{name}:\n" + output.visible("\n".join(filter(None, [found["text"], *calls]))))
+            output.echo(f"\n{name}:\n" + "\n".join(filter(None, [found["text"], *calls])))
 
 
 def _read_messages(path: Path) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ def _explanation(answer: Explanation) -> None:
     about = "the run" if answer["seq"] is None else f"the decision at {answer['seq']}"
     output.facts({"explains": f"{about}, by {answer['model']}, from {answer['shown']}"})
     if not is_read:
-        typer.echo(output.visible(answer["text"]))
+        output.echo(answer["text"])
         return
     for name, said in told.items():
         for line in [said] if isinstance(said, str) else said or []:

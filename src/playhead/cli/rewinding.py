@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
-from playhead.cli import connection
+from playhead.cli import connection, output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Run
 from playhead.errors import CollectorUnreachable, ReplayError, SettingInvalid
@@ -141,14 +141,14 @@ def _run_many(program: list[str], what: dict[str, Any], parent: str, times: int)
         ended = [one.result() for one in track(running, "forks", times, console=Console(stderr=True))]
     seen = Counter(ended).most_common()
     for one, count in seen:
-        typer.echo(f"{count:5} x  exit {one.code}  {one.line[:_MAX_SHOWN]}")
+        output.echo(f"{count:5} x  exit {one.code}  {one.line[:_MAX_SHOWN]}")
     # One that has not ended would go on live, which nobody has asked for.
     whole = _has_ended(parent)
     usual = _run(program, {"resume": parent, "options": {}}) if whole else seen[0][0]
     other = sum(one != usual for one in ended)
     low, high = wilson(other, times)
     usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
-    typer.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
+    output.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
     typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
     raise typer.Exit(max(one.code for one in ended))
 

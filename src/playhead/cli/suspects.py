@@ -79,13 +79,13 @@ def _siblings(siblings: ComparedSiblings) -> str:
 def _show_suspect(suspect: Suspect) -> None:
     output.facts({str(suspect["rank"]): f"seq {suspect['seq']}, turn {suspect['turn']}", "does": suspect["does"]})
     for finding in suspect["findings"]:
-        typer.echo(output.visible(f"  {finding['strength']:6}  {finding['rule']}: {finding['reason']}"))
+        output.echo(f"  {finding['strength']:6}  {finding['rule']}: {finding['reason']}")
         for quote in finding["quotes"]:
-            typer.echo(output.visible(f"          {quote['seq'] or '':>4}  {output.shortened(quote['text'])}"))
+            output.echo(f"          {quote['seq'] or '':>4}  {output.shortened(quote['text'])}")
 
 
 def _show_order(opinion: RerankedSuspects) -> None:
-    typer.echo(f"\nin the order of {output.visible(opinion['model'])}, an opinion:")
+    output.echo(f"\nin the order of {opinion['model']}, an opinion:")
     output.table(
         ("seq", "computed rank", "why"), ((row["seq"], row["computed_rank"], row["why"]) for row in opinion["order"])
     )

@@ -37,8 +37,9 @@ class ClientSettings:
 
 
 T = TypeVar("T")
-# Longer than PLAYHEAD_ANALYSIS_SECONDS (30 s): the collector's own timeout comes first, and says what to do.
-TIMEOUT_SECONDS = 40.0
+# Longer than a question may wait and then take (PLAYHEAD_ANALYSIS_SECONDS, 30 s, for each): the collector's own timeout
+# comes first, and says what to do.
+TIMEOUT_SECONDS = 70.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MEANS: Mapping[int, type[ClientError]] = {
     401: NotAuthorized,

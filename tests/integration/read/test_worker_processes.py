@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -14,6 +15,7 @@ import psutil
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from playhead.model.canonical import content_of
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports import Batch
@@ -27,10 +29,16 @@ SECONDS = 1.0
 MARGIN_SECONDS = 20.0
 # Others use the machine, too; a question that held up the collector would cost the whole of its time.
 SLACK_SECONDS = 0.3
+# Refusals that say to ask again: on a busy machine, a process starts for longer than a question waits.
+_ASK_AGAIN = {"analysis_not_started", "too_many_questions"}
+_MOST_TIMES = 100
 WORKER = "playhead_collector.workers.worker"
 RUNS = {name: uuid4().hex for name in TEXTS}
 PLAIN = uuid4().hex
 QUESTIONS = ("decisions", "attributions", "causes/{last}", "compressions", "tokens", "reasoning/{last}", "diff")
+# They take the same texts apart, so the text that costs most stands for the others.
+ON_ONE_TEXT = ("tokens?split=true", "suspects", "tree", "compare/{run}", "compare/{plain}")
+HARDEST = "JSON in JSON"
 
 
 def ingest(url: str, batches: list[Batch]) -> None:
@@ -118,6 +126,24 @@ def p99(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.99)]
 
 
+def ask(http: httpx.Client, path: str, **options: Any) -> httpx.Response:
+    """The answer.  Asks again while no process is ready or free, as clients are told to."""
+    for _ in range(_MOST_TIMES):
+        answer = http.get(path, **options)
+        assert answer.elapsed.total_seconds() < SECONDS + MARGIN_SECONDS, path
+        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE or answer.json()["error"]["code"] not in _ASK_AGAIN:
+            return answer
+    pytest.fail(f"no process has answered {path}: {answer.text}")
+
+
+def in_time(http: httpx.Client, path: str) -> None:
+    """Raises AssertionError unless the question is answered, or refused because it takes too long."""
+    answer = ask(http, path)
+    if answer.status_code != httpx.codes.OK:
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"]) == (503, "took_too_long"), (path, error)
+
+
 @pytest.mark.slow
 def test_hostile_texts_are_answered_or_refused_in_time_while_spans_are_taken(
     collector: CollectorProcess, http: httpx.Client
@@ -126,27 +152,29 @@ def test_hostile_texts_are_answered_or_refused_in_time_while_spans_are_taken(
     with watched(collector.url) as without:
         time.sleep(2)
     with watched(collector.url) as meanwhile:
-        for name, run in RUNS.items():
+        for run in RUNS.values():
             for question in QUESTIONS:
-                path = question.format(last=last[run] - 2)
-                began = time.perf_counter()
-                answer = http.get(f"/api/v1/runs/{run}/{path}")
-                assert time.perf_counter() - began < SECONDS + MARGIN_SECONDS, (name, path)
-                if answer.status_code != httpx.codes.OK:
-                    error = answer.json()["error"]
-                    assert (answer.status_code, error["code"]) == (503, "took_too_long"), (name, path, error)
+                in_time(http, f"/api/v1/runs/{run}/{question.format(last=last[run] - 2)}")
     assert p99(meanwhile.batches) <= 1.2 * p99(without.batches) + SLACK_SECONDS
     assert p99(meanwhile.probes) <= 1.2 * p99(without.probes) + SLACK_SECONDS
 
 
+@pytest.mark.slow
+def test_questions_that_share_their_readers_answer_or_refuse_hostile_texts_in_time(http: httpx.Client):
+    run = RUNS[HARDEST]
+    for question in ON_ONE_TEXT:
+        in_time(http, f"/api/v1/runs/{run}/{question.format(run=run, plain=PLAIN)}")
+    in_time(http, f"/api/v1/content/{content_of(TEXTS[HARDEST](SIZE)).ref}/about")
+
+
 def test_answers_and_refusals_are_those_of_the_questions(http: httpx.Client):
     path = f"/api/v1/runs/{PLAIN}"
-    found = http.get(f"{path}/attributions", params={"limit": 2})
+    found = ask(http, f"{path}/attributions", params={"limit": 2})
     assert found.headers["content-type"] == "application/json"
     assert [item["name"] for item in found.json()["items"]] == ["search", "search"]
-    assert http.get(f"{path}/decisions/999999").status_code == httpx.codes.NOT_FOUND
-    assert http.get(f"{path}/causes/1").json().keys() >= {"nodes", "edges"}
-    nobody = http.get(f"/api/v1/runs/{'0' * 32}/tokens")
+    assert ask(http, f"{path}/decisions/999999").status_code == httpx.codes.NOT_FOUND
+    assert ask(http, f"{path}/causes/1").json().keys() >= {"nodes", "edges"}
+    nobody = ask(http, f"/api/v1/runs/{'0' * 32}/tokens")
     assert (nobody.status_code, nobody.json()["error"]["code"]) == (404, "no_such_run")
 
 
@@ -154,28 +182,28 @@ def test_what_has_just_arrived_is_in_the_answer(module_database_url: str, http: 
     run = uuid4().hex
     for turns in (1, 2):
         ingest(module_database_url, [conversation(run, turns).batch()])
-        assert len(http.get(f"/api/v1/runs/{run}/attributions").json()["items"]) == turns
+        assert len(ask(http, f"/api/v1/runs/{run}/attributions").json()["items"]) == turns
 
 
 def test_a_process_that_is_killed_amid_a_question_is_one_clear_refusal(collector: CollectorProcess, http: httpx.Client):
-    with stopped(collector, http) as (worker, ask):
-        answer = ask()
+    with stopped(collector, http) as (worker, ask_it):
+        answer = ask_it()
         worker.kill()
         refused = answer.result()
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "analysis_ended")
     assert refused.headers["retry-after"] == "1"
-    assert http.get(f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
+    assert ask(http, f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
     assert [each.pid for each in workers_of(collector.pid)] != [worker.pid]
 
 
 def test_a_client_that_goes_away_gives_its_question_up(collector: CollectorProcess, http: httpx.Client):
     failed = figure(http, "failed")
-    with stopped(collector, http) as (worker, ask):
-        answer = ask(timeout=0.1)
+    with stopped(collector, http) as (worker, ask_it):
+        answer = ask_it(timeout=0.1)
         with pytest.raises(httpx.ReadTimeout):
             answer.result()
         assert gone(worker.pid)
-    assert http.get(f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
+    assert ask(http, f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
     assert figure(http, "failed") == failed + 1
 
 
@@ -202,11 +230,11 @@ Ask = Callable[..., "Future[httpx.Response]"]
 @contextmanager
 def stopped(collector: CollectorProcess, http: httpx.Client) -> Generator[tuple[psutil.Process, Ask]]:
     """The worker process, which stands still, and what asks it and returns once the question is with it."""
-    http.get(f"/api/v1/runs/{PLAIN}/tokens").raise_for_status()
+    ask(http, f"/api/v1/runs/{PLAIN}/tokens").raise_for_status()
     (worker,) = workers_of(collector.pid)
     worker.suspend()
 
-    def ask(timeout: float = 60) -> "Future[httpx.Response]":
+    def ask_it(timeout: float = 60) -> "Future[httpx.Response]":
         answer = thread.submit(http.get, f"/api/v1/runs/{PLAIN}/decisions", timeout=timeout)
         while figure(http, "running") == 0 and not answer.done():
             pass
@@ -214,7 +242,7 @@ def stopped(collector: CollectorProcess, http: httpx.Client) -> Generator[tuple[
 
     with ThreadPoolExecutor(1) as thread:
         try:
-            yield worker, ask
+            yield worker, ask_it
         finally:
             if worker.is_running():
                 worker.kill()

@@ -141,7 +141,7 @@ def _failures(answer: Any) -> None:
 def _divergences(answer: Any) -> None:
     for each in answer["divergences"]:
         after = " > ".join(each["after"]) or "the beginning"
-        typer.echo(f"\n{output.visible(each['task'])}: {each['runs']} runs, {each['gain']:.2f} bits, after {after}")
+        output.echo(f"\n{each['task']}: {each['runs']} runs, {each['gain']:.2f} bits, after {after}")
         output.table(("choice", "arguments", "succeeded", "evidence"), _branches(each["branches"]))
 
 

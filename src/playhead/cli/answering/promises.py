@@ -135,7 +135,7 @@ def _answer(
                 if opened is not None:
                     client.open_promise(opened)
                 client.answer_promise(promise, outcome, value=value, by=by, reason=reason)
-            typer.echo(f"{outcome}: {promise}")
+            output.echo(f"{outcome}: {promise}")
             return
         except CollectorUnreachable as error:
             if opened is None:
@@ -155,7 +155,7 @@ def _answer_here(files: PromiseFiles, promise: str, outcome: Any, value: Any, by
     if first["answer"] != given:
         said = first["answer"] or given
         raise Conflict(f"{said['by'] or 'somebody'} has answered {promise} already: {said['outcome']}; that one counts")
-    typer.echo(f"{outcome}: {promise}")
+    output.echo(f"{outcome}: {promise}")
 
 
 def _whole_id(start: str, known: Iterable[Promise]) -> str:
@@ -211,4 +211,4 @@ def _user() -> str:
 
 
 def _say_local(error: CollectorUnreachable) -> None:
-    typer.echo(f"{error}; only this machine's journal is read", err=True)
+    output.echo(f"{error}; only this machine's journal is read", err=True)

@@ -139,7 +139,7 @@ def _say(sources: Sources, uploader: Uploader, position: ImportPosition, refused
         }
     )
     for each in refused.first[:_SHOWN]:
-        typer.echo(output.visible(f"{each.where}: {each.why}"), err=True)
+        output.echo(f"{each.where}: {each.why}", err=True)
     if refused.count > _SHOWN:
         typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)
 

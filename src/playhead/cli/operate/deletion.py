@@ -24,13 +24,13 @@ def delete(
         )
         if not yes:
             what = f"{named} and all its forks" if forks else named
-            typer.confirm(f"Delete {what} for good?", abort=True, err=True)
+            typer.confirm(f"Delete {output.visible(what)} for good?", abort=True, err=True)
         answer = client.delete_run(about["run"], forks=forks)
     if json:
         output.as_json(answer)
         return
     for each in answer["deleted"]:
-        typer.echo(f"deleted {each}")
+        output.echo(f"deleted {each}")
 
 
 def gc(ctx: typer.Context, json: Json = False) -> None:

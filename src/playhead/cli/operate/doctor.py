@@ -54,7 +54,7 @@ def doctor(
         output.table(("of", "setting", "value", "from"), [list(line.values()) for line in lines])
         for each in unknown:
             meant = f": did you mean {each['meant']}?" if each["meant"] else ""
-            typer.echo(f"playhead: nothing reads the variable {each['variable']}{meant}", err=True)
+            output.echo(f"playhead: nothing reads the variable {each['variable']}{meant}", err=True)
     if problem is not None or unusable is not None:
         raise problem or unusable or AssertionError
 

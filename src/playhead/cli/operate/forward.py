@@ -91,7 +91,7 @@ def retry(ctx: typer.Context, destination: Destination, entry: Entries = None) -
     """Send dead letters again; also ends the pause after a failure."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         done = client.retry_forward(destination, entry)
-    typer.echo(f"{done['entries']} dead letters are sent again")
+    output.echo(f"{done['entries']} dead letters are sent again")
 
 
 @app.command()
@@ -104,7 +104,7 @@ def drop(
     """Forget dead letters: they are not sent. The spans stay stored, and can be sent with a backfill."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         done = client.drop_forward(destination, entry, waiting=waiting)
-    typer.echo(f"{done['entries']} entries are forgotten")
+    output.echo(f"{done['entries']} entries are forgotten")
 
 
 @app.command()
@@ -121,4 +121,4 @@ def backfill(
         raise SettingInvalid("say which runs to send: give a run, or --since")
     with ctx.ensure_object(CollectorAddress).ask() as client:
         done = client.backfill(destination, run, since=moment(since))
-    typer.echo(f"{done['runs']} runs will be sent to {destination}")
+    output.echo(f"{done['runs']} runs will be sent to {destination}")

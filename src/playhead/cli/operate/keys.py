@@ -48,7 +48,7 @@ def create(
     typer.echo(made["key"])
     about = made["about"]
     until = f"until {about['expires'][:19]} UTC" if about["expires"] else "until it is revoked"
-    typer.echo(f"key {about['id']} ({name}) may {', '.join(about['scopes'])} {until}", err=True)
+    output.echo(f"key {about['id']} ({name}) may {', '.join(about['scopes'])} {until}", err=True)
 
 
 @app.command(name="list")
@@ -89,7 +89,7 @@ def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, 
         if len(found) != 1:
             raise NotFound(f"{len(found)} keys are {key!r}: give the id of one, which `playhead keys list` shows")
         client.revoke_key(found[0]["id"])
-    typer.echo(f"revoked {found[0]['id']} ({found[0]['name']})")
+    output.echo(f"revoked {found[0]['id']} ({found[0]['name']})")
 
 
 def _seconds(text: str | None) -> float | None:
