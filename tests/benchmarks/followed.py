@@ -5,6 +5,7 @@
 
 import asyncio
 import os
+import statistics
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,9 @@ from tests.benchmarks.bar import Row, at_most, percentile, told
 from tests.benchmarks.collector import BenchCollector, collector
 from tests.benchmarks.made_up import PROTOBUF, MadeUpRun, packed, post_packed, send
 
-_SECONDS = min(float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "20")), 20.0)
+_SECONDS = min(float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "10")), 10.0)
+# One client and many, in turn: what else the machine does meanwhile changes how often a run is projected.
+_PAIRS = 3
 _CLIENTS = int(os.environ.get("PLAYHEAD_BENCH_CLIENTS", "500"))
 _EVENTS_PER_S, _EVENTS_PER_STEP = 100, 6
 _PATIENCE = 120.0
@@ -81,7 +84,8 @@ class _Followed:
     """What followers of a run got, and what the collector used meanwhile."""
 
     delays_ms: Sequence[float]
-    transactions_per_s: float
+    transactions_per_step: float
+    """Not per second: when the machine is busy, a step takes longer."""
     memory_bytes: int
     missed: int
 
@@ -89,25 +93,25 @@ class _Followed:
 def measure() -> Iterator[Row]:
     """A run that grows by 100 events per second, with one client and with many."""
     with collector(_ENV) as at:
-        one = asyncio.run(_followed(at, 1))
-        many = asyncio.run(_followed(at, _CLIENTS))
-    against = (
-        f"{_CLIENTS} clients, 100 events/s for {_SECONDS:.0f} s; one client: {percentile(one.delays_ms, 0.95):.0f} ms"
+        pairs = [tuple(asyncio.run(_followed(at, clients)) for clients in (1, _CLIENTS)) for _ in range(_PAIRS)]
+    alone, crowd = zip(*pairs, strict=True)
+    p95_alone, p95_crowd = (
+        percentile([delay for each in measured for delay in each.delays_ms], 0.95) for measured in (alone, crowd)
     )
-    yield at_most(
-        "L2", "acknowledged to live client, p95", percentile(many.delays_ms, 0.95), 500, unit="ms", against=against
-    )
-    yield at_most("L2", "events that a client missed", one.missed + many.missed, 0, unit="", against=against)
-    ratio = many.transactions_per_s / one.transactions_per_s
+    against = f"{_CLIENTS} clients, 100 events/s for {_SECONDS:.0f} s, {_PAIRS} times; one client: {p95_alone:.0f} ms"
+    yield at_most("L2", "acknowledged to live client, p95", p95_crowd, 500, unit="ms", against=against)
+    missed = sum(each.missed for each in (*alone, *crowd))
+    yield at_most("L2", "events that a client missed", missed, 0, unit="", against=against)
+    ratios = [many.transactions_per_step / one.transactions_per_step for one, many in pairs]
     yield at_most(
         "L2",
-        "transactions per second ÷ with one client",
-        ratio,
+        "transactions per step ÷ with one client",
+        statistics.median(ratios),
         1.2,
         unit="x",
-        against=f"{one.transactions_per_s:.0f}/s",
+        against=f"median of {', '.join(f'{ratio:.2f}' for ratio in ratios)}",
     )
-    each = (many.memory_bytes - one.memory_bytes) / (_CLIENTS - 1) / 1024
+    each = (crowd[0].memory_bytes - alone[0].memory_bytes) / (_CLIENTS - 1) / 1024
     yield told(
         "L2", "memory of the collector per client", each, unit="kB", against="its connection; messages are shared"
     )
@@ -127,7 +131,6 @@ async def _followed(at: BenchCollector, clients: int) -> _Followed:
     growing = _Growing(at.url, run)
     await asyncio.sleep(_FIGURES_LAG_S)  # else the figures count the connecting of these clients as following
     before = await asyncio.to_thread(at.number, _TRANSACTIONS)
-    began = time.perf_counter()
     thread = threading.Thread(target=growing.grow, args=(_SECONDS,))
     thread.start()
     while thread.is_alive():
@@ -136,7 +139,6 @@ async def _followed(at: BenchCollector, clients: int) -> _Followed:
     deadline = time.perf_counter() + _PATIENCE
     while not all(last in each.received for each in followers) and time.perf_counter() < deadline:
         await asyncio.sleep(0.05)
-    seconds = time.perf_counter() - began
     await asyncio.sleep(_FIGURES_LAG_S)
     transactions = await asyncio.to_thread(at.number, _TRANSACTIONS) - before
     memory = psutil.Process(at.pid).memory_info().rss
@@ -150,4 +152,4 @@ async def _followed(at: BenchCollector, clients: int) -> _Followed:
         if span in each.received
     ]
     missed = len(followers) * len(growing.acknowledged) - len(delays)
-    return _Followed(delays, transactions / seconds, memory, missed)
+    return _Followed(delays, transactions / len(growing.acknowledged), memory, missed)

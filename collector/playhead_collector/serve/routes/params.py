@@ -7,6 +7,7 @@ from fastapi import Depends, Header, Path, Query, Request
 
 from playhead.model.times import parse_time
 from playhead_collector.errors import Refused
+from playhead_collector.store.ports.run_filter import RunFilter
 
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
 NO_NUL = r"^[^\x00]*$"
@@ -57,6 +58,28 @@ def read_time(text: str | None) -> int | None:
         return None if text is None else parse_time(text)
     except ValueError as error:
         raise Refused(400, "bad_time", str(error)) from None
+
+
+def run_conditions(
+    agent: Word = None,
+    status: Status | None = None,
+    session: Word = None,
+    user: Word = None,
+    tag: Word = None,
+    model: Word = None,
+    tool: Word = None,
+    text: Word = None,
+    since: Time = None,
+    until: Time = None,
+) -> RunFilter:
+    """The conditions for runs that lists of runs and questions about many runs take.  Raises Refused."""
+    return RunFilter(
+        agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
+        since_ns=read_time(since), until_ns=read_time(until),
+    )  # fmt: skip
+
+
+RunConditions = Annotated[RunFilter, Depends(run_conditions)]
 
 
 def read_kinds(kinds: list[str] | None) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """Routes for runs and what was recorded in them: events, state, context, messages, calls, spans, log events."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
@@ -23,7 +24,7 @@ from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import get
 from playhead_collector.serve.routes.streams import EVENT_STREAM, LiveStreams
-from playhead_collector.store.ports import RunFilter, Store
+from playhead_collector.store.ports import Store
 
 
 class RunRoutes:
@@ -38,21 +39,12 @@ class RunRoutes:
 
     async def runs(
         self,
-        agent: p.Word = None,
-        status: p.Status | None = None,
-        session: p.Word = None,
-        user: p.Word = None,
-        tag: p.Word = None,
-        model: p.Word = None,
-        tool: p.Word = None,
+        where: p.RunConditions,
         fork_of: p.Word = None,
-        text: p.Word = None,
         id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - its name in the URL
         score: Annotated[
             str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
         ] = None,
-        since: p.Time = None,
-        until: p.Time = None,
         limit: p.Limit = 50,
         cursor: p.Cursor = None,
     ) -> Response:
@@ -62,11 +54,7 @@ class RunRoutes:
         `fork_of` is the id of the run from which they were forked. `score` is a condition for the run's latest score
         of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
         """
-        where = RunFilter(
-            agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, fork_of=fork_of,
-            text=text, id_part=id, score=read_condition(score),
-            since_ns=p.read_time(since), until_ns=p.read_time(until),
-        )  # fmt: skip
+        where = replace(where, fork_of=fork_of, id_part=id, score=read_condition(score))
         await self._runner.catch_up()
         return json_answer(await list_runs(self._store, self._project, where, limit, cursor, self._prices))
 

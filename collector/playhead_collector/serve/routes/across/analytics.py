@@ -31,24 +31,8 @@ Task = Annotated[
 ]
 
 
-def chosen(
-    agent: p.Word = None,
-    status: p.Status | None = None,
-    session: p.Word = None,
-    user: p.Word = None,
-    tag: p.Word = None,
-    model: p.Word = None,
-    tool: p.Word = None,
-    text: p.Word = None,
-    since: p.Time = None,
-    until: p.Time = None,
-    outcome: Outcome = None,
-) -> tuple[RunFilter, str | None]:
-    """The conditions for runs that all questions take, and when a run has succeeded.  Raises Refused."""
-    where = RunFilter(
-        agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
-        since_ns=p.read_time(since), until_ns=p.read_time(until),
-    )  # fmt: skip
+def chosen(where: p.RunConditions, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
+    """The runs that a question is about, and when a run has succeeded."""
     return where, outcome
 
 
