@@ -50,7 +50,7 @@ OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
 HELP = """A flight recorder with a rewind handle for LLM agents.
 
 RUN is a run's id, any part of it that no other run has, or `last`. Every option is also an environment variable;
---url and --api-key may stand anywhere.
+--url, --api-key and --local may stand anywhere.
 
 Exit codes: 0 it worked; 1 not found, or `serve` could not start; 2 a command or a setting is wrong; 3 the collector
 cannot be reached.
@@ -58,6 +58,9 @@ cannot be reached.
 
 
 _ANYWHERE = ("--url", "--api-key")
+_LOCAL = "--local"
+# Options behind it may be those of the program that it starts.
+_STARTED = ["run"]
 
 
 class Commands(TyperGroup):
@@ -86,7 +89,7 @@ def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
     for arg in left:
         if arg in _ANYWHERE:
             ours += [arg, *islice(left, 1)]
-        elif arg.partition("=")[0] in _ANYWHERE:
+        elif arg.partition("=")[0] in _ANYWHERE or (arg == _LOCAL and rest[:1] != _STARTED):
             ours.append(arg)
         else:
             rest.append(arg)
@@ -131,6 +134,14 @@ def _common(
     api_key: Annotated[
         str | None, typer.Option(envvar="PLAYHEAD_API_KEY", help="The collector's key.", show_default=False)
     ] = None,
+    local: Annotated[
+        bool,
+        typer.Option(
+            "--local",
+            help="Ask the journal of this machine, without a collector; so it is also when nothing answers and no "
+            "collector was named.",
+        ),
+    ] = False,
     version: Annotated[
         bool,
         typer.Option(
@@ -138,7 +149,7 @@ def _common(
         ),
     ] = False,
 ) -> None:
-    ctx.obj = CollectorAddress(url, api_key)
+    ctx.obj = CollectorAddress(url, api_key, is_local=local)
 
 
 _GROUPS: dict[str, Sequence[Callable[..., None]]] = {

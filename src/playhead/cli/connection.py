@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from playhead.errors import PlayheadError
+from playhead.errors import PlayheadError, SettingInvalid
+from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -26,12 +28,32 @@ class CollectorAddress:
 
     url: str | None
     api_key: str | None
+    is_local: bool = False
+    """Whether the journal of this machine is asked instead."""
 
     def ask(self, timeout_seconds: float = _SECONDS) -> Client:
-        """A client for it, to be used in a `with`."""
+        """A client for questions, to be used in a `with`.  Without a collector they are answered from the journal:
+        with `--local`, and, which stderr says, when no address was given and nothing answers at the default one."""
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
+        from playhead.local.transport import CollectorOrJournal, JournalTransport  # noqa: PLC0415 - as above
 
+        if self.is_local:
+            transport = JournalTransport(load().journal_dir, _say)
+        else:
+            transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
+        return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
+
+    def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:
+        """A client for what only a collector can do, to be used in a `with`."""
+        from playhead.client import Client  # noqa: PLC0415 - as above
+
+        if self.is_local:
+            raise SettingInvalid("only a collector can do this, and the journal cannot: leave out --local")
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"playhead: {sentence}\n")
 
 
 def run_id(client: Client, run: str) -> str:
@@ -47,7 +69,7 @@ def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:
     if "last".startswith(incomplete):
         yield "last", "the newest run"
     try:
-        with CollectorAddress(options.get("url"), options.get("api_key")).ask(_COMPLETION_SECONDS) as client:
+        with CollectorAddress(options.get("url"), options.get("api_key")).ask_collector(_COMPLETION_SECONDS) as client:
             rows = list(client.runs(limit=_MAX_COMPLETED))
     except PlayheadError:
         return

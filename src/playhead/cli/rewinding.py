@@ -225,7 +225,7 @@ def _run_id(ctx: typer.Context, run: str) -> str:
     if len(run) == 32:  # the journal may have it, and then no collector is asked
         return run
     try:
-        with ctx.ensure_object(CollectorAddress).ask() as client:
+        with ctx.ensure_object(CollectorAddress).ask_collector() as client:
             return connection.run_id(client, run)
     except CollectorUnreachable as error:
         raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None

@@ -1,22 +1,24 @@
-"""One contract for the stores: Postgres and records in memory give equal answers about the same recorded runs."""
+"""One contract for the stores: Postgres, records in memory and the journal answer equally about the same runs."""
 
-import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
 
+from playhead.local.journal_records import JournalRecords
 from playhead_collector.app import PROJECT, create_app
+from playhead_collector.serve.local import local_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.memory import MemoryRecords
-from playhead_collector.store.records.store import RecordStore
+from playhead_collector.store.records.ports import RecordSource
 from tests.integration.read.recorded import START_NS, conversation
 from tests.integration.read.test_forks import forked
 from tests.integration.read.test_sweep import DECLARED, SUMMED_UP, branching
+from tests.support.readers.journaled import write_journal
 from tests.support.readers.questions import across, answer, questions
-from tests.support.readers.served import app_on
 from tests.support.recorded_runs import Recorded
 
 TALK, BRANCHING, COMPRESSED, SUMMED, FORK, SCORED = (f"{number:02x}" * 16 for number in range(1, 7))
@@ -35,24 +37,25 @@ def client_of(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
 
 
-def in_memory(*batches: Batch) -> FastAPI:
+def local(source: RecordSource) -> httpx.AsyncClient:
     """The query API over these records. The clock stands still, so that no run is sealed while the test goes on."""
-    source = MemoryRecords()
-    for batch in batches:
-        source.add(batch.spans, batch.logs, batch.contents, batch.threads)
-    return app_on(RecordStore(source, clock=lambda: START_NS))
+    return client_of(local_app(source, clock=lambda: START_NS))
 
 
-async def test_records_in_memory_give_the_answers_of_postgres(store: PostgresStore):
+async def test_memory_and_journal_give_the_answers_of_postgres(store: PostgresStore, tmp_path: Path):
     runs = dict(_batches())
+    in_memory = MemoryRecords()
     for batch in runs.values():
         await store.ingest(PROJECT, batch)
+        in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
+    write_journal(tmp_path, runs.values())
     app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
     asked = 0
-    async with client_of(app) as postgres, client_of(in_memory(*runs.values())) as memory:
+    async with client_of(app) as postgres, local(in_memory) as memory, local(JournalRecords(tmp_path)) as journal:
         every = [question for run in runs for question in await questions(postgres, run)]
         for question in [*every, *across(), f"/runs/{TALK}/compare/{FORK}"]:
-            own, other = await asyncio.gather(answer(postgres, question), answer(memory, question))
-            assert other == own, question
-            asked += own[0] == 200
+            expected, *others = [await answer(each, question) for each in (postgres, memory, journal)]
+            for name, other in zip(("memory", "journal"), others, strict=True):
+                assert other == expected, (name, question)
+            asked += expected[0] == 200
     assert asked > 50

@@ -394,7 +394,8 @@ def test_doctor_tells_a_refused_key_from_an_unreachable_collector(store: FakeSto
     answer = httpx.Response(401, json={"error": {"message": "another key"}}, headers={"playhead-collector": "1"})
     refuse = httpx.MockTransport(lambda _: answer)
     monkeypatch.setattr(
-        "playhead.cli.connection.CollectorAddress.ask", lambda self, *_: Client("http://collector", transport=refuse)
+        "playhead.cli.connection.CollectorAddress.ask_collector",
+        lambda self, *_: Client("http://collector", transport=refuse),
     )
     result = CliRunner().invoke(app, ["doctor"])
     assert "reachable\tyes, but it refuses the key" in result.stdout
@@ -410,7 +411,8 @@ def test_doctor_is_content_with_a_key_that_may_only_send(store: FakeStore, monke
     answer = httpx.Response(403, json={"error": {"message": "needs read"}}, headers={"playhead-collector": "1"})
     refuse = httpx.MockTransport(lambda _: answer)
     monkeypatch.setattr(
-        "playhead.cli.connection.CollectorAddress.ask", lambda self, *_: Client("http://collector", transport=refuse)
+        "playhead.cli.connection.CollectorAddress.ask_collector",
+        lambda self, *_: Client("http://collector", transport=refuse),
     )
     monkeypatch.setenv("PLAYHEAD_API_KEY", "k")
     with FakeCollector(key="k") as collector:

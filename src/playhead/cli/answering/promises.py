@@ -24,17 +24,15 @@ Reason = Annotated[str | None, typer.Option(help="Why.", show_default=False)]
 Key = Annotated[
     str | None, typer.Option(help="The key of what may be answered before it is asked.", show_default=False)
 ]
-Local = Annotated[bool, typer.Option("--local", help="Only promises in this machine's journal, without a collector.")]
 
 
 def promises(
     ctx: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Those with an answer, too.")] = False,
-    local: Local = False,
     json: Json = False,
 ) -> None:
     """List what runs wait for: approvals, answers of people, events."""
-    found = [each for each in _known(ctx, every=every, local=local) if each["kind"] != p.INTERRUPT]
+    found = [each for each in _known(ctx, every=every) if each["kind"] != p.INTERRUPT]
     if json:
         output.as_json(found)
         return
@@ -49,7 +47,6 @@ def approve(
     key: Key = None,
     action: Annotated[str | None, typer.Option(help="With --key: the action as the program words it.")] = None,
     details: Annotated[str | None, typer.Option(help="With --key: its details, as JSON.")] = None,
-    local: Local = False,
 ) -> None:
     """Approve of what a run wants to do. With --key and --action also before it asks."""
     if key is not None and action is not None:
@@ -58,12 +55,12 @@ def approve(
         opened = _opened(promise, p.APPROVAL, key=key, action=action, details=given)
     else:
         opened = None
-    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, local=local, opened=opened)
+    _answer(ctx, promise, p.APPROVED, by=by, reason=reason, opened=opened)
 
 
-def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None, local: Local = False) -> None:
+def deny(ctx: typer.Context, promise: Id, by: By = None, reason: Reason = None) -> None:
     """Refuse what a run wants to do."""
-    _answer(ctx, promise, p.DENIED, by=by, reason=reason, local=local)
+    _answer(ctx, promise, p.DENIED, by=by, reason=reason)
 
 
 def answer(
@@ -75,21 +72,20 @@ def answer(
     by: By = None,
     reason: Reason = None,
     key: Key = None,
-    local: Local = False,
 ) -> None:
     """Answer a question of a run, or tell of an event that runs wait for, also before they do."""
     opened = None
     if key is not None:
         opened = _opened(p.event_id(promise, key), p.EVENT, key=key, name=promise)
         promise = opened["id"]
-    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, local=local, opened=opened)
+    _answer(ctx, promise, p.ANSWERED, value=_value(value), by=by, reason=reason, opened=opened)
 
 
-def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None, local: Local = False) -> None:
+def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
     """Ask a run to stop at its next call of a model or tool; `playhead resume` goes on with it."""
-    if not local:
+    if not _is_local(ctx):
         try:
-            with ctx.ensure_object(CollectorAddress).ask() as client:
+            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
                 client.open_promise(interrupt_of(run_id(client, run), reason, by or _user()))
             return
         except CollectorUnreachable as error:
@@ -97,12 +93,17 @@ def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None
     _files().open(interrupt_of(run, reason, by or _user()))
 
 
-def _known(ctx: typer.Context, *, every: bool, local: bool) -> list[Promise]:
+def _is_local(ctx: typer.Context) -> bool:
+    """Whether only promises in this machine's journal are meant."""
+    return ctx.ensure_object(CollectorAddress).is_local
+
+
+def _known(ctx: typer.Context, *, every: bool) -> list[Promise]:
     """Of the collector and of the journal's folder; of this alone if the collector cannot be reached."""
     found = [each for each in _files().all() if every or each["answer"] is None]
-    if not local:
+    if not _is_local(ctx):
         try:
-            with ctx.ensure_object(CollectorAddress).ask() as client:
+            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
                 found += client.promises(state="all" if every else "open")
         except CollectorUnreachable as error:
             _say_local(error)
@@ -117,21 +118,20 @@ def _answer(
     value: Any = None,
     by: str | None,
     reason: str | None,
-    local: bool,
     opened: Promise | None = None,
 ) -> None:
     if promise is None:
         raise typer.BadParameter("name a promise, or --key and --action")
     by, files = by or _user(), _files()
     if opened is None:
-        promise = _whole_id(promise, _known(ctx, every=True, local=local))
+        promise = _whole_id(promise, _known(ctx, every=True))
     here = files.read(promise)
     if here is not None and not files.is_at_collector(promise):
         _answer_here(files, promise, outcome, value, by, reason)
         return
-    if not local:
+    if not _is_local(ctx):
         try:
-            with ctx.ensure_object(CollectorAddress).ask() as client:
+            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
                 if opened is not None:
                     client.open_promise(opened)
                 client.answer_promise(promise, outcome, value=value, by=by, reason=reason)

@@ -31,7 +31,7 @@ def export_runs(
 ) -> None:
     """Exports these runs, or without any, those that meet the conditions, and says what was written."""
     with (
-        address.ask() as client,
+        address.ask_collector() as client,
         export_to(output_path) as files,
         RefQueue() as queue,
         progress() as show,

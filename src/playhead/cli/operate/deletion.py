@@ -17,7 +17,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete a run for good.  Its content goes after a grace period, unless other runs name it."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         about = client.run(run_id(client, run))
         named = (
             f"run {about['run']} ({about['name'] or 'without a name'}, {about['status']}, {about['started'][:19]} UTC)"
@@ -35,7 +35,7 @@ def delete(
 
 def gc(ctx: typer.Context, json: Json = False) -> None:
     """Delete content now that no run names any more and that is older than the grace period; `serve` does it, too."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         answer = client.collect_garbage()
         while answer["phase"] is not None:
             answer = client.collect_garbage()

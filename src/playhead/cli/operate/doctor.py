@@ -81,7 +81,7 @@ def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | No
     """Asks for one run, and notes how that went."""
     url, took, problem = "", time.perf_counter(), None
     try:
-        with collector.ask() as client:
+        with collector.ask_collector() as client:
             url = client.base_url
             list(client.runs(limit=1))
         said = f"yes, in {(time.perf_counter() - took) * 1000:.0f} ms"
@@ -97,7 +97,7 @@ def _reach(collector: CollectorAddress, lines: list[Line]) -> PlayheadError | No
 def _not_understood(collector: CollectorAddress) -> list[Line]:
     """A line for each instrumentation scope that the collector took without understanding its content."""
     try:
-        with collector.ask() as client:
+        with collector.ask_collector() as client:
             scopes = client.scopes()["not_understood"]
     except PlayheadError:  # an older collector has no such question
         return []

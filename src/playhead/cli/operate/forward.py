@@ -29,7 +29,7 @@ def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit =
     if destination is not None:
         _refused(ctx, destination, limit, json)
         return
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         found = client.destinations()["items"]
     if json:
         output.as_json(found)
@@ -54,7 +54,7 @@ def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit =
 
 
 def _refused(ctx: typer.Context, destination: str, limit: int, json: bool) -> None:
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         letters = client.dead_letters(destination, limit=min(limit + 1, 1_000))["items"]
     rows = first(ctx, "dead letters", letters, limit)
     if json:
@@ -89,7 +89,7 @@ def _state(failures: int, last_error: str | None) -> str:
 @app.command()
 def retry(ctx: typer.Context, destination: Destination, entry: Entries = None) -> None:
     """Send dead letters again; also ends the pause after a failure."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         done = client.retry_forward(destination, entry)
     output.echo(f"{done['entries']} dead letters are sent again")
 
@@ -102,7 +102,7 @@ def drop(
     waiting: Annotated[bool, typer.Option("--waiting", help="Also what waits to be sent.")] = False,
 ) -> None:
     """Forget dead letters: they are not sent. The spans stay stored, and can be sent with a backfill."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         done = client.drop_forward(destination, entry, waiting=waiting)
     output.echo(f"{done['entries']} entries are forgotten")
 
@@ -119,6 +119,6 @@ def backfill(
     """Send what is already stored: a run, or all runs since a time."""
     if (run is None) == (since is None):
         raise SettingInvalid("say which runs to send: give a run, or --since")
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         done = client.backfill(destination, run, since=moment(since))
     output.echo(f"{done['runs']} runs will be sent to {destination}")

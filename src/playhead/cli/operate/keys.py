@@ -40,7 +40,7 @@ def create(
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
     scopes = [each.value for each in scope or [Scope.INGEST]]
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
     if json:
         output.as_json(made)
@@ -54,7 +54,7 @@ def create(
 @app.command(name="list")
 def list_keys(ctx: typer.Context, json: Json = False) -> None:
     """List the keys by their beginnings."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         found = client.keys()["items"]
     if json:
         output.as_json(found)
@@ -80,7 +80,7 @@ def list_keys(ctx: typer.Context, json: Json = False) -> None:
 @app.command()
 def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")]) -> None:
     """Revoke a key: it is refused within seconds."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         found = [
             each
             for each in client.keys()["items"]

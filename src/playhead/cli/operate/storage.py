@@ -14,7 +14,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def storage(ctx: typer.Context, json: Json = False) -> None:
     """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         answer = client.storage()
     if json:
         output.as_json(answer)

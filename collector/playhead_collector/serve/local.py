@@ -1,0 +1,63 @@
+"""The query API over recorded runs in memory or files, in the process that asks: nothing listens, nothing is stored."""
+
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
+
+from fastapi import FastAPI
+
+from playhead_collector.analysis.configuration import Configured
+from playhead_collector.errors import Refused
+from playhead_collector.serve import errors, routes
+from playhead_collector.serve.identity import IdentityHeader
+from playhead_collector.store.ports import Store
+from playhead_collector.store.records.ports import RecordSource
+from playhead_collector.store.records.store import RecordStore
+
+PROJECT = 1
+
+
+class LocalStore(RecordStore):
+    """A record store that refuses everything that only a collector can do."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Raises Refused for the methods of `Store` that `ReadStore` does not have."""
+        if hasattr(Store, name):
+            raise _needs_collector()
+        raise AttributeError(name)
+
+
+class _NothingToProject:
+    """The projector of a store that projects what it is asked for."""
+
+    async def project_now(self, project: int, run: str) -> None:
+        """Does nothing."""
+
+    async def catch_up(self) -> None:
+        """Does nothing."""
+
+
+def local_app(
+    source: RecordSource, configured: Configured | None = None, clock: Callable[[], int] = time.time_ns
+) -> FastAPI:
+    """The application.  Requests that change something, search or follow a run are refused.  `clock`: ns since 1970."""
+    app = FastAPI(openapi_url=None)
+    store = cast(Store, LocalStore(source, clock=clock))
+    app.include_router(routes.router(store, _NothingToProject(), PROJECT, configured))
+    app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
+    errors.install(app)
+    app.add_middleware(IdentityHeader)
+    return app
+
+
+async def _refuse(path: str) -> NoReturn:
+    raise _needs_collector()
+
+
+def _needs_collector() -> Refused:
+    return Refused(
+        400,
+        "needs_collector",
+        "the journal of this machine cannot answer that, because it needs the collector's database: start one with "
+        "`playhead serve`, send it the journal with `playhead ship`, and ask again without --local",
+    )
