@@ -39,7 +39,7 @@ test("a run that asks is announced, is answered here, and goes on", async () => 
   await request.getByText("denied by eve").waitFor();
   assert.match(String((await denied)[0]), /^denied: .*keep b\.log/);
   const question = page.getByRole("article", { name: "Which branch?" });
-  await question.getByLabel("Schema").getByText('"string"').waitFor();
+  await question.getByText('expected: {"type":"string"}').waitFor();
   await question.getByLabel("Answer").fill("main");
   const line = once(lines, "line");
   await question.getByRole("button", { name: "Answer" }).click();

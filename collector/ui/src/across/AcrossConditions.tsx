@@ -29,8 +29,8 @@ export function AcrossConditions({ get, set }: { get: (name: string) => string |
         </button>
       ))}
       {NAMED.map(([name, values]) => <Field key={name} name={name} size={11} value={get(name)} values={(newest.data?.items ?? []).flatMap(values)} set={set} />)}
-      <Field name="outcome" label="success is" size={14} value={get("outcome")} values={[]} set={set} placeholder="status, or reward>=1" />
-      <Field name="task" label="same task" size={11} value={get("task")} values={["input", "name", "session", "user"]} set={set} placeholder="input, or tag:task:" />
+      <Field name="outcome" label="success is" size={11} value={get("outcome")} values={[]} set={set} placeholder="completed" hint="A condition for a score, such as reward>=1; without one, a completed run has succeeded." />
+      <Field name="task" label="same task" size={11} value={get("task")} values={["input", "name", "session", "user"]} set={set} placeholder="input" hint="What runs of one task have in common: input, name, session, user, or tag: and what the tag begins with." />
       {others.map((name) => (
         <button key={name} type="button" className="chip" aria-pressed="true" onClick={() => set({ [name]: null })}>{name}: {get(name)} ✕</button>
       ))}
@@ -43,14 +43,14 @@ function isPeriod(since: string | null, until: string | null, days: number): boo
   return since !== null && until === null && Math.abs(Date.now() - Date.parse(since) - days * DAY_MS) < DAY_MS / 24;
 }
 
-type FieldProps = { name: string; label?: string; size: number; value: string | null; values: readonly string[]; set: (changes: Conditions) => void; placeholder?: string };
+type FieldProps = { name: string; label?: string; size: number; value: string | null; values: readonly string[]; set: (changes: Conditions) => void; placeholder?: string; hint?: string };
 
 /** A condition that is applied by Enter, by leaving the field, or by choosing a suggestion. */
-function Field({ name, label = name, size, value, values, set, placeholder }: FieldProps) {
+function Field({ name, label = name, size, value, values, set, placeholder, hint }: FieldProps) {
   const suggested = useMemo(() => new Set(values), [values]);
   const apply = (text: string) => text.trim() !== (value ?? "") && set({ [name]: text.trim() });
   return (
-    <label>
+    <label title={hint}>
       {label}
       <input
         key={value ?? ""} className="input" size={size} list={`across-${name}`} defaultValue={value ?? ""} placeholder={placeholder}

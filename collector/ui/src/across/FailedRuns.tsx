@@ -35,7 +35,7 @@ export function FailedRuns({ params, where, outcome }: Question) {
               </div>
             )}
             <p className="sub">
-              {data.note ?? `${count(data.tried)} features were tested, and q is corrected for all of them (${data.correction}). None of this says that one thing causes the other.`}
+              {data.note ?? `${count(data.tried)} features were tested, and q is corrected for all of them (${data.correction === "benjamini_hochberg" ? "Benjamini and Hochberg" : data.correction}). None of this says that one thing causes the other.`}
             </p>
           </section>
         )}
@@ -61,7 +61,7 @@ export function FailedRuns({ params, where, outcome }: Question) {
 
 /** "13 of 116" of a test of shares, "median 7" of a test of numbers. */
 function side(difference: OutcomeDifference, value: unknown): string {
-  if (difference.test !== "fisher_exact") return `median ${String(value)}`;
+  if (difference.test !== "fisher_exact") return `median ${Number(Number(value).toPrecision(3))}`;
   const { runs, of } = value as { runs: number; of: number };
   return `${count(runs)} of ${count(of)}`;
 }

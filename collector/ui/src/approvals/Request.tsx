@@ -12,6 +12,8 @@ import { refreshWaiting } from "./waiting";
 const KINDS: Record<string, string> = { approval: "approval", input: "question", event: "event" };
 /** Details beyond this are shown after a click. */
 const LONG = 1500;
+/** A schema up to this length takes one line. */
+const SHORT = 100;
 
 type Props = { asked: WaitedFor; by: string; mayAnswer: boolean; onAnswer: (now: WaitedFor) => void };
 type Given = { outcome: "approved" | "denied" | "answered"; value?: unknown; reason: string | null };
@@ -123,7 +125,7 @@ function Reply({ schema, isSending, onSend }: FormProps & { schema: unknown }) {
   };
   return (
     <form className="reply" onSubmit={submit}>
-      {schema !== null && <details className="schema" open={JSON.stringify(schema).length < 400}><summary>what is expected</summary><pre aria-label="Schema">{JSON.stringify(schema, null, 2)}</pre></details>}
+      {schema !== null && <Schema schema={schema} />}
       {choices.length > 0 ? (
         choices.map((value) => <button key={String(value)} type="button" className="button" disabled={isSending} onClick={() => void onSend({ outcome: "answered", value, reason: null })}>{String(value)}</button>)
       ) : (
@@ -135,4 +137,11 @@ function Reply({ schema, isSending, onSend }: FormProps & { schema: unknown }) {
       {problem !== null && <span className="failed" role="alert">{problem}</span>}
     </form>
   );
+}
+
+/** What kind of value is expected: a short schema in one line, a long one as it is laid out. */
+function Schema({ schema }: { schema: unknown }) {
+  const line = JSON.stringify(schema);
+  if (line.length <= SHORT) return <span className="schema sub">expected: <code>{line}</code></span>;
+  return <details className="schema" open={line.length < LONG}><summary>what is expected</summary><pre>{JSON.stringify(schema, null, 2)}</pre></details>;
 }

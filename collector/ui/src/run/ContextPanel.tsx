@@ -36,10 +36,14 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
         {before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
           <>
             <span>Since the call at <button type="button" className="go" onClick={() => onMove(before)}>{before}</button>:</span>
-            <span className="ink-tool">{marks.added.size} added</span>
-            <span>{diff.data?.context.kept ?? 0} kept</span>
-            <span className="ink-cut">{marks.gone.length} dropped</span>
-            <span className="ink-cut">{diff.data?.context.replaced ?? 0} summarised</span>
+            {diff.data === null ? <span>…</span> : (
+              <>
+                <span className="ink-tool">{marks.added.size} added</span>
+                <span>{diff.data.context.kept} kept</span>
+                <span className="ink-cut">{marks.gone.length} dropped</span>
+                <span className="ink-cut">{diff.data.context.replaced} summarised</span>
+              </>
+            )}
           </>
         )}
       </div>

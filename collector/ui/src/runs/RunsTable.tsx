@@ -13,9 +13,9 @@ export function RunsTable({ runs, chosen, onChoose }: Props) {
     <table>
       <thead>
         <tr>
-          <th>status</th><th>run</th><th>id</th><th>started</th><th className="r">duration</th><th className="r">model / tool calls</th>
-          <th className="r">tokens in → out</th><th className="r">cost</th><th className="r">context peak</th><th className="r">errors</th>
-          <th>session</th><th>user</th><th>tags</th><th>forks</th>
+          <th>status</th><th>run</th><th className="optional">id</th><th>started</th><th className="r">duration</th><th className="r">model / tool calls</th>
+          <th className="r">tokens in → out</th><th className="r optional">cost</th><th className="r">context peak</th><th className="r">errors</th>
+          <th className="optional">session</th><th className="optional">user</th><th>tags</th><th>forks</th>
         </tr>
       </thead>
       <tbody>
@@ -23,15 +23,15 @@ export function RunsTable({ runs, chosen, onChoose }: Props) {
           <tr key={run.run} className={n === chosen ? "chosen" : ""} onClick={() => onChoose(n)}>
             <td><Status status={run.status} /></td>
             <td className="name"><Link href={`/runs/${run.run}`} onClick={(event) => event.stopPropagation()}>{run.name ?? "unnamed"}</Link></td>
-            <td><code className="sub">{shortId(run.run)}</code></td>
+            <td className="optional"><code className="sub">{shortId(run.run)}</code></td>
             <td title={`${new Date(run.started).toLocaleString()} · ${run.started} (UTC)`}>{ago(run.started, now)}</td>
             <td className="r">{duration(run.elapsed_ms)}</td>
             <td className="r">{run.llm_calls} / {run.tool_calls}</td>
             <td className="r">{count(run.input_tokens)} → {count(run.output_tokens)}</td>
-            <td className="r">{money(run.cost)}</td>
+            <td className="r optional">{money(run.cost)}</td>
             <td className="r">{run.context_peak === null ? "–" : count(run.context_peak)}{run.compressions > 0 && <span className="tag cut">{run.compressions} compressed</span>}</td>
             <td className={run.errors > 0 ? "r ink-bad" : "r"}>{run.errors}</td>
-            <td>{run.session}</td><td>{run.user}</td><td>{run.tags.join(", ")}</td>
+            <td className="optional">{run.session}</td><td className="optional">{run.user}</td><td>{run.tags.join(", ")}</td>
             <td>{run.fork_of !== null ? `of ${shortId(run.fork_of)} at ${run.fork_at ?? "?"}` : run.fork_count > 0 ? count(run.fork_count) : ""}</td>
           </tr>
         ))}
