@@ -6,6 +6,8 @@ A test that needs nothing starts nothing: every fixture here works only when it 
 
 import asyncio
 import difflib
+import gc
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
@@ -13,10 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playhead_collector.process import CollectorProcess
 
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATE = "playhead_template"
@@ -25,6 +30,8 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
+# Each client of HTTP reads the certificates of all authorities, which takes it 20 ms; nobody is asked over TLS here.
+os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).parent / "fixtures" / "no_authority.pem"))
 # How long one example takes says more about what else the machine does than about what is tested.
 settings.register_profile("playhead", deadline=None)
 settings.load_profile("playhead")
@@ -32,6 +39,12 @@ settings.load_profile("playhead")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--write-golden", action="store_true", help="rewrite golden files; their diff is the review")
+
+
+def pytest_collection_finish() -> None:
+    """Tests and libraries stay for good: a full collection otherwise walks millions of objects, thousands of times."""
+    gc.collect()
+    gc.freeze()
 
 
 # --- golden files ----------------------------------------------------------------------------------------------------
@@ -138,3 +151,13 @@ def module_database_url(postgres_url: str, _template: str) -> Iterator[str]:
     """The same for a whole module, for tests that only read, or keep out of each other's way."""
     with _database(postgres_url, _template) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def collector(postgres_url: str, _template: str) -> Iterator["CollectorProcess"]:
+    """A collector with the settings of its defaults, for all tests that ask about runs of their own only."""
+    from playhead_collector.process import CollectorProcess
+
+    with _database(postgres_url, _template) as url, CollectorProcess(database_url=url) as collector:
+        yield collector
+        assert "Traceback" not in collector.log()

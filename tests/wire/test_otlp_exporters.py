@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -31,13 +30,6 @@ from playhead.model import names
 from playhead.model.span import LogEvent, Span
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
-
-
-@pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
-        yield collector
-        assert "Traceback" not in collector.log()
 
 
 def chat(collector: CollectorProcess, marker: str, compression: Compression) -> str:

@@ -22,8 +22,8 @@ Cli = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
+def recorded(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as collector:
         yield collector
         assert "Traceback" not in collector.log()
 

@@ -17,8 +17,8 @@ Records = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as collector:
         yield collector
         assert "Traceback" not in collector.log()
 

@@ -43,8 +43,8 @@ if os.environ.get("DIE_AT") == "end":
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as running:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as running:
         yield running
 
 

@@ -37,8 +37,8 @@ def agent(client: openai.OpenAI) -> list[Any]:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Iterator[tuple[str, openai.OpenAI, MockModelServer, str]]:
-    with CollectorProcess() as collector, MockModelServer() as server:
+def recorded(database_url: str, tmp_path: Path) -> Iterator[tuple[str, openai.OpenAI, MockModelServer, str]]:
+    with CollectorProcess(database_url=database_url) as collector, MockModelServer() as server:
         server.otherwise(text("fine"))
         playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "here")
         playhead.instrument("openai")
@@ -124,8 +124,10 @@ def told(event: Any) -> Any:
     return event["kind"], event["actor"], data, event["refs"]
 
 
-def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(tmp_path: Path) -> None:
-    with CollectorProcess() as collector:
+def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(
+    database_url: str, tmp_path: Path
+) -> None:
+    with CollectorProcess(database_url=database_url) as collector:
         here = resumed_events(tmp_path / "a", collector.url, from_the_collector=False)
         # What the killed process did not deliver, the one that resumes its run does, however short it lives.
         left = resumed_events(tmp_path / "c", collector.url, from_the_collector=False, delivers=False)

@@ -38,8 +38,8 @@ with playhead.run("clean") as run:
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as running:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as running:
         yield running
 
 

@@ -35,12 +35,6 @@ class Answer(BaseModel):
     n: int
 
 
-@pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
-        yield collector
-
-
 @pytest.fixture
 def reader(collector: CollectorProcess, tmp_path: Path) -> Iterator[Client]:
     with Client(collector.url) as client:

@@ -17,12 +17,6 @@ SAID = thinking("hm") + text("see") + tool_call("look_up", {"order": "A1", "n": 
 CACHE = {"cachePoint": {"type": "default"}}
 
 
-@pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
-        yield collector
-
-
 @pytest.fixture(autouse=True)
 def recording(collector: CollectorProcess, tmp_path: Path) -> Iterator[None]:
     """In place of the other tests' fixture: what is recorded here is delivered."""

@@ -46,12 +46,6 @@ def look(place: str, days: int = 1) -> dict[str, Any]:
     return {"sky": "sunny", "of": place, "days": [days, 1.0, None]}
 
 
-@pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
-        yield collector
-
-
 @pytest.fixture
 def client(collector: CollectorProcess, tmp_path: Path) -> Iterator[Client]:
     with Client(collector.url) as client:

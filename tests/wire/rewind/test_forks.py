@@ -81,9 +81,9 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
     # Nothing is sealed meanwhile: that would be a change, too.
-    with CollectorProcess(env={"PLAYHEAD_SEAL_AFTER_SECONDS": "3600"}) as collector:
+    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_SEAL_AFTER_SECONDS": "3600"}) as collector:
         yield collector
 
 

@@ -141,8 +141,8 @@ def test_a_killed_holder_frees_the_run_at_once(machine: Machine) -> None:
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as running:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url) as running:
         yield running
 
 

@@ -26,8 +26,8 @@ IMAGE = {"content-type": "image/png"}
 
 
 @pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess(env={"PLAYHEAD_API_KEY": KEY}) as collector:
+def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_API_KEY": KEY}) as collector:
         yield collector
         assert "Traceback" not in collector.log()
 

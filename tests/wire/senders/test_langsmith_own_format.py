@@ -10,10 +10,10 @@ from playhead_collector.process import CollectorProcess
 
 @pytest.mark.parametrize("batches", [True, False], ids=["multipart", "each run"])
 def test_the_sdk_logs_which_variable_has_to_be_set(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, batches: bool
+    collector: CollectorProcess, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, batches: bool
 ):
     monkeypatch.delenv("LANGSMITH_TRACING_MODE", raising=False)
-    with CollectorProcess() as collector, caplog.at_level(logging.WARNING, "langsmith"):
+    with caplog.at_level(logging.WARNING, "langsmith"):
         client = Client(api_url=collector.url, api_key="none", auto_batch_tracing=batches)
 
         @traceable(client=client)

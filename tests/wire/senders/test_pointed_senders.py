@@ -6,7 +6,6 @@ content of it stands in a span.
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -20,13 +19,6 @@ from tests.senders.programs import scene
 from tests.wire.test_otlp_exporters import rows_with
 
 pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="the lines are those of a POSIX shell")
-
-
-@pytest.fixture(scope="module")
-def collector() -> Iterator[CollectorProcess]:
-    with CollectorProcess() as collector:
-        yield collector
-        assert "Traceback" not in collector.log()
 
 
 def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:

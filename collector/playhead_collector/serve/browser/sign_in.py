@@ -5,14 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from playhead.wire.answers import ErrorAnswer
 from playhead.wire.answers.keys import Session
 from playhead_collector.errors import Refused
 from playhead_collector.serve.auth import keys_in
 from playhead_collector.serve.browser.sessions import COOKIE, SESSION_SECONDS, make_token, token_in
 from playhead_collector.serve.keyring import SCOPES, Keyring
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routes.registering import Responses, get
+from playhead_collector.serve.routes.registering import Responses, first_refusal, get
 from playhead_collector.serve.schemas import schema
 
 Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
@@ -63,7 +62,7 @@ def _flags(request: Request) -> dict[str, Any]:
 def add_routes(api: APIRouter, keyring: Keyring) -> None:
     """Registers the operations of this file, which need no key."""
     handlers, answer, path = SignIn(keyring), schema(Session), "/session"
-    refused: Responses = {401: {"description": "There is no such key.", "model": schema(ErrorAnswer)}}
+    refused: Responses = {401: first_refusal("There is no such key.")}
     get(api, "keys", path, handlers.session, Session)
     api.post(path, tags=["keys"], name="sign_in", response_model=answer, responses=refused)(handlers.sign_in)
     api.delete(path, tags=["keys"], name="sign_out", response_model=answer)(handlers.sign_out)

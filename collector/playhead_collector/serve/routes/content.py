@@ -11,7 +11,7 @@ from playhead_collector.read.about.content import read_about
 from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routes import params as p
-from playhead_collector.serve.routes.registering import Responses, get, refusals
+from playhead_collector.serve.routes.registering import Responses, get, refusal, refusals
 from playhead_collector.serve.schemas import schema
 from playhead_collector.store.ports import Store
 
@@ -64,7 +64,7 @@ _BYTES: Responses = {
     },
     206: {"description": "The requested range.", "content": {"*/*": {}}},
     304: {"description": "The caller has this content already (`If-None-Match`)."},
-    416: {"description": "The range lies outside the content.", "model": schema(a.ErrorAnswer)},
+    416: refusal("The range lies outside the content."),
 }
 
 
