@@ -19,7 +19,8 @@ PROGRAMS = ("examples/support_agent.py", "examples/what_if.py", "tests/ui/progra
 
 @pytest.fixture(scope="module")
 def collector(module_database_url: str) -> Iterator[CollectorProcess]:
-    with CollectorProcess(database_url=module_database_url) as collector:
+    env = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0"}  # sealed runs are searched
+    with CollectorProcess(database_url=module_database_url, env=env) as collector:
         yield collector
 
 
@@ -41,7 +42,10 @@ def test_the_ui_is_built():
     assert UiFiles().is_built, "the web UI is not built: make ui"
 
 
-@pytest.mark.parametrize("name", ["runs", "run", "compare", "live", "across", "approvals"])
+# `search` comes last: until then, the collector has had time to index the runs.
+@pytest.mark.parametrize(
+    "name", ["runs", "run", "compare", "live", "across", "approvals", "content", "tasks", "search"]
+)
 def test_in_the_browser(name: str, url: str, tmp_path: Path):
     agent = {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_AGENT": str(ROOT / PROGRAMS[0])}
     agent |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}

@@ -7,11 +7,13 @@ import type { Session } from "./api/types";
 import { AcrossPage } from "./across/AcrossPage";
 import { ApprovalsPage } from "./approvals/ApprovalsPage";
 import { ComparePage } from "./compare/ComparePage";
+import { ContentPage } from "./content/ContentPage";
 import { Failed, Missing } from "./parts/Notices";
 import { SignIn } from "./parts/SignIn";
 import { TopBar } from "./parts/TopBar";
 import { RunPage } from "./run/RunPage";
 import { RunsPage } from "./runs/RunsPage";
+import { SearchPage } from "./search/SearchPage";
 
 /** The path below which the collector is served, without a slash at its end. */
 const BASE = new URL(document.baseURI).pathname.replace(/\/$/, "");
@@ -36,6 +38,8 @@ export function App() {
           <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
           <Route path="/across"><AcrossPage /></Route>
           <Route path="/approvals"><ApprovalsPage session={session} /></Route>
+          <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
+          <Route path="/search"><SearchPage /></Route>
           <Route><Missing /></Route>
         </Switch>
       </div>

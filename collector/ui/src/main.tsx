@@ -8,6 +8,7 @@ import "./styles/runs.css";
 import "./styles/run.css";
 import "./styles/across.css";
 import "./styles/approvals.css";
+import "./styles/content.css";
 
 const theme = localStorage.getItem("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

@@ -22,6 +22,9 @@ export type Session = Schemas["Session"];
 export type Comparison = Schemas["Comparison"];
 export type CallPair = Schemas["CallPair"];
 export type ContentAbout = Schemas["ContentAbout"];
+export type ContentRun = Schemas["ContentRun"];
+export type FoundDecision = Schemas["FoundDecision"];
+export type FoundText = Schemas["FoundText"];
 export type WaitedFor = Schemas["Promise"];
 export type Population = Schemas["Population"];
 export type SuccessRate = Schemas["SuccessRate"];
@@ -39,6 +42,9 @@ export type TaskDivergence = Schemas["TaskDivergence"];
 export type Divergences = Schemas["Divergences"];
 export type ContextContents = Schemas["ContextContents"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
+
+/** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
+export type ThreadMessages = { thread: string; messages: (Message | null)[]; missing: string[] };
 
 /** A message as the context answers it: a role, and parts of several kinds; unknown kinds are kept as they are. */
 export type Message = { role: string; parts: Part[]; [key: string]: unknown };

@@ -48,3 +48,7 @@ export const localTime = (time: string): string => new Date(time).toLocaleTimeSt
 export function compact(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : (JSON.stringify(value) ?? "null");
 }
+
+/** The date and time in the reader's zone, to the second. */
+export const localDateTime = (time: string): string =>
+  new Date(time).toLocaleString(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });

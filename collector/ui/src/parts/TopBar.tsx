@@ -36,6 +36,7 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
             Approvals{waiting > 0 && <> <span className="count">{waiting}</span><span className="visually-hidden"> open</span></>}
           </Link>
         )}
+        <Link href="/search" aria-current={at === "/search" ? "page" : undefined}>Search</Link>
         <a href="api/v1/docs">API</a>
       </nav>
       <form

@@ -2,6 +2,7 @@
 import type { Compression, CompressionAudit, LostFact, Page, RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
 import { compact, count } from "../model/format";
+import { ContentLink } from "../parts/ContentLink";
 import { Empty, Failed, Loading } from "../parts/Notices";
 
 type Props = { run: RunDetail; at: number; onMove: (seq: number) => void };
@@ -48,7 +49,8 @@ function Audit({ audit, onMove }: { audit: CompressionAudit; onMove: (seq: numbe
           {[...audit.dropped, ...audit.summarised, ...audit.kept].sort((a, b) => a.position - b.position).map((message) => (
             <p key={message.position} className={message.after === null ? "ink-cut" : "sub"}>
               {message.after === null ? "− " : "= "}<b>{message.role}</b>{" "}
-              {message.seq !== null && <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>event {message.seq}</button>}
+              {message.seq !== null && <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>event {message.seq}</button>}{" "}
+              {message.message !== null && <ContentLink target={message.message} />}
             </p>
           ))}
         </div>

@@ -5,6 +5,7 @@ import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../api/ty
 import { useApi } from "../api/useApi";
 import { blocks, kindOf, messageTokens, partText } from "../model/context";
 import { count, percent } from "../model/format";
+import { ContentLink } from "../parts/ContentLink";
 import { Empty, Failed, Loading } from "../parts/Notices";
 import { Stack } from "./Stack";
 
@@ -49,7 +50,7 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
       </div>
       {data.missing.length > 0 && <div className="failed">{data.missing.length} contents have not arrived: what is shown has gaps.</div>}
       {messages.map((message, n) => (
-        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} isNew={marks.added.has(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
+        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} isNew={marks.added.has(n)} target={marks.refs.get(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
       ))}
       {marks.gone.map((entry) => (
         <div key={entry.from} className="msg gone">
@@ -61,7 +62,9 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   );
 }
 
-function Row({ n, message, tokens, isNew, isLit }: { n: number; message: Message; tokens: number; isNew: boolean; isLit: boolean }) {
+type RowProps = { n: number; message: Message; tokens: number; isNew: boolean; isLit: boolean; target: string | undefined };
+
+function Row({ n, message, tokens, isNew, isLit, target }: RowProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isLit) box.current?.scrollIntoView({ block: "nearest" });
@@ -74,7 +77,10 @@ function Row({ n, message, tokens, isNew, isLit }: { n: number; message: Message
         {message.parts.map((part, k) => <Said key={k} text={partText(part)} isCode={part.type !== "text"} />)}
         {isNew && <span className="tag new">added</span>}
       </span>
-      <span className="tk" title="tokens, estimated from the call's count">{count(tokens)}</span>
+      <span className="tk">
+        <span title="tokens, estimated from the call's count">{count(tokens)}</span>
+        {target !== undefined && <><br /><ContentLink target={target} /></>}
+      </span>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { apiUrl } from "../api/client";
 import type { RecordedEvent } from "../api/types";
 import { count } from "../model/format";
 import { Copy } from "../parts/Copy";
+import { ContentLink } from "../parts/ContentLink";
 import { Loading } from "../parts/Notices";
 
 /** Contents beyond this are shown in part, and can be downloaded whole. */
@@ -33,7 +34,11 @@ function Content({ name, target, preview }: { name: string; target: string; prev
   };
   return (
     <div className="card">
-      <h2>{name} {text === null && <button type="button" className="go" onClick={show}>show whole</button>} <a className="go" href={url} download>download</a></h2>
+      <h2>
+        {name} {text === null && <button type="button" className="go" onClick={show}>show whole</button>}{" "}
+        <ContentLink target={target}>open</ContentLink>{" "}
+        <a className="go" href={url} download>download</a>
+      </h2>
       <pre>{text ?? preview ?? ""}</pre>
       {text !== null && text.length >= SHOWN && <span className="sub">The first {count(SHOWN)} bytes are shown: download it to see all.</span>}
     </div>

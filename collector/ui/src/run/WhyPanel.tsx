@@ -3,6 +3,7 @@ import type { Attribution, ContextQuote, DecisionDetail, RecordedEvent, ValueOri
 import { useApi } from "../api/useApi";
 import { argumentsText } from "../model/context";
 import { compact } from "../model/format";
+import { ContentLink } from "../parts/ContentLink";
 import { Empty, Failed } from "../parts/Notices";
 
 type Props = {
@@ -92,7 +93,7 @@ function Where({ quote, onMove, onLight }: { quote: Pick<ContextQuote, "seq" | "
   return (
     <span onPointerEnter={() => onLight(quote.content)} onPointerLeave={() => onLight(null)}>
       <button type="button" className="go" onClick={() => onMove(seq)} onFocus={() => onLight(quote.content)} onBlur={() => onLight(null)}>event {seq}</button>{" "}
-      “{quote.quote}”
+      “{quote.quote}” {quote.content !== null && <ContentLink target={quote.content} />}
     </span>
   );
 }
