@@ -11,7 +11,7 @@ from playhead.model.canonical import Content
 from playhead.model.media_type import is_media_type
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
-from playhead_collector.workers.json_bytes import json_bytes
+from playhead_collector.json_bytes import json_bytes
 
 # Types that a browser may display. SVG and HTML can contain scripts: they are sent as downloads.
 _SHOWN = {"application/json", "text/plain", "image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}

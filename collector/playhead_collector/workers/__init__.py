@@ -6,7 +6,7 @@
     pool       a bounded queue in front of the processes                  failures  errors as JSON, and back
     process    one worker process: started, asked, ended                  frames    messages on a pipe
     worker     the program that runs in the process                       setup     settings that it gets at its start
-    priority   gives the processes a lower priority than ingest           json_bytes  answers as JSON
+    priority   gives the processes a lower priority than ingest
 
 The time of an analysis grows with the length of a run. In the process that takes spans it would hold the interpreter;
 here it has limits of time and memory, and a low priority.

@@ -28,12 +28,12 @@ from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.analysis.tree.tree import answer_tree
+from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.diff.moments import answer_diff
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.search import SearchStore
-from playhead_collector.workers.json_bytes import json_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,10 @@ def test_every_route_answers_in_json(collector: CollectorProcess, run: str):
         for path, values in questions(http, run):
             answer = http.get(path, params=values)
             assert answer.status_code < 500, (path, values, answer.text[:200])
-            if "/content/" not in path and not answer.headers["content-type"].startswith("text/event-stream"):
+            media_type = answer.headers["content-type"].partition(";")[0]
+            if media_type == "text/x-python":
+                compile(answer.text, path, "exec")
+            elif "/content/" not in path and media_type != "text/event-stream":
                 json.loads(answer.content.decode(), parse_constant=no_constant, parse_int=str)
 
 
@@ -172,3 +175,28 @@ def test_every_route_answers_in_json(collector: CollectorProcess, run: str):
 def test_every_command_shows_it(collector: CollectorProcess, run: str, command: str):
     shown = CliRunner().invoke(app, [command, run], env={"PLAYHEAD_ENDPOINT": collector.url})
     assert (shown.exit_code, shown.exception) == (0, None), shown.output[-500:]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_a_program_asks_with_is_kept_or_refused(collector: CollectorProcess, name: str):
+    promise, path = f"{list(ODD).index(name):032x}", f"{collector.url}{PREFIX}/promises"
+    opened = f'{{"kind": "input", "key": "k", "id": "{promise}"'
+    with httpx.Client(trust_env=False, headers={"content-type": "application/json"}) as http:
+
+        def post(path: str, body: str) -> httpx.Response:
+            return http.post(path, content=body.encode("utf-8", "surrogateescape"))
+
+        asked = post(
+            path, f'{opened[:-1]}, "id": "{promise}", "details": {{"of": {ODD[name]}}}, "schema": {ODD[name]}}}'
+        )
+        if asked.status_code == httpx.codes.OK:
+            answered = post(f"{path}/{promise}", f'{{"outcome": "answered", "value": {ODD[name]}}}')
+            assert answered.status_code == httpx.codes.OK, answered.text
+            found = http.get(f"{path}/{promise}").json()
+            assert found["details"] == {"of": found["schema"]}
+            assert found["answer"]["value"] == found["schema"]
+            if name in ("beyond 64 bits", "10^400", "lone surrogate", "keys twice", "nul"):
+                assert found["schema"] == json.loads(ODD[name])
+        else:
+            assert asked.status_code in (400, 413, 422), asked.text
+            assert asked.json()["error"]["code"]

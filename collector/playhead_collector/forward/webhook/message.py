@@ -8,9 +8,8 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-import orjson
-
 from playhead.model.times import rfc3339
+from playhead_collector.json_bytes import json_bytes
 from playhead_collector.store.ports.promises import StoredPromise
 
 OPENED = "promise.opened"
@@ -30,7 +29,7 @@ def body_of(promise: StoredPromise, public_url: str) -> bytes:
         "deadline": None if promise.deadline_ns is None else rfc3339(promise.deadline_ns),
         "answer_url": link,
     }
-    return orjson.dumps({"type": OPENED, "timestamp": rfc3339(promise.created_ns), "data": data})
+    return json_bytes({"type": OPENED, "timestamp": rfc3339(promise.created_ns), "data": data})
 
 
 def signed_headers(promise: str, body: bytes, key: bytes, now_s: int) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ from playhead_collector.analysis.reasoning.explanation import (
     no_model,
 )
 from playhead_collector.errors import CollectorError, Refused
+from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.content import parse_ref
 from playhead_collector.read.record import RunRecord
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
@@ -25,7 +26,6 @@ from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routes import params as p
 from playhead_collector.serve.routes.registering import Responses, get, refusals
 from playhead_collector.serve.schemas import schema
-from playhead_collector.workers.json_bytes import json_bytes
 from playhead_collector.workers.questions import AnalysisQuestion
 
 STREAM = "text/event-stream"

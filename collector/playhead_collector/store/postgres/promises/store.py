@@ -1,11 +1,12 @@
 """serve → [store]: the part of the store that keeps promises. Times are the database's."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
 from asyncpg import Record
 
+from playhead_collector.json_bytes import json_bytes
 from playhead_collector.store.ports.promises import Announcement, StoredPromise
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
@@ -26,7 +27,7 @@ class PostgresPromiseStore:
         async with self._db.transaction() as conn:
             await sql.run(conn, "forget_promises", project=project, seconds=_KEEP_SECONDS)
             of_run = None if run is None else id_of(run)
-            text = orjson.dumps(body).decode()
+            text = json_bytes(body).decode()
             asked = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
             await sql.run(conn, "open_promise", project=project, **asked)
             row = await sql.row(conn, "promise", project=project, promise=promise)
@@ -35,7 +36,7 @@ class PostgresPromiseStore:
         return _promise(row)
 
     async def answer_promise(self, project: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
-        text = orjson.dumps(answer).decode()
+        text = json_bytes(answer).decode()
         async with self._db.transaction() as conn:
             row = await sql.row(conn, "answer_promise", project=project, promise=promise, answer=text, is_late=late)
         return row is not None
@@ -82,9 +83,9 @@ def _promise(row: Record) -> StoredPromise:
         id=row["promise_id"],
         kind=row["kind"],
         run=None if row["run_id"] is None else row["run_id"].hex,
-        body=orjson.loads(row["body"]),
+        body=json.loads(row["body"]),
         created_ns=row["created_ns"],
         deadline_ns=row["deadline_ns"],
-        answer=None if row["answer"] is None else orjson.loads(row["answer"]),
+        answer=None if row["answer"] is None else json.loads(row["answer"]),
         answered_ns=row["answered_ns"],
     )

@@ -1,4 +1,4 @@
-"""Answers as JSON, also where they hold recorded texts and numbers that orjson does not write."""
+"""Values as JSON, also where they hold texts and numbers that orjson does not write."""
 
 import json
 from typing import Any, cast
