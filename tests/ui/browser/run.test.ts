@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { open, runNamed, violations } from "./browser.ts";
+import { open, runNamed, URL_OF_COLLECTOR, violations } from "./browser.ts";
 
 const at = (page: Page) => page.getByRole("slider", { name: "Playhead" }).getAttribute("aria-valuenow").then(Number);
 
@@ -117,6 +117,38 @@ test("fork from here gives the command with the outcome filled in", async () => 
   await page.getByRole("button", { name: "Fork from here" }).click();
   const text = await page.getByRole("dialog").locator("pre").innerText();
   assert.match(text, /^playhead fork [0-9a-f]{32} --at 28 --outcome '\{"result": .+' -- python agent.py$/);
+});
+
+test("a run is copied as a test; a run without model calls says why there is none", async () => {
+  const { page, problems } = await support(20);
+  // Without a window, the browser gives its clipboard to one page only.
+  await page.evaluate(() => {
+    const writeText = async (text: string) => { document.body.dataset.copied = text; };
+    Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+  });
+  await page.getByRole("button", { name: "Copy as test" }).click();
+  await page.getByText("The test was copied to the clipboard.").waitFor();
+  const copied = (await page.locator("body").getAttribute("data-copied")) ?? "";
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/${await runNamed("support")}/test`);
+  assert.equal(copied, await answer.text());
+  assert.match(copied, /^def test_/m);
+  assert.deepEqual(problems, []);
+
+  const { page: none } = await open(`/runs/${await runNamed("broken")}`);
+  await none.getByRole("button", { name: "Copy as test" }).click();
+  const sheet = none.getByRole("dialog", { name: "Copy as test" });
+  await sheet.getByRole("alert").getByText("model call").waitFor();
+  await sheet.getByRole("button", { name: "Close" }).click();
+  await sheet.waitFor({ state: "hidden" });
+});
+
+test("where the browser does not allow copying, the test is shown", async () => {
+  const { page } = await support(20);
+  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await page.getByRole("button", { name: "Copy as test" }).click();
+  const sheet = page.getByRole("dialog", { name: "Copy as test" });
+  await sheet.locator("pre").getByText("def test_").waitFor();
+  assert.deepEqual(await violations(page), []);
 });
 
 test("what was recorded is shown as text and never executed", async () => {

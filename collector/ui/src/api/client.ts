@@ -26,6 +26,11 @@ export function get<T>(path: string, params: Params = {}, signal?: AbortSignal):
   return send<T>("GET", apiUrl(path, params), undefined, signal);
 }
 
+/** The answer of a GET, as text. Throws ApiError. */
+export async function getText(path: string, signal?: AbortSignal): Promise<string> {
+  return (await ask("GET", apiUrl(path), undefined, signal)).text();
+}
+
 /** Sends JSON. Throws ApiError. */
 export function post<T>(path: string, body: unknown): Promise<T> {
   return send<T>("POST", apiUrl(path), body);
@@ -37,6 +42,11 @@ export function remove<T>(path: string): Promise<T> {
 }
 
 async function send<T>(method: string, url: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  return (await (await ask(method, url, body, signal)).json()) as T;
+}
+
+/** An answer that is a success. Throws ApiError. */
+async function ask(method: string, url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const init: RequestInit = { method, credentials: "same-origin", signal: signal ?? null };
   if (body !== undefined) Object.assign(init, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
   let answer: Response;
@@ -47,7 +57,7 @@ async function send<T>(method: string, url: string, body?: unknown, signal?: Abo
     throw new ApiError(0, "The collector does not answer. Is it running?");
   }
   if (!answer.ok) throw new ApiError(answer.status, await reason(answer));
-  return (await answer.json()) as T;
+  return answer;
 }
 
 async function reason(answer: Response): Promise<string> {

@@ -6,6 +6,7 @@ import type { RecordedEvent, RunDetail } from "../api/types";
 import { count, duration, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { Status } from "../runs/RunsTable";
+import { CopyAsTest } from "./CopyAsTest";
 
 /** Forks that the header names; the list of runs has all of them. */
 const FORKS = 3;
@@ -35,6 +36,7 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
       <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} />
       <div className="acts">
         <a className="button" href={apiUrl(`/runs/${run.run}`)}>JSON</a>
+        <CopyAsTest run={run.run} />
         <button className="button main" type="button" onClick={() => sheet.current?.showModal()}>Fork from here</button>
       </div>
       <dialog ref={sheet} aria-label="Fork from here">
