@@ -37,6 +37,7 @@ from playhead_collector.store.records.memory import MemoryRecords, last_recorded
 from playhead_collector.store.records.ports import RunRecords
 
 _Record = TypeVar("_Record", Span, LogEvent)
+_TRACE = re.compile("[0-9a-f]{32}")
 _RUN = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
 
 
@@ -186,7 +187,7 @@ def _run_in(kind: bytes, payload: bytes) -> str | None:
         trace = record[2] if kind == LOG else record[0]
     except (ValueError, IndexError, TypeError, KeyError):
         return None
-    return trace if isinstance(trace, str) and re.fullmatch("[0-9a-f]{32}", trace) else None
+    return trace if isinstance(trace, str) and _TRACE.fullmatch(trace) else None
 
 
 def _read(path: Path, at: int, size: int) -> Content | None:

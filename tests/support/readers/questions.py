@@ -20,7 +20,7 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
     events = (await client.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000})).json()["items"]
     assert len(events) > 10
     lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
-    lists += ("/attributions", "/compressions", "/tokens", "/tree", "/suspects", "/scores", "/checkpoints")
+    lists += ("/attributions", "/compressions", "/tokens", "/tree", "/suspects", "/scores", "/checkpoints", "/test")
     found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
     for event in events[:: max(1, len(events) // _EVENTS)]:
         seq = event["seq"]
@@ -32,8 +32,10 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
 
 
 async def answer(client: httpx.AsyncClient, question: str, without: Collection[str] = ()) -> Any:
-    """The status and the JSON of the answer, without values under these keys."""
+    """The status and the JSON of the answer, without values under these keys; or its text."""
     response = await client.get(f"{PREFIX}{question}")
+    if response.headers["content-type"].startswith("text/x-python"):
+        return response.status_code, response.text
     return response.status_code, _comparable(response.json(), without)
 
 

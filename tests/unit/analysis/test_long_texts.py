@@ -57,6 +57,7 @@ ASKED = {
     "/events": ["?preview=10000"],
 }
 READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/suspects/rerank", "/ask-again", "/scores"}
+READS_NO_TEXT |= {"/test"}  # it writes texts down, and reads none
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
         shape: lambda length, shape=shape: text_of_shape(shape, length)

@@ -141,4 +141,5 @@ def _import_line(used: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """Text that may stand in a docstring's line."""
-    return " ".join(text.split())[:60].replace("\\", "/").replace('"', "'")
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(shown.split())[:60].replace("\\", "/").replace('"', "'")

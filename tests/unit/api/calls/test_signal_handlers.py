@@ -15,18 +15,22 @@ import faulthandler, signal
 faulthandler.dump_traceback_later(50, exit=True)
 from playhead import observe
 
-handled = 0
+handled = depth = 0
 
 @observe(kind="tool")
 def step(number):
     return number
 
 def handler(*_):
-    global handled
+    global handled, depth
     handled += 1
-    if handled < 600:
+    depth += 1
+    if handled < 600 and depth < 10:  # on a busy machine, handlers would interrupt one another for ever
         signal.setitimer(signal.ITIMER_REAL, 0.0003)
     step(handled)
+    depth -= 1
+    if handled < 600 and depth == 0:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003)
 
 @observe
 def agent():
