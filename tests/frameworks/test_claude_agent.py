@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from claude_agent_sdk import (
     AgentDefinition,
+    AssistantMessage,
     ClaudeAgentOptions,
     ClaudeSDKClient,
     ResultMessage,
+    ThinkingBlock,
     ToolResultBlock,
     UserMessage,
     create_sdk_mcp_server,
@@ -22,7 +24,7 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.testing import MockModelServer, contains, pytest_plugin, text, tool_call, tool_result_received
+from playhead.testing import MockModelServer, contains, pytest_plugin, text, thinking, tool_call, tool_result_received
 from tests.support.journal_reader import Journaled, Recording, kind, start_recording
 
 server = pytest_plugin.mock_model_server
@@ -133,6 +135,25 @@ async def test_agent_model_calls_and_tools_are_recorded(recording: Recording, se
     read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     assert sum(call.attributes[names.INPUT_TOKENS] for call in calls) == sum(told[name] for name in read)
     assert sum(call.attributes.get(names.OUTPUT_TOKENS, 0) for call in calls) == told["output_tokens"]
+
+
+@pytest.mark.slow
+@pytest.mark.covers("claude-agent", "reasoning")
+async def test_thinking_is_recorded_as_reasoning(recording: Recording, server: MockModelServer, tmp_path: Path):
+    server.otherwise(thinking("A1 left late.") + text("it is late"))
+    messages = await ask(options(server, tmp_path, max_thinking_tokens=2_000))
+    blocks = [block for message in messages if isinstance(message, AssistantMessage) for block in message.content]
+    [thought] = [block for block in blocks if isinstance(block, ThinkingBlock)]
+    seen = recording.read()
+    [call] = of_kind(seen, "llm")
+    assert seen.value(call, names.REASONING_REF) == thought.thinking == "A1 left late."
+    [answer] = seen.messages(call.attributes[names.OUTPUT_MESSAGES_REF])
+    assert [(part["type"], part["content"]) for part in answer["parts"]] == [
+        ("reasoning", "A1 left late."),
+        ("text", "it is late"),
+    ]
+    assert thought.signature
+    assert answer["parts"][0]["extra"] == {"signature": thought.signature}
 
 
 @pytest.mark.slow

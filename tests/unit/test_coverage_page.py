@@ -53,9 +53,11 @@ REASONS = {
     ("mcp", "streaming"): "a result comes in one piece; notifications of progress reach the program and are no result",
     ("mcp", "usage"): _NO_MODEL,
     ("mcp", "reasoning"): _NO_MODEL,
-    ("crewai", "reasoning"): _BY_CLIENTS.format("thinking"),
+    ("crewai", "reasoning"): (
+        "its `reasoning` is a plan that it asks a model for, in calls that are recorded as all others; thinking is "
+        "read from the answers of the clients above it in the table, which record and test it"
+    ),
     ("autogen", "reasoning"): _READ_FROM_CLIENTS.format("`ThoughtEvent`"),
-    ("claude-agent", "reasoning"): "thinking is a part of its recorded messages; the mock server is not asked for it",
     ("llama-index", "reasoning"): _READ_FROM_CLIENTS.format("`ThinkingBlock`"),
     ("smolagents", "reasoning"): f"it keeps none of it: {_BY_CLIENTS.format('thinking')}",
     ("strands", "reasoning"): _READ_FROM_CLIENTS.format("`reasoningContent`"),

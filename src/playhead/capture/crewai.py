@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import current_span, enter, fail_and_detach, finish
+from playhead.api.calls.lifecycle import current_span, finish
 from playhead.api.calls.span import ObservedSpan
 from playhead.capture.frameworks import (
     Begin,
@@ -23,6 +23,7 @@ from playhead.capture.frameworks import (
     none_on_error,
     tool,
 )
+from playhead.capture.frameworks.own_span import with_own_span, with_own_span_async
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
 
@@ -173,44 +174,19 @@ def _note_failure(result: Any) -> None:
 
 
 def _recorded(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
-    """For a method that is run again on resume: the calls inside are answered from the record."""
-
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        found = read(instance, args, kwargs)
-        span = None if found is None else found()
-        if span is None:
-            return wrapped(*args, **kwargs)
-        enter(span)
-        try:
-            result = wrapped(*args, **kwargs)
-        except BaseException as error:
-            fail_and_detach(span, error)
-            raise
-        _finish(span, result)
-        return result
-
-    return run
+    return with_own_span(partial(_begin, read), _finish)
 
 
 def _recorded_async(read: Callable[[Any, Any, Any], Begin | None]) -> Wrapper:
-    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        found = read(instance, args, kwargs)
-        span = None if found is None else found()
-        if span is None:
-            return await wrapped(*args, **kwargs)
-        enter(span)
-        try:
-            result = await wrapped(*args, **kwargs)
-        except BaseException as error:
-            fail_and_detach(span, error)
-            raise
-        _finish(span, result)
-        return result
-
-    return run
+    return with_own_span_async(partial(_begin, read), _finish)
 
 
-def _finish(span: ObservedSpan, result: Any) -> None:
+def _begin(read: Callable[[Any, Any, Any], Begin | None], instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+    found = read(instance, args, kwargs)
+    return None if found is None else found()
+
+
+def _finish(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
     answer = _output(result)
     finish(span, None if answer is None else names.OUTPUT_REF, answer)
 

@@ -8,16 +8,17 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from playhead.api.calls.begin import begin
-from playhead.api.calls.lifecycle import current_span, enter, fail_and_detach, finish
+from playhead.api.calls.lifecycle import current_span, fail_and_detach, finish
 from playhead.api.calls.span import ObservedSpan
 from playhead.capture.frameworks import none_on_error
+from playhead.capture.frameworks.own_span import with_own_span, with_own_span_async
 from playhead.capture.langgraph.interrupts import note_interrupts
 from playhead.capture.patching import Wrap
 from playhead.model import names
 
 
 @none_on_error
-def _begin(args: Any, kwargs: Any) -> ObservedSpan | None:
+def _begin(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
     if current_span() is None:
         return None
     task = args[0] if args else kwargs["task"]
@@ -35,35 +36,11 @@ def _written(args: Any, kwargs: Any) -> dict[str, Any]:
     return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
 
 
-def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    span = _begin(args, kwargs)
-    if span is None:
-        return wrapped(*args, **kwargs)
-    enter(span)
-    try:
-        result = wrapped(*args, **kwargs)
-    except BaseException as error:
-        _left(span, error)
-        raise
+def _finish(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
     finish(span, names.OUTPUT_REF, _written(args, kwargs))
-    return result
 
 
-async def _arun(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    span = _begin(args, kwargs)
-    if span is None:
-        return await wrapped(*args, **kwargs)
-    enter(span)
-    try:
-        result = await wrapped(*args, **kwargs)
-    except BaseException as error:
-        _left(span, error)
-        raise
-    finish(span, names.OUTPUT_REF, _written(args, kwargs))
-    return result
-
-
-def _left(span: ObservedSpan, raised: BaseException) -> None:
+def _end_raised(span: ObservedSpan, raised: BaseException) -> None:
     """Ends the step of a node that raised: an interruption for a person, or a handoff, ends it like a return."""
     from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
 
@@ -74,8 +51,10 @@ def _left(span: ObservedSpan, raised: BaseException) -> None:
         fail_and_detach(span, raised)
 
 
-# The module that calls them has them under its own names.
+_MODULE = "langgraph.pregel._runner"  # it calls them under its own names
+_run = with_own_span(_begin, _finish, _end_raised)
+_run_async = with_own_span_async(_begin, _finish, _end_raised)
 NODES = (
-    Wrap("langgraph.pregel._runner", "run_with_retry", _run, is_optional=True),
-    Wrap("langgraph.pregel._runner", "arun_with_retry", _arun, is_optional=True),
+    Wrap(_MODULE, "run_with_retry", _run, is_optional=True),
+    Wrap(_MODULE, "arun_with_retry", _run_async, is_optional=True),
 )
