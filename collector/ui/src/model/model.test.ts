@@ -4,7 +4,7 @@ import type { Message, RecordedEvent } from "../api/types";
 import { byStep, byTime, nearest } from "./axis";
 import { argumentsText, blocks, messageTokens, partText } from "./context";
 import { ago, duration, money, percent, shortId } from "./format";
-import { laneOf, steps } from "./steps";
+import { type Folded, fold, laneOf, rowAt, steps } from "./steps";
 
 function event(seq: number, kind: string, more: Partial<RecordedEvent> = {}): RecordedEvent {
   const time = new Date(1_760_000_000_000 + seq * 1000).toISOString();
@@ -68,6 +68,34 @@ describe("steps", () => {
   test("what has not ended, and kinds that are not known, are kept", () => {
     const rows = steps([event(1, "llm_called", { span: "m" }), event(2, "something_new"), event(3, "llm_completed", { span: "other" })]);
     expect(rows.map((row) => [row.kind, row.end])).toEqual([["model", null], ["other", 2], ["other", 3]]);
+  });
+
+  test("events that follow are folded into the rows that are there; rows are replaced, and not changed", () => {
+    const kinds = ["step_started", "llm_called", "llm_completed", "state_changed", "tool_called", "tool_failed", "step_completed"];
+    const all = Array.from({ length: 70 }, (_, n) => event(n + 1, kinds[n % 7] as string, { span: `${Math.floor(n / 7)} ${["step", "model", "model", "", "tool", "tool", "step"][n % 7]}` }));
+    let folded: Folded | undefined;
+    for (let n = 0; n <= all.length; n++) {
+      const [before, copy] = [folded?.rows, JSON.stringify(folded?.rows)];
+      folded = fold(all.slice(0, n), folded);
+      expect(folded.rows).toEqual(steps(all.slice(0, n)));
+      expect(JSON.stringify(before)).toBe(copy);
+    }
+    const other = all.with(10, event(11, "tool_called"));
+    expect(fold(other, folded).rows).toEqual(steps(other));
+    expect(fold(all.slice(0, 3), folded).rows).toEqual(steps(all.slice(0, 3)));
+  });
+
+  test("the row of the playhead is the last that began, or that ended there", () => {
+    const rows = steps([
+      event(1, "run_started"),
+      event(2, "step_started", { span: "a" }),
+      event(3, "tool_called", { span: "t" }),
+      event(4, "state_changed"),
+      event(5, "tool_completed", { span: "t" }),
+      event(6, "step_completed", { span: "a" }),
+    ]);
+    expect([0, 1, 2, 3, 4, 5, 6, 7].map((at) => rowAt(rows, at))).toEqual([-1, -1, 0, 1, 2, 1, 0, 2]);
+    expect(rowAt([], 3)).toBe(-1);
   });
 
   test("lanes", () => {

@@ -1,11 +1,22 @@
 import { useEffect, useState } from "react";
 
-/** The value once it has not changed for `ms`; the first value at once. */
-export function useSettled<T>(value: T, ms: number): T {
-  const [settled, setSettled] = useState(value);
+import type { Playhead } from "./playhead";
+
+/** Where the playhead came to rest for `ms`. While it moves, who uses this is not drawn again. */
+export function useRest(head: Playhead, ms: number): number {
+  const [at, setAt] = useState(head.at);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
+    let timer = 0;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => setAt(head.at), ms);
+    };
+    wait();
+    const leave = head.subscribe(wait);
+    return () => {
+      leave();
+      clearTimeout(timer);
+    };
+  }, [head, ms]);
+  return at;
 }

@@ -26,31 +26,68 @@ const STATE = new Set(["state_changed", "checkpoint_created", "plan_changed", "m
 /** Events that are told by the row of another one, or by the header. */
 const HIDDEN = new Set(["run_started", "run_completed", "run_sealed"]);
 
+/** Events that were folded, their steps, and what is needed to fold those that follow: calls that are open, by span. */
+export type Folded = {
+  readonly events: readonly RecordedEvent[];
+  readonly rows: readonly Step[];
+  readonly open: ReadonlyMap<string, number>;
+  readonly depth: number;
+};
+
+const NOTHING: Folded = { events: [], rows: [], open: new Map(), depth: 0 };
+
 /** The steps of these events, in their order. Messages that a call gave are told by the call's row. */
-export function steps(events: readonly RecordedEvent[]): Step[] {
-  const rows: Step[] = [];
-  const open = new Map<string, Step>();
-  let depth = 0;
-  for (const event of events) {
-    if (ENDS.has(event.kind)) {
-      const row = event.span === null ? undefined : open.get(event.span);
-      if (row !== undefined) {
-        close(row, event);
-        open.delete(event.span as string);
-        if (row.kind === "step" || row.kind === "agent") depth = Math.max(0, depth - 1);
-        continue;
-      }
+export function steps(events: readonly RecordedEvent[]): readonly Step[] {
+  return fold(events, NOTHING).rows;
+}
+
+/** The same as a fold of all events; where `before` folded the first of them, only the others are looked at. */
+export function fold(events: readonly RecordedEvent[], before: Folded = NOTHING): Folded {
+  const known = isBeginning(before.events, events) ? before : NOTHING;
+  const rows = known.rows.slice();
+  const open = new Map(known.open);
+  let depth = known.depth;
+  for (let n = known.events.length; n < events.length; n++) {
+    const event = events[n] as RecordedEvent;
+    const opened = ENDS.has(event.kind) && event.span !== null ? open.get(event.span) : undefined;
+    const row = opened === undefined ? undefined : rows[opened];
+    if (opened !== undefined && row !== undefined) {
+      rows[opened] = closed(row, event);
+      open.delete(event.span as string);
+      if (row.kind === "step" || row.kind === "agent") depth = Math.max(0, depth - 1);
+      continue;
     }
     if (HIDDEN.has(event.kind) || (event.kind === "message_added" && event.data.source === "output")) continue;
-    const row = begin(event, depth);
-    rows.push(row);
+    rows.push(begin(event, depth));
     if (event.kind in OPENS && event.span !== null) {
-      open.set(event.span, row);
+      open.set(event.span, rows.length - 1);
       if (event.kind === "step_started") depth += 1;
     }
   }
-  return rows;
+  return { events, rows, open, depth };
 }
+
+/** Events may be replaced later, so that each one is compared. */
+function isBeginning(first: readonly RecordedEvent[], events: readonly RecordedEvent[]): boolean {
+  return first.length <= events.length && first.every((event, n) => event === events[n]);
+}
+
+/** The index of the row that the playhead stands in: the last one that began, or that ended exactly there; -1: none. */
+export function rowAt(rows: readonly Step[], at: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle]?.seq ?? 0) <= at) low = middle + 1;
+    else high = middle;
+  }
+  const found = low - 1;
+  for (let n = found; n >= 0 && n > found - NEAR; n--) if (rows[n]?.end === at) return n;
+  return found;
+}
+
+/** Rows before the playhead of which one may end there. */
+const NEAR = 50;
 
 function begin(event: RecordedEvent, depth: number): Step {
   const at = Date.parse(event.time);
@@ -69,12 +106,16 @@ function begin(event: RecordedEvent, depth: number): Step {
   };
 }
 
-function close(row: Step, event: RecordedEvent): void {
-  row.end = event.seq;
+/** A row is replaced and not changed: who drew it compares. */
+function closed(row: Step, event: RecordedEvent): Step {
   const { elapsed_ms: elapsed } = event.data as { elapsed_ms?: number };
-  row.ended = elapsed === undefined ? Date.parse(event.time) : row.started + elapsed; // times here are whole ms
-  row.failed = event.kind.endsWith("_failed");
-  if (row.kind === "tool") row.target = event.seq;
+  return {
+    ...row,
+    end: event.seq,
+    ended: elapsed === undefined ? Date.parse(event.time) : row.started + elapsed, // times here are whole ms
+    failed: event.kind.endsWith("_failed"),
+    target: row.kind === "tool" ? event.seq : row.target,
+  };
 }
 
 function kindOf(event: RecordedEvent): StepKind {

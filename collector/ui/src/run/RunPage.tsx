@@ -6,9 +6,9 @@ import type { RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count } from "../model/format";
 import { type Focus, readFocus } from "../model/focus";
-import { playhead, useAt } from "../model/playhead";
-import { useSettled } from "../model/settled";
-import { steps } from "../model/steps";
+import { playhead } from "../model/playhead";
+import { useRest } from "../model/settled";
+import { type Folded, fold } from "../model/steps";
 import { Failed, Loading } from "../parts/Notices";
 import { Head } from "./Head";
 import { PANELS, Stage } from "./Stage";
@@ -32,32 +32,35 @@ export function RunPage({ run: name }: { run: string }) {
 
 function Run({ run }: { run: RunDetail }) {
   const [query, setQuery] = useSearchParams();
-  const events = useEvents(run.run, run.status === "running");
+  const events = useEvents(run.run, run.status === "running", run.events);
   const length = useRef(0);
   length.current = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
   const wanted = Number(query.get("at"));
   const head = useMemo(() => playhead(wanted >= 1 ? wanted : Math.max(1, run.events), () => length.current), [run.run]);
-  const at = useAt(head);
-  const settled = useSettled(at, REST_MS);
+  const settled = useRest(head, REST_MS);
   const panel = PANELS.find((each) => each.id === query.get("panel"))?.id ?? "context";
   const [lit, setLit] = useState<string | null>(null);
   const focus = useMemo(() => readFocus(query.get("focus"), length.current), [query, events.items.length]);
-  const rows = useMemo(
-    () => steps(events.items).filter((row) => focus === null || (row.seq >= focus.from && row.seq <= focus.to)),
-    [events.items, focus],
-  );
+  const folded = useRef<Folded | undefined>(undefined);
+  const rows = useMemo(() => {
+    folded.current = fold(events.items, folded.current);
+    const all = folded.current.rows;
+    return focus === null ? all : all.filter((row) => row.seq >= focus.from && row.seq <= focus.to);
+  }, [events.items, focus]);
   const zones = useZones();
   const isFirst = useRef(true);
+  const written = useRef(0); // the position that this page wrote to the address; the playhead may be further by now
   useEffect(() => {
     if (isFirst.current && !query.has("at")) {
       isFirst.current = false;
       return;
     }
     isFirst.current = false;
+    written.current = settled;
     setQuery((before) => { before.set("at", String(settled)); return before; }, { replace: true });
   }, [settled]);
   useEffect(() => {
-    if (wanted >= 1) head.move(wanted); // the back button, and links within the page
+    if (wanted >= 1 && wanted !== written.current) head.move(wanted); // the back button, and links within the page
   }, [wanted, head]);
   const show = (id: string) => setQuery((before) => { before.set("panel", id); return before; });
   const narrow = (to: Focus | null) =>

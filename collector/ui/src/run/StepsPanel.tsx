@@ -3,7 +3,7 @@ import { memo, useEffect, useMemo, useRef, useState } from "react";
 
 import { duration } from "../model/format";
 import { type Playhead, useAt } from "../model/playhead";
-import type { Step } from "../model/steps";
+import { rowAt, type Step } from "../model/steps";
 
 const ROW = 27;
 
@@ -40,18 +40,6 @@ export function StepsPanel({ rows, head }: { rows: readonly Step[]; head: Playhe
       </div>
     </>
   );
-}
-
-/** The row that the playhead stands in: the last one that began, or that ended exactly there. */
-export function rowAt(rows: readonly Step[], at: number): number {
-  let found = -1;
-  for (let n = 0; n < rows.length; n++) {
-    const row = rows[n];
-    if (row === undefined || row.seq > at) break;
-    found = n;
-  }
-  for (let n = found; n >= 0 && n > found - 50; n--) if (rows[n]?.end === at) return n;
-  return found;
 }
 
 type RowProps = { row: Step; top: number; isAt: boolean; isNext: boolean; span: { first: number; ms: number }; move: (seq: number) => void };
