@@ -296,7 +296,9 @@ class RecordReplay:
         """Whether a generator is executed again whose reader had stopped reading, and reads on now.
 
         Where the reader itself has not completed, an error in its loop may have stopped it: that was no decision."""
-        if self._stopped is not None or self._completed_run is not None or self._nesting.completed_around(span):
+        if self._stopped is not None:
+            raise type(self._stopped)(str(self._stopped)) from self._stopped
+        if self._completed_run is not None or self._nesting.completed_around(span):
             return False
         harmless = call.kind in _REPEATABLE_KINDS or bool(span.attributes.get(names.IDEMPOTENT))
         if not harmless and self.policy.in_doubt != "rerun":
