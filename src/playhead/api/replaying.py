@@ -88,6 +88,12 @@ class Replay(Protocol[SpanT_contra]):
     """How long a call may wait while `is_undecided`: see `api.replay_wait`."""
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether RunStopped was raised in a branch. What other branches leave or close from then on was not their
+        choice."""
+        ...
+
+    @property
     def progress(self) -> int:
         """A number that changes whenever a branch has done something; `is_undecided` may then have another result."""
         ...

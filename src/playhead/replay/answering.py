@@ -114,6 +114,11 @@ class RecordReplay:
     # --- api.replaying.Replay -----------------------------------------------------------------------------------------
 
     @property
+    def is_stopped(self) -> bool:
+        """Whether a call has raised RunStopped."""
+        return self._stopped is not None
+
+    @property
     def progress(self) -> int:
         """Another number when a branch has done something."""
         return self._answerable.progress
@@ -289,8 +294,15 @@ class RecordReplay:
             self.report.answered += 1
         self._report_changed_code(span, call)
         if answer.items is not None and answer.ending is not None:
-            return replace(answer, read_on=lambda: self._read_on(span, call))
+            ending = answer.ending
+            return replace(answer, read_on=lambda: self._read_on_or_stop(span, call, ending))
         return answer
+
+    def _read_on_or_stop(self, span: ObservedSpan, call: RecordedCall, ending: BaseException) -> bool:
+        goes_on = self._read_on(span, call)
+        if not goes_on and isinstance(ending, RunStopped):
+            self._stopped = ending
+        return goes_on
 
     def _read_on(self, span: ObservedSpan, call: RecordedCall) -> bool:
         """Whether a generator is executed again whose reader had stopped reading, and reads on now.

@@ -444,6 +444,52 @@ def test_a_stream_that_broke_breaks_again_after_the_same_chunks(twice: Twice, cl
     assert len(server.requests) == 1
 
 
+PIECES = "one two three four five six seven eight"
+
+
+async def test_what_stops_a_resume_ends_no_stream_that_another_branch_reads(server: MockModelServer):
+    server.otherwise(text(PIECES))
+
+    @observe(kind="tool")
+    async def charge(amount: int) -> str:
+        raise KeyboardInterrupt
+
+    @observe(kind="retriever")
+    async def pages() -> AsyncIterator[int]:
+        for number in range(4):
+            yield number
+
+    async def read(reading: asyncio.Event, go_on: asyncio.Event) -> tuple[list[int], str]:
+        async with (
+            AsyncOpenAI(base_url=server.base_url, api_key="none") as client,
+            contextlib.aclosing(cast("AsyncGenerator[int]", pages())) as numbers,
+            await client.chat.completions.create(model="m", messages=HELLO, stream=True) as stream,
+        ):
+            found, chunks = [await anext(numbers)], [await anext(stream)]
+            reading.set()
+            await go_on.wait()
+            found += [each async for each in numbers]
+            chunks += [each async for each in stream]
+        return found, "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+    async def agent() -> Any:
+        reading, go_on = asyncio.Event(), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            branch = group.create_task(read(reading, go_on))
+            await reading.wait()
+            charged = await charge(5)
+            go_on.set()
+        return charged, branch.result()
+
+    with contextlib.suppress(KeyboardInterrupt), playhead.run("p") as run:
+        await charge(5)
+    assert run.id is not None
+    with pytest.RaisesGroup(InDoubt), playhead.resume(run.id), playhead.run("p"):
+        await agent()
+    with playhead.resume(run.id, outcomes={"charge": {"result": "charged"}}), playhead.run("p"):
+        assert await agent() == ("charged", (list(range(4)), PIECES))
+
+
 def test_asynchronous_answers_come_back(twice: Twice, server: MockModelServer):
     async def program() -> Any:
         async with AsyncOpenAI(base_url=server.base_url, api_key="none") as client:

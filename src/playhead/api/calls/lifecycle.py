@@ -245,7 +245,11 @@ def abort(
     not_restorable: str | None = None,
 ) -> None:
     """Ends a generator or stream that was closed before its end: not an error; what it yielded until then is its
-    output."""
+    output.  In a run that was stopped it stays open: its reader did not choose to leave it, and reads on in the next
+    attempt."""
+    if span.run.replay is not None and span.run.replay.is_stopped:
+        detach(span)
+        return
     span.attributes[names.OUTCOME] = "aborted"
     finish(span, output_name, output, items, not_restorable)
 

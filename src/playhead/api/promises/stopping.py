@@ -26,6 +26,7 @@ class StoppedRun:
 
     branch_wait_seconds = 0.0
     progress = 0
+    is_stopped = True
 
     def __init__(self, stop: Callable[[ObservedSpan], BaseException], before: Replay[ObservedSpan] | None):
         """`stop` returns what to raise in a call."""
