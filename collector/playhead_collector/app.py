@@ -221,7 +221,7 @@ def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:
 
 def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics, keyring: Keyring) -> OtlpGrpc:
     turns = MessageTurns(settings.body_seconds, settings.max_requests_in_work)
-    metrics.gauge("grpc_messages_reading", "gRPC messages that are arriving", lambda: turns.reading.count)
+    metrics.gauge("grpc_messages_reading", "gRPC messages that are arriving", lambda: turns.reading)
     metrics.gauge("grpc_messages_waiting", "gRPC messages that wait to be read", lambda: turns.waiting)
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 

@@ -1,21 +1,32 @@
-"""Limits how many gRPC messages arrive at a time.
+"""Limits how many gRPC messages arrive at a time, so that slow senders do not keep others out.
+
+    quick turn ──(0.25 s)──▶ long turn ──(5 s, when others wait)──▶ gives way
 
 gRPC's library keeps a message in memory until it is complete and does not say how much of it has arrived. So the memory
 is bounded by the number of messages that are read at a time. A message that is not being read waits at its sender:
 HTTP/2 lets a sender have 64 KiB on the way that nobody reads.
+
+A message may be large or its sender slow, which cannot be told before it is there. So a message begins with a quick
+turn, in which most are complete. Others need one of the few long turns. A sender whose last message was not quick waits
+for a long turn, so that slow senders take no quick turns from others. Long turns are taken from senders that gave way
+before.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from playhead_collector.errors import Refused
-from playhead_collector.receive.transfer_budget import Transfer, TransferBudget, try_later
+from playhead_collector.receive.fair_queue import FairQueue, Turn
+from playhead_collector.receive.senders import Sender, SlowSenders
+from playhead_collector.receive.transfer_budget import SLOW_AFTER_SECONDS, try_later
 
-# Messages read at a time. With the largest size of 64 MiB, they take at most 256 MiB.
-READERS = 4
+# Messages that take long. With the largest size of 64 MiB, they take at most 256 MiB.
+LONG_TURNS = 4
+# Together they take what the network carries in a quarter of a second.
+QUICK_TURNS = 16
+QUICK_SECONDS = 0.25
 # A sender waits this long for its turn: half of the 10 s after which exporters give up.
 WAIT_SECONDS = 5.0
 
@@ -24,67 +35,78 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class MessageTurns:
-    """Up to `readers` messages are read at a time, each within `body_seconds`; up to `max_waiting` others wait.
-
-    When others wait, the message that has taken longest is refused, if it has taken longer than a normal one.
-    """
+    """Reads each message within `body_seconds`; up to `max_waiting` others wait for a quick turn, as many for a long
+    one."""
 
     body_seconds: float
     max_waiting: int
-    readers: int = READERS
+    long_turns: int = LONG_TURNS
+    quick_turns: int = QUICK_TURNS
+    quick_seconds: float = QUICK_SECONDS
     wait_seconds: float = WAIT_SECONDS
-    waiting: int = field(default=0, init=False)
-    reading: TransferBudget = field(init=False)
-    _ended: asyncio.Condition = field(default_factory=asyncio.Condition, init=False, repr=False)
+    slow_after_seconds: float = SLOW_AFTER_SECONDS
+    slow: SlowSenders = field(default_factory=SlowSenders, init=False)
+    quick: FairQueue = field(init=False)
+    long: FairQueue = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reading = TransferBudget(self.readers)  # each message counts 1
+        self.quick = FairQueue(self.quick_turns, self.max_waiting, self.slow)
+        self.long = FairQueue(self.long_turns, self.max_waiting, self.slow, self._make_room)
 
-    async def read(self, message: Callable[[], Awaitable[_T]]) -> _T:
+    @property
+    def reading(self) -> int:
+        """The number of messages that are arriving."""
+        return len(self.quick.running) + len(self.long.running)
+
+    @property
+    def waiting(self) -> int:
+        """The number of messages that wait to be read."""
+        return self.quick.waiting + self.long.waiting
+
+    async def read(self, message: Callable[[], Awaitable[_T]], sender: Sender) -> _T:
         """Awaits `message()` when it is its turn.
 
         Raises Refused: 408 when it does not arrive in time, 503 when it has to give way, or gets no turn.
         """
-        async with self._turn() as arriving:
-            try:
-                async with asyncio.timeout(self.body_seconds) as arriving.deadline:
-                    return await message()
-            except TimeoutError:
-                if arriving.gave_way:
-                    raise try_later("others wait and this message arrives slowly") from None
-                slow = f"the message did not arrive within {self.body_seconds:g} s"
-                raise Refused(408, "too_slow", f"{slow}: send the request again") from None
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncGenerator[Transfer]:
+        queue = self.long if self.slow.is_late(sender) else self.quick
+        turn = await queue.take(sender, self.wait_seconds)
         loop = asyncio.get_running_loop()
-        last = loop.time() + self.wait_seconds
-        while True:
-            with self.reading.one() as arriving:
-                try:
-                    arriving.hold(1)
-                except Refused:
-                    if self.waiting >= self.max_waiting or loop.time() >= last:
-                        raise try_later(f"{self.waiting + self.readers} messages are on their way") from None
-                else:
-                    try:
-                        yield arriving
-                    finally:
-                        await self._notify_one()
-                    return
-            await self._wait(last - loop.time())
-
-    async def _wait(self, seconds: float) -> None:
-        self.waiting += 1
+        overtime = loop.call_later(self.quick_seconds, self._took_long, turn)
         try:
-            # Not longer than a second: one that is being read may have become slow meanwhile.
-            async with self._ended, asyncio.timeout(min(max(seconds, 0), 1)):
-                await self._ended.wait()
+            async with asyncio.timeout(self.body_seconds) as turn.deadline:
+                arrived = await message()
         except TimeoutError:
-            pass
+            if turn.gave_way:
+                raise try_later("others wait and this message arrives slowly") from None
+            self.slow.was_stopped(sender)
+            slow = f"the message did not arrive within {self.body_seconds:g} s"
+            raise Refused(408, "too_slow", f"{slow}: send the request again") from None
+        else:
+            self.slow.completed(sender, quickly=loop.time() - turn.since <= self.quick_seconds)
+            return arrived
         finally:
-            self.waiting -= 1
+            overtime.cancel()
+            self.quick.end(turn)
+            self.long.end(turn)
 
-    async def _notify_one(self) -> None:
-        async with self._ended:
-            self._ended.notify()
+    def _took_long(self, turn: Turn) -> None:
+        self.slow.took_long(turn.sender)
+        if turn in self.quick.running:
+            if not self.long.add(turn):
+                turn.give_way()
+            self.quick.end(turn)
+
+    def _make_room(self, sender: Sender) -> bool:
+        """Ends the long turn of a sender that is worse than this one, or as bad and has taken longer than normal."""
+        rank, now = self.slow.rank(sender), asyncio.get_running_loop().time()
+        ended, worst = None, (rank, now - self.slow_after_seconds)
+        for turn in self.long.running:
+            this = self.slow.rank(turn.sender), turn.since
+            if this[0] > worst[0] or (this[0] == worst[0] and this[1] < worst[1]):
+                ended, worst = turn, this
+        if ended is None:
+            return False
+        del self.long.running[ended]
+        self.slow.was_stopped(ended.sender)
+        ended.give_way()
+        return True

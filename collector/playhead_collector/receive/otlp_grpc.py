@@ -23,6 +23,7 @@ from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp.decode import PROTOBUF, Signal
 from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import Authorize
+from playhead_collector.receive.senders import Sender
 from playhead_collector.receive.transfer_budget import RETRY_SECONDS, try_later
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,10 @@ class GrpcCall(Protocol):
 
     def invocation_metadata(self) -> Sequence[tuple[str, str | bytes]]:
         """The headers of the call."""
+        ...
+
+    def peer(self) -> str:
+        """The address and port of the client."""
         ...
 
     async def read(self) -> Any:
@@ -88,7 +93,7 @@ class OtlpGrpc:
         try:
             return await self._export(signal, call)
         except Refused as error:
-            return error
+            return error.with_traceback(None)  # its frames hold the message
         except StoreUnavailable as error:
             return Refused(503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
         except Exception as error:
@@ -100,7 +105,7 @@ class OtlpGrpc:
         intake = self.intake
         if intake.flow.is_full():
             raise try_later(f"{intake.flow.requests} requests are in work")
-        message: Any = await self.turns.read(call.read)
+        message: Any = await self.turns.read(call.read, Sender.of(call.peer()))
         if message is cast(Any, grpc.aio).EOF:  # so it is, too, after a message that is too large, which is refused
             raise Refused(400, "no_message", "the call ended without a message: send one Export request in it")
         with intake.flow.admit() as share:

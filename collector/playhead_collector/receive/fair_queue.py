@@ -1,0 +1,126 @@
+"""A number of turns, given first to senders that were not slow, and among them to those who have the fewest."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from playhead_collector.receive.senders import Sender, SlowSenders
+from playhead_collector.receive.transfer_budget import try_later
+
+# Something that a sender has waited for may have become possible meanwhile.
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class Turn:
+    """A message that is being read. `since`: when its turn began, in seconds of the event loop's clock."""
+
+    sender: Sender
+    since: float
+    gave_way: bool = False
+    deadline: asyncio.Timeout | None = None
+
+    def give_way(self) -> None:
+        """Stops reading the message."""
+        self.gave_way = True
+        if self.deadline is not None:
+            self.deadline.reschedule(asyncio.get_running_loop().time())
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    sender: Sender
+    order: int
+    turn: "asyncio.Future[Turn]"
+
+
+@dataclass(slots=True)
+class FairQueue:
+    """Up to `size` turns at a time; up to `max_waiting` senders wait for one.
+
+    `make_room(sender)` is asked when all turns are taken: it may end one of them, and returns whether it did.
+    """
+
+    size: int
+    max_waiting: int
+    slow: SlowSenders
+    make_room: Callable[[Sender], bool] = lambda _: False
+    running: dict[Turn, None] = field(default_factory=dict[Turn, None], init=False, repr=False)
+    _waiting: list[_Waiter] = field(default_factory=list[_Waiter], init=False, repr=False)
+    _order: "count[int]" = field(default_factory=count, init=False, repr=False)
+
+    @property
+    def waiting(self) -> int:
+        """The number of senders that wait."""
+        return len(self._waiting)
+
+    async def take(self, sender: Sender, seconds: float) -> Turn:
+        """A turn for this sender; `end` gives it back. Raises Refused: 503 when there is none within `seconds`."""
+        loop = asyncio.get_running_loop()
+        last = loop.time() + seconds
+        waiter = _Waiter(sender, next(self._order), loop.create_future())
+        self._waiting.append(waiter)
+        self.hand_out()
+        if not waiter.turn.done():
+            self._bound()
+        try:
+            while not waiter.turn.done():
+                left = last - loop.time()
+                if left <= 0:
+                    raise self._no_turn()
+                await asyncio.wait([waiter.turn], timeout=min(left, _LOOK_AGAIN_SECONDS))
+                self.hand_out()
+            return waiter.turn.result()
+        except asyncio.CancelledError:
+            if waiter.turn.done() and not waiter.turn.exception():
+                self.end(waiter.turn.result())
+            raise
+        finally:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def end(self, turn: Turn) -> None:
+        """The turn is over; the next one gets its place."""
+        self.running.pop(turn, None)
+        self.hand_out()
+
+    def add(self, turn: Turn) -> bool:
+        """Takes over a turn that began elsewhere, before those who wait. Returns False when there is no place."""
+        if len(self.running) >= self.size and not self.make_room(turn.sender):
+            return False
+        self.running[turn] = None
+        return True
+
+    def hand_out(self) -> None:
+        """Gives turns to those who wait, as far as there are any."""
+        while self._waiting:
+            waiter = min(self._waiting, key=self._urgency)
+            if len(self.running) >= self.size and not self.make_room(waiter.sender):
+                return
+            self._waiting.remove(waiter)
+            turn = Turn(waiter.sender, asyncio.get_running_loop().time())
+            self.running[turn] = None
+            waiter.turn.set_result(turn)
+
+    def _urgency(self, waiter: _Waiter) -> tuple[int, int, int, int]:
+        sender = waiter.sender
+        same_connection = sum(turn.sender == sender for turn in self.running)
+        same_host = sum(turn.sender.host == sender.host for turn in self.running)
+        return self.slow.rank(sender), same_connection, same_host, waiter.order
+
+    def _bound(self) -> None:
+        """Refuses one of those who wait, when they are too many: of the slow, or of the sender with the most."""
+        if len(self._waiting) > self.max_waiting:
+            last = max(self._waiting, key=self._surplus)
+            self._waiting.remove(last)
+            last.turn.set_exception(self._no_turn())
+
+    def _surplus(self, waiter: _Waiter) -> tuple[int, int, int, int]:
+        sender = waiter.sender
+        same_connection = sum(each.sender == sender for each in self._waiting)
+        same_host = sum(each.sender.host == sender.host for each in self._waiting)
+        return self.slow.rank(sender), same_connection, same_host, waiter.order
+
+    def _no_turn(self) -> Exception:
+        return try_later(f"{self.waiting + len(self.running)} messages are on their way")

@@ -1,0 +1,88 @@
+"""Clients that send one gRPC message byte by byte, over raw sockets, and begin again when they are refused."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from playhead_collector.receive.otlp_grpc import SERVICES
+
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
+_ACK = _END_STREAM = 1
+_END_HEADERS = 4
+_DECLARED = 100_000
+
+
+@asynccontextmanager
+async def slow_senders(port: int, count: int, *, seconds_per_byte: float) -> AsyncGenerator[list[int]]:
+    """`count` connections until the block ends. Yields a list with the number of calls that each has begun."""
+    calls = [0] * count
+    senders = [asyncio.create_task(_send(port, calls, number, seconds_per_byte)) for number in range(count)]
+    try:
+        while not all(calls):
+            await asyncio.sleep(0.01)
+        yield calls
+    finally:
+        for sender in senders:
+            sender.cancel()
+        await asyncio.gather(*senders, return_exceptions=True)
+
+
+async def _send(port: int, calls: list[int], number: int, seconds_per_byte: float) -> None:
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            writer.write(_PREFACE + _frame(_SETTINGS, 0, 0, b""))
+            stream = 1
+            while True:
+                calls[number] += 1
+                writer.write(_frame(_HEADERS, _END_HEADERS, stream, _head()))
+                writer.write(_frame(_DATA, 0, stream, b"\0" + _DECLARED.to_bytes(4, "big")))
+                trickling = asyncio.create_task(_trickle(writer, stream, seconds_per_byte))
+                try:
+                    await _until_answered(reader, writer, stream)
+                finally:
+                    trickling.cancel()
+                stream += 2
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.transport.abort()
+
+
+async def _trickle(writer: asyncio.StreamWriter, stream: int, seconds_per_byte: float) -> None:
+    while True:
+        writer.write(_frame(_DATA, 0, stream, b"x"))
+        await asyncio.sleep(seconds_per_byte)
+
+
+async def _until_answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: int) -> None:
+    while True:
+        head = await reader.readexactly(9)
+        kind, flags, of = head[3], head[4], int.from_bytes(head[5:], "big")
+        payload = await reader.readexactly(int.from_bytes(head[:3], "big"))
+        if kind == _SETTINGS and not flags & _ACK:
+            writer.write(_frame(_SETTINGS, _ACK, 0, b""))
+        elif kind == _PING and not flags & _ACK:
+            writer.write(_frame(_PING, _ACK, 0, payload))
+        elif kind == _GOAWAY:
+            raise ConnectionError
+        elif of == stream and (kind == _RST_STREAM or (kind in {_DATA, _HEADERS} and flags & _END_STREAM)):
+            return
+
+
+def _head() -> bytes:
+    """The headers of a call, each as a literal without Huffman coding."""
+    headers = {
+        b":method": b"POST",
+        b":scheme": b"http",
+        b":path": f"/{SERVICES['traces']}/Export".encode(),
+        b":authority": b"localhost",
+        b"content-type": b"application/grpc",
+        b"te": b"trailers",
+    }
+    return b"".join(b"\0%c%b%c%b" % (len(name), name, len(value), value) for name, value in headers.items())
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
