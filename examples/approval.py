@@ -4,8 +4,8 @@
 
 The first process asks for approval and ends (exit code 75). Then `playhead promises` lists what waits, and `playhead
 approve` decides. The last process is given the run's id, finds the approval, and deletes the files. Nothing is set up
-for this: no collector runs, and what waits is in the folder of the local journal. With a collector, the same commands
-ask that.
+for this: without a collector, what waits is in the folder of the local journal. With one, what waits is there, and the
+same commands ask it.
 """
 
 import os
@@ -52,10 +52,11 @@ def main() -> None:
     program = [sys.executable, __file__, *map(str, files)]
     waiting = start(*program)
     print(f"exit code {waiting.returncode}; the files are still there: {all(file.exists() for file in files)}")
-    listed = playhead_command("promises", "--local")
-    [promise] = [line.split()[0] for line in listed.splitlines() if "delete" in line]
-    playhead_command("approve", promise, "--by", "eve", "--local")
-    start(*program, PLAYHEAD_RESUME=waiting.stdout.split()[0])
+    run = waiting.stdout.split()[0]
+    listed = playhead_command("promises")
+    [promise] = [line.split()[0] for line in listed.splitlines() if run[-8:] in line]
+    playhead_command("approve", promise, "--by", "eve")
+    start(*program, PLAYHEAD_RESUME=run)
     print(f"the files are gone: {not any(file.exists() for file in files)}")
 
 

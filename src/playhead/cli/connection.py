@@ -58,7 +58,12 @@ def _say(sentence: str) -> None:
 
 def run_id(client: Client, run: str) -> str:
     """The id that a user means by an id, a part of one that no other run has, or `last`.  Raises NotFound."""
-    return run if _WHOLE.fullmatch(run) else client.run(run)["run"]
+    return run if is_run_id(run) else client.run(run)["run"]
+
+
+def is_run_id(text: str) -> bool:
+    """Whether this is a whole id of a run."""
+    return _WHOLE.fullmatch(text) is not None
 
 
 def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeVar
 import typer
 
 from playhead.cli.connection import complete_run
+from playhead.errors import SettingInvalid
 
 _RUN_HELP = "A run's id, any part of it that no other run has, or `last`."
 Run = Annotated[str, typer.Argument(help=_RUN_HELP, show_default=False, autocompletion=complete_run)]
@@ -33,13 +34,22 @@ Since = Annotated[str | None, typer.Option(help="Begun at or after: 1h (ago), 2d
 Until = Annotated[str | None, typer.Option(help="Begun at or before.", show_default=False)]
 
 _AGO = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
+_DATE = re.compile(r"\d{4}-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def moment(text: str | None, now: datetime | None = None) -> str | None:
-    """A moment as the collector reads it: `90s`, `30m`, `1h`, `2d`, `1w` ago; any other text as it is."""
+    """A moment as the collector reads it: `90s`, `30m`, `1h`, `2d`, `1w` ago; what begins as a date as it is.
+
+    Raises SettingInvalid for anything else.
+    """
     ago = _AGO.fullmatch((text or "").strip().lower())
     if ago is None:
+        if text is not None and not _DATE.match(text.strip()):
+            raise SettingInvalid(
+                f"{text[:60]!r} is not a time: write how long ago, in s, m, h, d or w (90s, 30m, 1h, 2d, 1w), or a "
+                "time such as 2026-01-31 or 2026-01-31T12:00"
+            )
         return text
     passed = timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     return ((now or datetime.now(UTC)) - passed).isoformat()

@@ -120,6 +120,14 @@ def test_an_agent_that_is_a_function_is_called_with_what_it_was_given(
     assert "from assistant_module import assistant" in text
     assert "complete(assistant(shout=True, task='pay back'))" in text
     assert cli(recorded, "export", "last", "--as", "test").stdout == text
+    file.write_text("mine")
+    refused = cli(recorded, "export", "last", "--as", "test", "-o", file)
+    assert refused.exit_code == 2
+    assert "exists: name another --output, or write over it with --force" in refused.stderr
+    assert file.read_text() == "mine"
+    assert cli(recorded, "export", "last", "--as", "test", "-o", file, "--force").exit_code == 0
+    assert file.read_text() == text
+    assert cli(recorded, "export", "last", "--as", "test", "-o", file / "inside").exit_code == 2
     done = run_pytest(file, cwd=tmp_path)
     assert done.returncode == 0, text + done.stdout + done.stderr
 

@@ -20,6 +20,7 @@ from playhead.model.promises import approval_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead_collector.process import CollectorProcess
+from tests.unit.test_examples import ROOT, run_example
 
 PROGRAM = """
 import os, sys
@@ -141,9 +142,32 @@ def test_a_run_is_interrupted_through_the_collector(
     def agent() -> None:
         with playhead.run("agent") as run:
             playhead.flush()
-            assert command(collector, folder, "interrupt", run.id or "", "--reason", "too dear", "--by", "eve")[0] == 0
+            runs.append(run.id or "")
+            asked = command(collector, folder, "interrupt", runs[0], "--reason", "too dear", "--by", "eve")
+            assert asked == (0, f"asked to stop at its next call: {run.id}\n")
             look_for_interrupts()
             playhead.observe(kind="tool")(print)("never")
 
+    runs: list[str] = []
     with pytest.raises(playhead.Interrupted, match="eve asked run .* too dear"):
         agent()
+
+
+def test_a_run_that_has_ended_is_not_interrupted(collector: CollectorProcess, folder: Path):
+    with playhead.run("agent") as run:
+        pass
+    playhead.flush()
+    code, said = command(collector, folder, "interrupt", (run.id or "")[-12:])
+    assert code == 2
+    assert f"run {run.id} has ended (completed)" in said
+
+
+def test_the_example_asks_the_collector_that_runs_beside_it(collector: CollectorProcess, folder: Path):
+    with pytest.raises(playhead.Suspended), playhead.run("other"):
+        playhead.approval("delete 7 files", suspend=True)
+    done = run_example(ROOT / "examples" / "approval.py", folder / "j", PLAYHEAD_ENDPOINT=collector.url)
+    assert done.returncode == 0, done.stderr
+    assert "the files are gone: True" in done.stdout
+    with playhead.Client(collector.url) as client:
+        [answered] = [each for each in client.promises(state="answered") if each["action"] == "delete 2 files"]
+    assert (answered["answer"] or {})["by"] == "eve"

@@ -251,7 +251,7 @@ def test_errors_are_one_sentence_on_stderr(playhead, monkeypatch: pytest.MonkeyP
         (("show", "f" * 32), 1, "there is no run"),
         (("state", RUN, "--at", "999"), 1, "its events are 1 to 7"),
         (("content", "x"), 2, "is not a content ref"),
-        (("runs", "--since", "yesterday"), 2, "write it like"),
+        (("runs", "--since", "yesterday"), 2, "write how long ago"),
         (("--url", "nowhere", "runs"), 2, "PLAYHEAD_COLLECTOR_URL"),
         (("--url", "http://127.0.0.1:9", "runs"), 3, "is it running? Start one with `playhead serve`"),
         (("runs", "--limit", "0"), 2, "--limit"),
@@ -301,12 +301,20 @@ def test_what_a_program_is_given_is_its_own():
         (" 2D ", "2026-01-29T12:00:00+00:00"),
         ("1w", "2026-01-24T12:00:00+00:00"),
         ("2026-01-31", "2026-01-31"),
-        ("h", "h"),
+        ("2026-01-31T12:00+01:00", "2026-01-31T12:00+01:00"),
         (None, None),
     ],
 )
 def test_a_moment_may_be_said_as_how_long_ago(text: str | None, expected: str | None):
     assert moment(text, datetime(2026, 1, 31, 12, tzinfo=UTC)) == expected
+
+
+@pytest.mark.parametrize("text", ["7x", "h", "1.5h", "yesterday", ""])
+def test_a_moment_that_is_none_is_refused_with_the_units_that_there_are(playhead, text: str):
+    done = playhead("runs", "--since", text)
+    assert done.exit_code == 2
+    assert f"{text!r} is not a time" in done.stderr
+    assert "in s, m, h, d or w" in done.stderr
 
 
 def test_a_shell_completes_the_names_of_runs(url: str, monkeypatch: pytest.MonkeyPatch):

@@ -66,6 +66,15 @@ def test_what_only_a_collector_can_do_is_refused(playhead: Command, command: tup
     assert "--local" in done.stderr
 
 
+def test_a_run_of_the_journal_that_has_ended_cannot_be_interrupted(playhead: Command):
+    ended = playhead("interrupt", RUN[:4], "--local")
+    assert ended.exit_code == 2
+    assert f"run {RUN} has ended (completed): only a run that goes on can be stopped" in ended.stderr
+    assert playhead("interrupt", "9999", "--local").exit_code == 1
+    begun_elsewhere = playhead("interrupt", "9" * 32, "--local")
+    assert (begun_elsewhere.exit_code, begun_elsewhere.stdout) == (0, f"asked to stop at its next call: {'9' * 32}\n")
+
+
 def test_a_damaged_file_is_read_around_the_damage_and_stderr_says_so(playhead: Command, journal: Path):
     data = bytearray(journal.read_bytes())
     middle = len(data) // 2

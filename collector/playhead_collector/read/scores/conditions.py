@@ -7,6 +7,9 @@ from playhead_collector.errors import Refused
 from playhead_collector.store.ports.scores import Comparison, ScoreCondition
 
 _COMPARISON: Final = re.compile(r"[<>]=?|=")
+# What other languages write, with what is meant here.
+_NO_COMPARISON: Final = re.compile(r"=>|=<|==|<>|!=|><|<<|>>")
+_MEANT: Final = {"=>": ">=", "=<": "<=", "==": "="}
 _TRUTH: Final = {"true": 1.0, "false": 0.0}
 
 
@@ -18,6 +21,12 @@ def read_condition(text: str | None) -> ScoreCondition | None:
     found = _COMPARISON.search(text, 1)
     if found is None:
         return ScoreCondition(text)
+    unknown = _NO_COMPARISON.search(text, 1)
+    if unknown is not None and unknown.start() <= found.start():
+        meant = f"did you mean {_MEANT[unknown[0]]}? " if unknown[0] in _MEANT else ""
+        wrong = f"{unknown[0]} in the score condition {text[:60]!r} is no comparison"
+        message = f"{wrong}: {meant}the comparisons are =, <, <=, > and >="
+        raise Refused(400, "bad_score", message)
     name, comparison, value = text[: found.start()].strip(), cast(Comparison, found[0]), text[found.end() :].strip()
     try:
         number = _TRUTH[value.lower()] if value.lower() in _TRUTH else float(value)

@@ -3,20 +3,24 @@
 import getpass
 import json as json_module
 from collections.abc import Iterable
-from typing import Annotated, Any, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from playhead.api.promises.asking import interrupt_of
 from playhead.api.promises.waiting import answer_of
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import CollectorAddress, is_run_id
 from playhead.cli.options import Json, Run
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
 from playhead.model import promises as p
 from playhead.promises.files import PromiseFiles
 from playhead.settings.sdk import load
 from playhead.wire.answers.promises import Promise
+
+if TYPE_CHECKING:
+    from playhead.client import Client
 
 Id = Annotated[str, typer.Argument(help="The promise's id, or the beginning of one.", show_default=False)]
 By = Annotated[str | None, typer.Option(help="Who answers; default: your user name.", show_default=False)]
@@ -83,14 +87,33 @@ def answer(
 
 def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
     """Ask a run to stop at its next call of a model or tool; `playhead resume` goes on with it."""
+    address = ctx.ensure_object(CollectorAddress)
     if not _is_local(ctx):
         try:
-            with ctx.ensure_object(CollectorAddress).ask_collector() as client:
-                client.open_promise(interrupt_of(run_id(client, run), reason, by or _user()))
+            with address.ask_collector() as client:
+                asked = _going_on(client, run)
+                client.open_promise(interrupt_of(asked, reason, by or _user()))
+            output.echo(f"asked to stop at its next call: {asked}")
             return
         except CollectorUnreachable as error:
             _say_local(error)
-    _files().open(interrupt_of(run, reason, by or _user()))
+    with replace(address, is_local=True).ask() as client:
+        asked = _going_on(client, run)
+    _files().open(interrupt_of(asked, reason, by or _user()))
+    output.echo(f"asked to stop at its next call: {asked}")
+
+
+def _going_on(client: "Client", run: str) -> str:
+    """The id of the run that is meant. Raises Conflict when it has ended."""
+    try:
+        found = client.run(run)
+    except NotFound:
+        if is_run_id(run):  # it may have begun just now
+            return run
+        raise
+    if found["status"] != "running":
+        raise Conflict(f"run {found['run']} has ended ({found['status']}): only a run that goes on can be stopped")
+    return found["run"]
 
 
 def _is_local(ctx: typer.Context) -> bool:

@@ -53,6 +53,7 @@ def export(
         bool, typer.Option("--parents/--no-parents", help="With a fork, also the run that it was made from.")
     ] = True,
     forks: Annotated[bool, typer.Option("--forks", help="Also the forks of these runs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --as test, write over a file that exists.")] = False,
     json: Json = False,
 ) -> None:
     """Write runs to files: OTLP JSON lines, and contents under their digests.  `playhead import` reads them.
@@ -71,7 +72,7 @@ def export(
     if form == "test":
         if runs is None or len(runs) != 1:
             raise SettingInvalid("a test is made of one run: playhead export RUN --as test")
-        export_test(address, runs[0], output_path)
+        export_test(address, runs[0], output_path, force=force)
         return
     if output_path is None:
         raise SettingInvalid("say where to write: --output FOLDER, or a file such as runs.tar.gz")

@@ -14,7 +14,7 @@ from playhead.cli.moving.export_files import export_to
 from playhead.cli.moving.progress import progress
 from playhead.cli.moving.ref_queue import RefQueue
 from playhead.cli.moving.taken import Taking, with_relatives
-from playhead.errors import NotFound
+from playhead.errors import NotFound, SettingInvalid
 from playhead.model.canonical import Content
 from playhead.wire.answers import RunSummary
 
@@ -50,14 +50,21 @@ def export_runs(
     output.facts({"written to": output_path, **written} | {name: count or None for name, count in absent.items()})
 
 
-def export_test(address: CollectorAddress, run: str, output_path: Path | None) -> None:
-    """Writes the run's test to the file, or to the terminal."""
+def export_test(address: CollectorAddress, run: str, output_path: Path | None, *, force: bool = False) -> None:
+    """Writes the run's test to the file, or to the terminal. Raises SettingInvalid when the file exists, unless it is
+    written over (`force`), and when it cannot be written."""
+    if output_path is not None and output_path.exists() and not force:
+        raise SettingInvalid(f"{output_path} exists: name another --output, or write over it with --force")
     with address.ask() as client:
         text = client.test_of(run_id(client, run))
     if output_path is None:
         output.content(Content(text.encode(), "text/x-python"))
         return
-    output_path.write_text(text, encoding="utf-8")
+    try:
+        output_path.parent.mkdir(parents=True, exist_ok=True)
+        output_path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SettingInvalid(f"{output_path} cannot be written ({error.strerror}): name another --output") from error
     output.facts({"written to": output_path})
 
 
