@@ -6,11 +6,10 @@ The programs stand beside the tests, as users would write them.  The model serve
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from playhead.testing import (
     tool_result_received,
 )
 from playhead.testing.answers import Answer
+from tests.support.forked.programs import Running, started
 from tests.support.journal_reader import Journaled, Recording, kind, read_journal
 
 ANSWER = "A1 is refunded."
@@ -52,8 +52,8 @@ class Agent:
     def run(self, **environ: str) -> tuple[int, str, str]:
         """Exit code, what it printed last, and its errors."""
         with self._started(environ) as process:
-            out, err = process.communicate(timeout=120)
-        return process.returncode, out.strip().rpartition("\n")[2], err
+            ended = process.wait()
+        return ended.code, ended.out.strip().rpartition("\n")[2], ended.errors
 
     def run_until_asked(self, number: int) -> None:
         """Killed with SIGKILL when it has sent the model its nth request, and before there is an answer."""
@@ -65,8 +65,8 @@ class Agent:
 
             self.server.when(sequence(number), kill)
             self.script()
-            _, err = process.communicate(timeout=120)
-        assert process.returncode == -signal.SIGKILL, err
+            ended = process.wait()
+        assert ended.code == -signal.SIGKILL, ended.errors
 
     def assert_is_recorded_well(self) -> None:
         """Its run, model calls and tools: see `assert_is_recorded_well`."""
@@ -78,26 +78,14 @@ class Agent:
         self.server.when(~tool_result_received("refund"), REFUND)
         self.server.otherwise(text(ANSWER))
 
-    @contextmanager
-    def _started(self, environ: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    def _started(self, environ: dict[str, str]) -> AbstractContextManager[Running]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none"}
         kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
-        command = [sys.executable, str(self.program), self.variant]
-        process = subprocess.Popen(
-            command, env=kept | environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
+        return started(self.program, [self.variant], kept | environ)
 
     @property
     def journal(self) -> Path:

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from playhead.replay.record import LocalRecord, read_local
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import Said
 from playhead.testing.request import ChatRequest
+from tests.support.forked.programs import Ended, Running, started
 
 TESTS = Path(__file__).parents[1]
 PROGRAM = TESTS / "wire" / "rewind" / "resume_fifty_steps.py"
@@ -29,7 +29,6 @@ PROGRAM = TESTS / "wire" / "rewind" / "resume_fifty_steps.py"
 OTHER_CLIENTS = str(TESTS / "frameworks" / "programs")
 POINTS, MODELS, TOOLS = 95, 25, 25
 """Points that the program passes; model calls, and tools, of its fifty steps."""
-_SECONDS = 120
 
 
 @dataclass
@@ -41,9 +40,9 @@ class Program:
     client: str = "openai"
     """Of the model: see the program."""
     kill_at_request: int = 0
-    _process: subprocess.Popen[str] | None = None
+    _process: Running | None = None
 
-    def run(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **environ: str) -> Ended:
         """One process, until it ends, however it ends."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join([*filter(None, sys.path), OTHER_CLIENTS])}
@@ -53,19 +52,10 @@ class Program:
         kept |= {"GOOGLE_GEMINI_BASE_URL": self.server.url, "GEMINI_API_KEY": "none"}
         kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
-        command = [sys.executable, str(PROGRAM), *arguments]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, env=kept | environ, stdout=pipe, stderr=pipe, text=True) as self._process:
-            try:
-                said, complained = self._process.communicate(timeout=_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.send_signal(signal.SIGABRT)  # faulthandler then writes where its threads are
-                said, complained = self._process.communicate()
-                raise AssertionError(f"not ended after {_SECONDS} s: {said[-1000:]}{complained}") from None
-            except BaseException:
-                self._process.kill()
-                raise
-        return subprocess.CompletedProcess(command, self._process.returncode, said, complained)
+        client = PROGRAM.parent / f"fifty_steps_{self.client}.py"
+        also = client if client.exists() else Path(OTHER_CLIENTS, client.name)
+        with started(PROGRAM, arguments, kept | environ, also=also) as self._process:
+            return self._process.wait()
 
     def answer(self, request: ChatRequest) -> Said:
         """What the model says, to a process that may be killed before it hears it."""
@@ -161,10 +151,10 @@ def check_kill(program: Program, answer: str, *, point: int = 0, request: int = 
     program.kill_at_request = request
     killed = program.run(DIE_AT=str(point))
     checked = Checked()
-    if killed.returncode != -signal.SIGKILL:
-        checked.wrong.append(f"was to be killed, and ended with {killed.returncode}: {killed.stderr[-1000:]}")
+    if killed.code != -signal.SIGKILL:
+        checked.wrong.append(f"was to be killed, and ended with {killed.code}: {killed.errors[-1000:]}")
         return checked
-    run_id = killed.stdout.splitlines()[0]
+    run_id = killed.out.splitlines()[0]
     before = known(program, run_id)
     done = {effect.rpartition(" ")[0] for effect in program.effects()}
     if not before.tools <= done:  # else nothing below could be noticed
@@ -173,22 +163,20 @@ def check_kill(program: Program, answer: str, *, point: int = 0, request: int = 
     tools = [place for place in before.in_doubt if place.endswith(":tool")]
     if tools:
         stopped = _resume(program, run_id, before, checked)
-        named = re.findall(r"(\S+:tool) had begun when the process died", stopped.stderr)
+        named = re.findall(r"(\S+:tool) had begun when the process died", stopped.errors)
         checked.unnamed += 0 if set(named) & set(tools) else 1
-        if stopped.returncode != 1 or "InDoubt" not in stopped.stderr or not set(named) <= set(tools):
-            checked.wrong.append(f"{tools} in doubt were not refused: {stopped.returncode}, {stopped.stderr[-1000:]}")
+        if stopped.code != 1 or "InDoubt" not in stopped.errors or not set(named) <= set(tools):
+            checked.wrong.append(f"{tools} in doubt were not refused: {stopped.code}, {stopped.errors[-1000:]}")
         before = known(program, run_id)
     resumed = _resume(program, run_id, before, checked, IN_DOUBT="rerun")
-    if resumed.returncode != 0:
-        checked.wrong.append(f"the resumed run ended with {resumed.returncode}: {resumed.stderr[-1000:]}")
+    if resumed.code != 0:
+        checked.wrong.append(f"the resumed run ended with {resumed.code}: {resumed.errors[-1000:]}")
         return checked
-    _look(resumed.stdout.splitlines(), run_id, answer, before, checked)
+    _look(resumed.out.splitlines(), run_id, answer, before, checked)
     return checked
 
 
-def _resume(
-    program: Program, run_id: str, before: Known, checked: Checked, **environ: str
-) -> subprocess.CompletedProcess[str]:
+def _resume(program: Program, run_id: str, before: Known, checked: Checked, **environ: str) -> Ended:
     asked, done = len(program.questions()), len(program.effects())
     resumed = program.run(run_id, **environ)
     again = before.questions.intersection(program.questions()[asked:])

@@ -17,7 +17,7 @@ _AT_A_TIME = 2
 
 def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder, agent_program(Path(folder)) as program:
-        answer = program.run().stdout.splitlines()[-1]
+        answer = program.run().out.splitlines()[-1]
 
     def one(kill: dict[str, int]) -> Checked:
         with tempfile.TemporaryDirectory() as folder, agent_program(Path(folder)) as program:

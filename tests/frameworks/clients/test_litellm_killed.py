@@ -36,9 +36,9 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the agent of fifty steps comes to when nobody kills it."""
     with agent_program(tmp_path_factory.mktemp("whole"), "litellm") as program:
         done = program.run()
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.errors
         assert (len(program.server.requests), len(program.effects())) == (MODELS, TOOLS)
-        return done.stdout.splitlines()[-1]
+        return done.out.splitlines()[-1]
 
 
 @pytest.mark.slow

@@ -30,9 +30,9 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the agent comes to when nobody kills it."""
     with agent_program(tmp_path_factory.mktemp("whole")) as program:
         done = program.run()
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.errors
         assert (len(program.server.requests), len(program.effects())) == (MODELS, TOOLS)
-        return done.stdout.splitlines()[-1]
+        return done.out.splitlines()[-1]
 
 
 @pytest.mark.parametrize("point", SAMPLED_POINTS)
@@ -53,22 +53,22 @@ def test_an_agent_killed_while_a_model_thinks_asks_that_one_again_and_names_it(
 
 
 def test_a_run_that_was_resumed_and_killed_again_goes_on_once_more(program: Program, answer: str) -> None:
-    run_id = program.run(DIE_AT="9").stdout.splitlines()[0]
+    run_id = program.run(DIE_AT="9").out.splitlines()[0]
     # In the second attempt only what is live passes its points and it dies at a later one.
     second = program.run(run_id, DIE_AT="60")
-    assert second.returncode == -9, second.stderr
+    assert second.code == -9, second.errors
     third = program.run(run_id, IN_DOUBT="rerun")
-    assert third.returncode == 0, third.stderr
-    assert third.stdout.splitlines()[-1] == answer
+    assert third.code == 0, third.errors
+    assert third.out.splitlines()[-1] == answer
     assert len(set(program.questions())) == len(program.questions())
 
 
 def test_a_run_that_has_ended_gives_its_answer_again_without_a_live_call(program: Program, answer: str) -> None:
-    run_id = program.run().stdout.splitlines()[0]
+    run_id = program.run().out.splitlines()[0]
     requests, effects = len(program.server.requests), program.effects()
     again = program.run(run_id)
-    assert again.returncode == 0, again.stderr
-    assert again.stdout.splitlines()[-1] == answer
-    assert '"live": 0' in again.stdout
+    assert again.code == 0, again.errors
+    assert again.out.splitlines()[-1] == answer
+    assert '"live": 0' in again.out
     assert len(program.server.requests) == requests
     assert program.effects() == effects

@@ -37,9 +37,9 @@ def answer(client: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the agent comes to when nobody kills it."""
     with agent_program(tmp_path_factory.mktemp("whole"), client) as program:
         done = program.run()
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.errors
         assert (len(program.server.requests), len(program.effects())) == (MODELS, TOOLS)
-        return done.stdout.splitlines()[-1]
+        return done.out.splitlines()[-1]
 
 
 @pytest.mark.parametrize("point", POINTS_TRIED)

@@ -1,0 +1,160 @@
+"""Starts programs by the servers that they are forked from, of which each process of the tests has its own."""
+
+import ast
+import atexit
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+SECONDS = 120.0
+"""After so long, a program hangs."""
+ROOT = Path(__file__).parents[3]
+IMPORTED_LATER = {
+    "openai": ("openai.resources.chat", "openai.resources.responses", "openai.resources.embeddings"),
+    "playhead": (
+        "anyio._backends._asyncio",
+        "httpcore",
+        "playhead.capture.openai",
+        "playhead.client",
+        "playhead.export.delivery",
+        "playhead.export.http",
+    ),
+}
+"""What programs that import a package import of it while they run."""
+
+
+class HungError(AssertionError):
+    """A program did not end in time.  It was aborted, so its errors say where its threads were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that is gone."""
+
+    code: int
+    """Its exit code; -9: it was killed."""
+    out: str
+    errors: str
+
+
+@dataclass
+class _Server:
+    """A process that has imported the modules.  It runs one program at a time."""
+
+    modules: tuple[str, ...]
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        path = os.pathsep.join(dict.fromkeys((str(ROOT), *filter(None, sys.path))))
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.forked.server", *self.modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environ | {"PYTHONPATH": path},
+            bufsize=0,
+        )
+
+    def ask(self, what: Mapping[str, object]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(what).encode() + b"\n")
+
+    def code(self, seconds: float) -> int | None:
+        """Of the program that runs, when it has ended; None: it has not within this time."""
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            return None
+        line = self.process.stdout.readline()
+        assert line, f"what forks programs ended with {self.process.wait()}"
+        return int(line)
+
+
+@dataclass
+class Running:
+    """A program that was started."""
+
+    _server: _Server
+    _folder: Path
+    ended: Ended | None = None
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """From any thread; nothing is hit when the program is gone."""
+        self._server.ask({"signal": int(number)})
+
+    def wait(self, seconds: float = SECONDS) -> Ended:
+        """Until it has ended, however it ends.  `HungError` after so long."""
+        if self.ended is None:
+            code = self._server.code(seconds)
+            if code is None:
+                self.send_signal(signal.SIGABRT)
+                self._server.code(SECONDS)
+                self.ended = Ended(-signal.SIGABRT, self._written("out"), self._written("errors"))
+                raise HungError(f"not ended after {seconds} s: {self.ended.out[-1000:]}{self.ended.errors}")
+            self.ended = Ended(code, self._written("out"), self._written("errors"))
+        return self.ended
+
+    def _written(self, name: str) -> str:
+        return (self._folder / name).read_text(errors="replace")
+
+
+_idle: dict[tuple[str, ...], list[_Server]] = {}
+
+
+@atexit.register
+def _end_servers() -> None:
+    for server in chain.from_iterable(_idle.values()):
+        with server.process as process:
+            assert process.stdin is not None
+            process.stdin.close()  # it ends then
+
+
+@contextmanager
+def started(
+    program: Path, arguments: Sequence[str], environ: Mapping[str, str], *, also: Path | None = None
+) -> Generator[Running]:
+    """The program, with this environment and nothing else; it is killed at the end.  `also`: a module that it imports
+    while it runs.
+    """
+    modules = tuple(sorted({*modules_of(program), *(modules_of(also) if also else ())}))
+    servers = _idle.setdefault(modules, [])
+    server = servers.pop() if servers else _Server(modules)
+    with tempfile.TemporaryDirectory(prefix="playhead-program-") as folder:
+        running = Running(server, Path(folder))
+        out, errors = (str(Path(folder) / name) for name in ("out", "errors"))
+        told = {"program": str(program), "arguments": list(arguments), "environ": dict(environ)}
+        server.ask({**told, "out": out, "errors": errors})
+        try:
+            yield running
+        finally:
+            if running.ended is None:
+                running.send_signal(signal.SIGKILL)
+                running.wait()
+    servers.append(server)
+
+
+def run(program: Path, *arguments: str, environ: Mapping[str, str]) -> Ended:
+    """Runs the program to its end, however it ends."""
+    with started(program, arguments, environ) as running:
+        return running.wait()
+
+
+def modules_of(program: Path) -> tuple[str, ...]:
+    """What it imports at its top, but for what stands beside it, which may read the environment as it does."""
+    names: set[str] = set()
+    for each in ast.parse(program.read_bytes()).body:
+        if isinstance(each, ast.Import):
+            names.update(alias.name for alias in each.names)
+        elif isinstance(each, ast.ImportFrom) and each.module and not each.level:
+            names.add(each.module)
+    found = {name for name in names if not (program.parent / f"{name.partition('.')[0]}.py").exists()}
+    later = [IMPORTED_LATER.get(name.partition(".")[0], ()) for name in found]
+    return tuple(sorted(found.union(*later)))
