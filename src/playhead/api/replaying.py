@@ -124,6 +124,10 @@ class Replay(Protocol[SpanT_contra]):
         announced again."""
         ...
 
+    def unannounced_ends(self, span: SpanT_contra) -> None:
+        """Called before a call that was not announced ends, however it ends: announces it if its end is new."""
+        ...
+
     def run_ended(self, root: SpanT_contra) -> None:
         """Called before the run's root ends without an error."""
         ...
@@ -135,6 +139,15 @@ class Replay(Protocol[SpanT_contra]):
 
     def promise_answer(self, key: str) -> PromiseAnswer | None:
         """The recorded answer to the promise with this key; None: the record has none."""
+        ...
+
+    @property
+    def had_completed(self) -> bool:
+        """Whether the run only gives its recorded results again."""
+        ...
+
+    def refuse_promise(self, what: str) -> None:
+        """Raises RunStopped: a run that had completed does not wait for this."""
         ...
 
 

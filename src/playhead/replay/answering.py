@@ -6,7 +6,8 @@ call under its recorded identity, a report, an error.
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -134,14 +135,19 @@ class RecordReplay:
         that takes it for an error of a tool must not go on either."""
         if self._stopped is not None:
             raise type(self._stopped)(str(self._stopped)) from self._stopped
-        try:
+        with self._stopping():
             answer = self._answer(span, restore, waited=waited)
-        except RunStopped as stopped:
-            self._stopped = stopped
-            raise
         if answer is None and self._rules and restore is not None:
             return ReplayAnswer(edit=Edits(self._rules))  # where its messages begin as those of an edited call
         return answer
+
+    @contextmanager
+    def _stopping(self) -> Generator[None]:
+        try:
+            yield
+        except RunStopped as stopped:
+            self._stopped = stopped
+            raise
 
     def has_question(self, span: ObservedSpan) -> bool:
         """See `api.replaying.Replay`."""
@@ -171,10 +177,17 @@ class RecordReplay:
                 span.silent = True
         elif self._same_run and names.CALL_KEY in span.attributes:
             span.attributes[names.CALL_KEY] = self._keys.new(call_path_of(span.attributes))
-        if self._completed_run is not None:
+        if self._completed_run is not None or self._may_stop_before_it(span, call):
             span.silent = True
-        elif is_root and not span.silent:
+        elif not span.silent:
             self._journal_resumed(span)
+
+    def _may_stop_before_it(self, span: ObservedSpan, call: RecordedCall | None) -> bool:
+        """Whether nothing new has happened yet in a run that has ended: what is found first may stop this attempt, and
+        the run is then as it was."""
+        if self._said_resumed or span.announced:
+            return False
+        return names.RUN_ROOT in span.attributes or call is None
 
     def has_log_event(self, event: str, span: ObservedSpan, identity: str | None = None) -> bool:
         """As many as the record has of this call; one that asks something else than it did says something new."""
@@ -195,6 +208,16 @@ class RecordReplay:
         """Of the record's part that this run has: a fork asks again for what came after its cut."""
         return self._promises.get(key)
 
+    @property
+    def had_completed(self) -> bool:
+        """See `api.replaying.Replay`."""
+        return self._completed_run is not None
+
+    def refuse_promise(self, what: str) -> None:
+        """A run that has completed asks nobody any more."""
+        with self._stopping():
+            self._refuse(f"it waits for {what!r}, which is not in its record")
+
     def start_after(self, order: int) -> None:
         """The program goes on from a checkpoint: calls that had ended before this number, and log events before it, are
         not expected again."""
@@ -203,6 +226,13 @@ class RecordReplay:
         self._answerable.mark_covered([call for call in past if call.can_answer], None)
         with self._mutex:
             self._logs = Counter(log[:2] for log in self._recorded_logs if log[2] > order)
+
+    def unannounced_ends(self, span: ObservedSpan) -> None:
+        """New is the end of this attempt, and of what the record does not have, unless the run had completed."""
+        is_new = names.RUN_ROOT in span.attributes or span.recorded is None
+        if self._same_run and self._completed_run is None and is_new:
+            self._journal_resumed(span)
+            announce_replayed(span)
 
     def run_ended(self, root: ObservedSpan) -> None:
         """The program has come to its end.  What it was expected to call again, and has not, is told."""

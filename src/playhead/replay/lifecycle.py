@@ -176,10 +176,8 @@ def _leased(
     completed only gives its results again, which any number of processes may do at once.  Raises ReplayError."""
     record = read_record(run_id, terms.journal_dir, client)
     calls = recorded_calls(record.spans)
-    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
-    # Calls without an agent may be followed by others: nobody knows whether they were all.
-    roots = [call for call in own if names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS]
-    if any(root.outcome is Outcome.COMPLETED for root in roots):
+    roots = _roots(run_id, calls)
+    if _has_completed(roots):
         return record, calls, False
     if lease is None:
         raise run_alive_error(run_id, holder)
@@ -191,7 +189,19 @@ def _leased(
         record = read_record(run_id, terms.journal_dir, client)
     elif lease.is_remote and (elsewhere := _newer_remote_record(run_id, record, client)) is not None:
         record = MergedRecord(record, elsewhere)
-    return record, recorded_calls(record.spans), True
+    calls = recorded_calls(record.spans)
+    return record, calls, not _has_completed(_roots(run_id, calls))
+
+
+def _roots(run_id: str, calls: list[RecordedCall]) -> list[RecordedCall]:
+    """The agents that the run began with.  Calls without an agent may be followed by others: nobody knows whether they
+    were all."""
+    own = [call for call in calls if call.span.attributes.get(names.RUN_ID) == run_id]  # not a fork's parent
+    return [call for call in own if names.RUN_ROOT in call.span.attributes and call.kind not in names.CALL_KINDS]
+
+
+def _has_completed(roots: list[RecordedCall]) -> bool:
+    return any(root.outcome is Outcome.COMPLETED for root in roots)
 
 
 def _newer_remote_record(run_id: str, record: Record, client: Callable[[], Any]) -> Record | None:

@@ -32,7 +32,7 @@ def stage(number):
 
 @observe
 def agent():
-    return [stage(number) for number in (1, 2, 3)]
+    return [stage(int(number)) for number in os.environ.get("STAGES", "123")]
 
 with playhead.run("stages") as run:
     print(run.id, flush=True)
@@ -74,6 +74,10 @@ def test_a_run_that_was_killed_twice_is_whole_and_over(
     assert (code, said) == (-9, run_id)
     code, said = process(there, collector.url, PLAYHEAD_RESUME=run_id)
     assert (code, said) == (0, run_id)
+    if elsewhere:  # the journal that it was killed over does not have its end
+        how = {"PLAYHEAD_RESUME_ON_DIVERGENCE": "live", "PLAYHEAD_LEASE_SECONDS": "30"}
+        code, _ = process(here, collector.url, STAGES="1234", PLAYHEAD_RESUME=run_id, **how)
+        assert code == 1
     with playhead.Client(collector.url) as client:
         run: Any = client.run(run_id)
         kinds = Counter(event["kind"] for event in client.events(run_id))

@@ -20,6 +20,7 @@ from playhead.api.calls.begin import CONTEXTS, CURRENT, UNRECORDED
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import NoteWait, waiting_note
 from playhead.api.guard import swallowed, warn_once
+from playhead.api.replaying import Replay
 from playhead.errors import is_run_stopped
 from playhead.model import names
 from playhead.model.objects.interrupts import is_from_outside, let_through
@@ -167,6 +168,8 @@ def finish(
 ) -> None:
     """Ends a call that returned. `output_name` is the attribute for the ref of `output`; `items` are the values that
     a generator yielded; `not_restorable` says why the result cannot be given back on replay."""
+    if span.run.replay is not None and not _may_end(span, span.run.replay):
+        return
     try:
         if span.run.recorded and not span.silent:
             if output_name is not None:
@@ -200,6 +203,8 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         return
     if span.end_ns is not None:  # what a signal's handler has raised after it
         detach(span)
+        return
+    if span.run.replay is not None and not _may_end(span, span.run.replay):
         return
     try:
         if span.run.recorded and not span.silent:
@@ -252,6 +257,21 @@ def abort(
         return
     span.attributes[names.OUTCOME] = "aborted"
     finish(span, output_name, output, items, not_restorable)
+
+
+def _may_end(span: ObservedSpan, replay: Replay[ObservedSpan]) -> bool:
+    """Prepares the end of a call of a resumed run. False in a run that was stopped, for a call around others: it stays
+    open, also where the program took what stopped the run for an error of a tool."""
+    try:
+        if replay.is_stopped and not span.can_be_answered:
+            detach(span)
+            return False
+        if span.silent:
+            replay.unannounced_ends(span)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        let_through(error)
+        swallowed(f"end {span.name!r}", error)
+    return True
 
 
 def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:

@@ -52,6 +52,9 @@ class StoppedRun:
         if self._before is not None:
             self._before.enter_enclosing(span)
 
+    def unannounced_ends(self, span: ObservedSpan) -> None:
+        """It stays open."""
+
     def run_ended(self, root: ObservedSpan) -> None:
         """It has not ended as its record did."""
 
@@ -62,6 +65,16 @@ class StoppedRun:
     def promise_answer(self, key: str) -> PromiseAnswer | None:
         """As the record before."""
         return self._before.promise_answer(key) if self._before is not None else None
+
+    @property
+    def had_completed(self) -> bool:
+        """As the record before."""
+        return self._before is not None and self._before.had_completed
+
+    def refuse_promise(self, what: str) -> None:
+        """As the record before."""
+        if self._before is not None:
+            self._before.refuse_promise(what)
 
 
 def stop_run(run: ActiveRun, error: BaseException) -> None:

@@ -96,6 +96,10 @@ def wait(question: Question) -> Waiting[PromiseAnswer]:
     if replay is not None and (recorded := replay.promise_answer(key)) is not None:
         return recorded
     store = promise_store()
+    if replay is not None and replay.had_completed:
+        known: Promise | None = yield lambda: store.read(promise["id"])
+        if known is None or known["answer"] is None:
+            replay.refuse_promise(promise["action"] or promise["name"] or promise["kind"])
     promise = yield lambda: store.open(promise)
     if span is not None:
         _note_request(span, promise, key)

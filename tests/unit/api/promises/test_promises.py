@@ -16,7 +16,7 @@ import playhead
 from playhead import Denied, Interrupted, Suspended, Unanswered, observe
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
-from playhead.errors import SettingInvalid
+from playhead.errors import ReplayDiverged, SettingInvalid
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.promises import approval_id, event_id
@@ -227,6 +227,8 @@ def test_a_suspended_run_goes_on_once_it_is_approved(recording: Recording, files
     assert deleted == [["a"]]
     with playhead.resume(run):  # it has completed: its results are given again
         assert program(["a"]) == ["a"]
+    with playhead.resume(run), pytest.raises(ReplayDiverged, match=r"has completed.*playhead fork.*it waits for"):
+        program(["everything"])
     assert deleted == [["a"]]
     events = events_of(recording, run)
     assert [e.kind for e in events if "approval" in e.kind] == ["approval_requested", "approval_granted"]
