@@ -17,8 +17,8 @@ from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.testing import MockModelServer, pytest_plugin, sequence, text, tool_call, tool_calls, tool_result_received
+from tests.support.examples import ROOT, run_example
 from tests.support.journal_reader import Journaled, Recording, kind, start_recording
-from tests.unit.test_examples import ROOT, run_example
 
 server = pytest_plugin.mock_model_server
 
@@ -237,7 +237,7 @@ def test_uninstrumented_it_is_as_it_was(recording: Recording, server: MockModelS
 
 @pytest.mark.slow
 def test_the_example_runs_and_is_recorded(tmp_path: Path):
-    done = run_example(ROOT / "examples/frameworks/crewai_agent.py", tmp_path, PYTHONWARNINGS="ignore")
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    assert "late by two days" in done.stdout
+    done = run_example(ROOT / "examples/frameworks/crewai_agent.py", tmp_path)
+    assert done.code == 0, done.errors
+    assert "Traceback" not in done.errors
+    assert "late by two days" in done.out

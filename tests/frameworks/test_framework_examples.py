@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from playhead.model import names
+from tests.support.examples import ROOT, run_example
 from tests.support.journal_reader import read_journal
-from tests.unit.test_examples import ROOT, run_example
 
 EXAMPLES = sorted(path for path in (ROOT / "examples/frameworks").glob("*.py") if path.name != "crewai_agent.py")
 
@@ -17,10 +17,10 @@ EXAMPLES = sorted(path for path in (ROOT / "examples/frameworks").glob("*.py") i
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_and_is_recorded(path: Path, tmp_path: Path) -> None:
-    done = run_example(path, tmp_path, PYTHONWARNINGS="ignore")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
-    assert "Traceback" not in done.stderr
+    done = run_example(path, tmp_path)
+    assert done.code == 0, done.errors
+    assert done.out.strip()
+    assert "Traceback" not in done.errors
     seen = read_journal(tmp_path)
     kinds = {str(span.attributes[names.KIND]) for span in seen.spans}
     assert {"agent", "llm", "tool"} <= kinds

@@ -1,6 +1,5 @@
 """Every file in examples/ runs as it stands: with no key, no network, and no collector."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,29 +9,20 @@ import pytest
 from playhead.demo.support import load_example
 from playhead.model import names
 from playhead.testing import scenarios
+from tests.support.examples import ROOT, environ_of_example, run_example
 from tests.support.journal_reader import Journaled, kind, read_journal
 
-ROOT = Path(__file__).parents[2]
 # Those in examples/frameworks need an environment of their own: tests/frameworks runs them.
 EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "examples" / folder).glob("*.py"))
-# Nothing listens on the discard port.
-NOBODY = "http://127.0.0.1:9"
-
-
-def run_example(path: Path, journal: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_", "PLAYHEAD_"))}
-    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(journal)}
-    kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": NOBODY, "NO_PROXY": "127.0.0.1", **env}
-    command = [sys.executable, "-W", env.get("PYTHONWARNINGS", "error"), str(path)]
-    # No terminal: an example that asks a person goes on without one.
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, env=kept, capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_with_nothing_set_up(path: Path, tmp_path: Path) -> None:
-    done = run_example(path, tmp_path)
+    command, env = [sys.executable, "-W", "error", str(path)], environ_of_example(tmp_path)
+    # No terminal: an example that asks a person goes on without one.
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, env=env, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert "Traceback" not in done.stderr
@@ -42,7 +32,7 @@ def test_an_example_runs_with_nothing_set_up(path: Path, tmp_path: Path) -> None
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Journaled:
     journal = tmp_path_factory.mktemp("journal")
     done = run_example(ROOT / "examples" / "support_agent.py", journal)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     return read_journal(journal)
 
 
@@ -69,8 +59,8 @@ def test_every_call_of_the_support_agent_belongs_to_one_run(recorded: Journaled)
 def test_the_support_agent_does_the_same_when_nothing_is_recorded(tmp_path: Path) -> None:
     path = ROOT / "examples" / "support_agent.py"
     seen, unseen = run_example(path, tmp_path), run_example(path, tmp_path / "off", OTEL_SDK_DISABLED="true")
-    assert unseen.returncode == 0, unseen.stderr
-    assert unseen.stdout == seen.stdout
+    assert unseen.code == 0, unseen.errors
+    assert unseen.out == seen.out
     assert not (tmp_path / "off").exists()
 
 
@@ -78,7 +68,7 @@ def test_the_support_agent_talks_to_the_endpoint_that_the_environment_names(tmp_
     with load_example().scripted_model() as server:
         env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
         done = run_example(ROOT / "examples" / "support_agent.py", tmp_path, **env)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     assert len(server.requests) == 5
 
 
@@ -88,7 +78,7 @@ def test_there_is_an_example_agent_for_every_scenario_of_the_mock_model_server()
 
 def recorded_scenario(name: str, journal: Path) -> Journaled:
     done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     return read_journal(journal)
 
 

@@ -11,7 +11,7 @@ import pytest
 from playhead_collector.process import CollectorProcess
 from tests.integration.moving.conftest import Cli, ask, keep
 from tests.integration.read.recorded import Recorder
-from tests.unit.test_examples import run_example
+from tests.support.examples import run_example
 
 # pytest-asyncio warns where nobody has chosen.
 _SCOPE = "asyncio_default_fixture_loop_scope=function"
@@ -76,7 +76,7 @@ def exported(recorded: CollectorProcess, tmp_path_factory: pytest.TempPathFactor
     """The test that is made of a run of examples/support_agent.py."""
     journal = tmp_path_factory.mktemp("journal")
     done = run_example(Path("examples/support_agent.py"), journal, OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     file = tmp_path_factory.mktemp("tests") / "test_support.py"
     answer = httpx.get(f"{recorded.url}/api/v1/runs/last/test").raise_for_status()
     assert answer.headers["content-type"].startswith("text/x-python")
@@ -112,7 +112,7 @@ def test_an_agent_that_is_a_function_is_called_with_what_it_was_given(
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = run_example(program, tmp_path / "recorded", OTEL_EXPORTER_OTLP_ENDPOINT=recorded.url)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.errors
     file = tmp_path / "test_assistant.py"
     written = cli(recorded, "export", "last", "--as", "test", "-o", file)
     assert written.exit_code == 0, written.output

@@ -20,7 +20,7 @@ from playhead.model.promises import approval_id
 from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead_collector.process import CollectorProcess
-from tests.unit.test_examples import ROOT, run_example
+from tests.support.examples import ROOT, run_example
 
 PROGRAM = """
 import os, sys
@@ -166,8 +166,8 @@ def test_the_example_asks_the_collector_that_runs_beside_it(collector: Collector
     with pytest.raises(playhead.Suspended), playhead.run("other"):
         playhead.approval("delete 7 files", suspend=True)
     done = run_example(ROOT / "examples" / "approval.py", folder / "j", PLAYHEAD_ENDPOINT=collector.url)
-    assert done.returncode == 0, done.stderr
-    assert "the files are gone: True" in done.stdout
+    assert done.code == 0, done.errors
+    assert "the files are gone: True" in done.out
     with playhead.Client(collector.url) as client:
         [answered] = [each for each in client.promises(state="answered") if each["action"] == "delete 2 files"]
     assert (answered["answer"] or {})["by"] == "eve"

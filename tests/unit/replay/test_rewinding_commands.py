@@ -11,6 +11,7 @@ from playhead.cli.rewinding import wilson
 from playhead.model import names
 from playhead.replay.matching.recorded_calls import recorded_calls
 from playhead.replay.record import read_local
+from tests.support.forked.programs import run as forked
 from tests.support.journal_reader import read_journal
 
 PROGRAM = """
@@ -102,7 +103,8 @@ class Shell:
         self.environ = kept | {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
 
     def agent(self, **environ: str) -> subprocess.CompletedProcess[str]:
-        return self.run([sys.executable, str(self.folder / "agent.py")], environ)
+        ended = forked(self.folder / "agent.py", environ=self.environ | environ)
+        return subprocess.CompletedProcess((), ended.code, ended.out, ended.errors)
 
     def playhead(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         start = [sys.executable, "-c", "from playhead.cli import main; main()", *arguments]
