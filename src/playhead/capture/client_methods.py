@@ -140,7 +140,8 @@ def begin_call(api: ClientApi, asked: MethodCall) -> ObservedModelCall | None:
 def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, asked: MethodCall) -> Any:
     """Ends the call, or leaves that to the stream that it returned. Returns what the program gets."""
     try:
-        record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
+        if observed.span.sent_body is not None:
+            record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
         return api.record_result(api, observed, result, asked)
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)

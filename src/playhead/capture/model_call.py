@@ -162,14 +162,16 @@ class ObservedModelCall:
         read.
         """
         self._take(read)
-        record_sent_body(self.span)
+        if self.span.sent_body is not None:
+            record_sent_body(self.span)
         (abort if aborted else finish)(self.span)
 
     def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
         """Ends the call with an error; `read` returns what had been streamed until then."""
         if read is not None:
             self._take(read)
-        record_sent_body(self.span)
+        if self.span.sent_body is not None:
+            record_sent_body(self.span)
         fail_and_detach(self.span, raised)
 
     def _take(self, read: Callable[[], ModelResponse | None]) -> None:

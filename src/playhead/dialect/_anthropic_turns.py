@@ -55,9 +55,11 @@ def cut_plain_turns(messages: Any, system: Any = None, begin: list[Any] | None =
         was_result = False
         if system is None and rest and isinstance(rest[0], dict) and cast("Any", rest[0]).get("role") == "system":
             return None
-    whole = _count_whole(rest, was_result)
-    cut += rest if whole == len(rest) else rest[:whole]
-    was_result = _is_result(rest[whole - 1]) if whole else was_result
+    whole, was_result = _count_whole(rest, was_result)
+    if whole == len(rest):  # as nearly always
+        cut += rest
+        return cut
+    cut += rest[:whole]
     kind: Any = None
     for message in rest[whole:]:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
@@ -80,40 +82,36 @@ def count_whole(messages: Sequence[Any], known: int = 0) -> int:
     """How many of the first messages need no cutting, when `known` of them are known to need none.  Stops at one that
     is not a dictionary with a text or with blocks that are dictionaries.
     """
-    return known + _count_whole(messages[known:], known > 0 and _is_result(messages[known - 1]))
+    return known + _count_whole(messages[known:], known > 0 and _is_result(messages[known - 1]))[0]
 
 
-def _count_whole(messages: Sequence[Any], was_result: bool) -> int:
-    """As `count_whole`, after a message that was a result, or was none.
+def _count_whole(messages: Sequence[Any], was_result: bool) -> tuple[int, bool]:
+    """As `count_whole`, after a message that was a result, or was none; and whether the last that counts is one.
 
     Runs for the messages of each call of a model: a tenth of a microsecond each.
     """
     count = 0
     kind: Any = None
-    has_result = False
     for message in messages:
         kind = type(message)  # pyright: ignore[reportUnknownVariableType]
         if kind is not dict:
             break
         content: Any = message.get("content")
         kind = type(content)  # pyright: ignore[reportUnknownVariableType]
-        has_result = False
-        if kind is not str:
-            if kind is not list or PLACE in message:
-                break
+        if kind is str:
+            was_result = False
+        elif kind is not list or PLACE in message or {*map(type, content)} - _DICTIONARIES:
+            break
+        else:
+            has_result = False
             for block in content:
-                kind = type(block)  # pyright: ignore[reportUnknownVariableType]
-                if kind is not dict:
-                    return count
                 if block.get("type") == _RESULT:
-                    has_result = True
-            if has_result:
-                has_result = message.get("role") == "user"
-                if has_result and (was_result or len(content) != 1 or len(message) != 2):
-                    break
-        was_result = has_result
+                    has_result = message.get("role") == "user"
+            if has_result and (was_result or len(content) != 1 or len(message) != 2):
+                break
+            was_result = has_result
         count += 1
-    return count
+    return count, was_result
 
 
 def join_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:

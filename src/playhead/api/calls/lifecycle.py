@@ -141,8 +141,10 @@ def detach(span: ObservedSpan) -> None:
     """
     token: Token[Context] | None = span.token
     if token is not None:
-        with suppress(ValueError, RuntimeError):  # of another context; used already
+        try:  # noqa: SIM105 - `suppress` is three calls, in each call of a model
             CONTEXTS.detach(token)  # `otel.detach` logs an error instead of telling
+        except (ValueError, RuntimeError):  # of another context; used already
+            pass
     elif span.outer is not None and CONTEXTS.get_current().get(CURRENT) is (span if span.run.recorded else UNRECORDED):
         CONTEXTS.attach(span.outer)
     span.token = span.outer = None

@@ -9,7 +9,15 @@ from playhead.api.run import ActiveRun
 from playhead.capture.anthropic.events import whole_message
 from playhead.capture.anthropic.threads import earlier_messages, remember
 from playhead.capture.model_values import ModelRequest, ModelResponse
-from playhead.capture.stainless.reading import LEFT_OUT, TRANSPORT, described, dumped, settings_of, usage_of
+from playhead.capture.stainless.reading import (
+    LEFT_OUT,
+    TRANSPORT,
+    answer_json,
+    described,
+    dumped,
+    settings_of,
+    usage_of,
+)
 from playhead.dialect import anthropic as dialect
 from playhead.dialect._provider_edits import provider_edits
 from playhead.model import names
@@ -31,7 +39,6 @@ _USAGE = (
     ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
     ("output_tokens_details", "thinking_tokens", names.REASONING_TOKENS),
 )
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 # In the terms of Chat Completions, where it has one.
 _FINISH_REASONS = {
     "end_turn": "stop",
@@ -248,7 +255,8 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
     usage: Mapping[str, Any] = answer.get("usage") or {}
     attributes: dict[str, Any] = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
-        attributes[names.INPUT_TOKENS] = sum([usage.get(key) or 0 for key in _INPUT])
+        read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+        attributes[names.INPUT_TOKENS] = usage["input_tokens"] + (read or 0) + (written or 0)
     stopped = answer.get("stop_reason")
     attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
@@ -262,7 +270,7 @@ def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any])
 
 def _dumped(value: Any) -> Any:
     """JSON values of one of the client's objects, without what it parsed."""
-    native: Any = value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
+    native: Any = answer_json(value)
     blocks: Any = native.get("content")
     if type(blocks) is list:
         for block in blocks:  # pyright: ignore[reportUnknownVariableType]

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_chunks import whole_completion
-from playhead.capture.stainless.reading import TRANSPORT, described, dumped, listed, settings_of, usage_of
+from playhead.capture.stainless.reading import TRANSPORT, answer_json, described, dumped, listed, settings_of, usage_of
 from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.message import Message
@@ -89,13 +89,12 @@ def read_response(response: Any, *_: object) -> ModelResponse | None:
     """Reads a `ChatCompletion`; None for anything else."""
     if not hasattr(response, "choices"):
         return None
-    return _response(response.model_dump(mode="json", exclude_unset=True, warnings=False))
+    return _response(answer_json(response))
 
 
 def assemble(chunks: list[Any]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
-    dumped = [chunk.model_dump(mode="json", exclude_unset=True, warnings=False) for chunk in chunks]
-    return _streamed(dumped) if dumped else None
+    return _streamed([*map(answer_json, chunks)]) if chunks else None
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:

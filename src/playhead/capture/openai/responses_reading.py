@@ -12,6 +12,7 @@ from playhead.capture.openai.responses_history import previous_items, remember
 from playhead.capture.stainless.reading import (
     LEFT_OUT,
     TRANSPORT,
+    answer_json,
     described,
     dumped,
     listed,
@@ -200,7 +201,7 @@ def _dumped(value: Any) -> Any:
     """JSON values of one of the client's objects, without what it parsed."""
     if not hasattr(value, "model_dump"):
         return value
-    native: dict[str, Any] = value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
+    native: dict[str, Any] = answer_json(value)
     for item in _items_in(native):
         for holder in (item, *(item.get("content") or ())):
             if isinstance(holder, dict):

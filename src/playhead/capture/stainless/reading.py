@@ -1,6 +1,7 @@
 """Reads arguments and answers of generated clients. Changes nothing."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from playhead.model.objects.interrupts import let_through
@@ -55,6 +56,25 @@ def dumped(value: Any) -> Any:
         return value
     left_out = getattr(value, "__api_exclude__", None)
     return value.model_dump(mode="json", exclude_unset=True, warnings=False, exclude=left_out)
+
+
+def answer_json(value: Any) -> Any:
+    """An answer of the client as the JSON that the provider sent, as far as the client understood it.
+
+    What `model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)` gives, in less time.
+    """
+    to_python = _serializer_of(type(value))
+    if to_python is None:
+        return value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
+    return to_python(value, mode="json", exclude_unset=True, warnings=False, by_alias=True)
+
+
+@lru_cache(maxsize=256)
+def _serializer_of(kind: type[Any]) -> Callable[..., Any] | None:
+    """What pydantic's own `model_dump` calls, with a dozen arguments more; None: the class has another `model_dump`."""
+    if getattr(getattr(kind, "model_dump", None), "__module__", None) != "pydantic.main":
+        return None
+    return getattr(getattr(kind, "__pydantic_serializer__", None), "to_python", None)
 
 
 def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) -> dict[str, int]:

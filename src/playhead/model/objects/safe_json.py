@@ -83,9 +83,11 @@ def has_non_finite(value: Any) -> bool:
         kind = type(each)  # pyright: ignore[reportUnknownVariableType]
         for item in each.values() if kind is dict else each if kind is list else (each,):
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]
+            if kind in _FINITE:
+                continue
             if kind is dict or kind is list:
                 inside.append(item)
-            elif kind not in _FINITE and _is_non_finite(item):
+            elif _is_non_finite(item):
                 return True
     return False
 
