@@ -45,8 +45,6 @@ The number is that of the tests. A dash: no test of this library itself; below t
 `make test-crewai`. Those of the oldest versions alone are `make test-oldest`.
 
 """
-_READ_FROM_CLIENTS = "its {} is read from the answer of a client above it in the table, which records and tests it"
-_BY_CLIENTS = "it calls models through the clients above it in the table, which record and test {} for it"
 _NO_MODEL = "its calls are of tools, resources and prompts: no model answers"
 # Why there is no test.
 REASONS = {
@@ -57,10 +55,6 @@ REASONS = {
         "its `reasoning` is a plan that it asks a model for, in calls that are recorded as all others; thinking is "
         "read from the answers of the clients above it in the table, which record and test it"
     ),
-    ("autogen", "reasoning"): _READ_FROM_CLIENTS.format("`ThoughtEvent`"),
-    ("llama-index", "reasoning"): _READ_FROM_CLIENTS.format("`ThinkingBlock`"),
-    ("smolagents", "reasoning"): f"it keeps none of it: {_BY_CLIENTS.format('thinking')}",
-    ("strands", "reasoning"): _READ_FROM_CLIENTS.format("`reasoningContent`"),
 }
 TAIL = """
 *Spans*: calls are recorded, each once. *Messages*: what the model saw and said. *Tools*: definitions, requests and

@@ -18,7 +18,7 @@ from playhead.capture.frameworks import Begin, agent, call, is_inside_run, is_ob
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
-SUPPORTS = "smolagents >= 1.26"
+SUPPORTS = "smolagents >= 1.24"
 
 _requested: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 """Agent → the tool calls that its model has asked for last."""
