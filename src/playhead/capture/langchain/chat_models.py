@@ -176,6 +176,8 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
         names.CACHE_READ_TOKENS: into.get("cache_read"),
         names.CACHE_WRITE_TOKENS: into.get("cache_creation"),
         names.REASONING_TOKENS: out.get("reasoning"),
+        names.AUDIO_INPUT_TOKENS: into.get("audio") or None,
+        names.AUDIO_OUTPUT_TOKENS: out.get("audio") or None,
     }
 
 

@@ -7,7 +7,16 @@ from weakref import WeakKeyDictionary
 
 from playhead.capture.model_values import ModelRequest, ModelResponse
 from playhead.capture.openai.chat_chunks import whole_completion
-from playhead.capture.stainless.reading import TRANSPORT, answer_json, described, dumped, listed, settings_of, usage_of
+from playhead.capture.stainless.reading import (
+    TRANSPORT,
+    answer_json,
+    audio_usage,
+    described,
+    dumped,
+    listed,
+    settings_of,
+    usage_of,
+)
 from playhead.dialect import openai as dialect
 from playhead.model import names
 from playhead.model.message import Message
@@ -29,6 +38,7 @@ _USAGE = (
     ("prompt_tokens_details", "cached_tokens", names.CACHE_READ_TOKENS),
     ("completion_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
 )
+_AUDIO = {"prompt_tokens_details": names.AUDIO_INPUT_TOKENS, "completion_tokens_details": names.AUDIO_OUTPUT_TOKENS}
 # Added by the client after parsing; the provider did not send them.
 _PARSED = {"parsed", "parsed_arguments"}
 _ADDED = frozenset({"parsed", "tool_calls"})
@@ -121,7 +131,8 @@ def _response(completion: dict[str, Any]) -> ModelResponse:
         if reasoning is not None:
             reasonings.append(reasoning)
         finish_reasons.append(choice.get("finish_reason") or "")
-    attributes = {names.FINISH_REASONS: finish_reasons, **usage_of(completion.get("usage") or {}, _USAGE)}
+    usage: Mapping[str, Any] = completion.get("usage") or {}
+    attributes = {names.FINISH_REASONS: finish_reasons, **usage_of(usage, _USAGE), **audio_usage(usage, _AUDIO)}
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if completion.get(key):
             attributes[name] = completion[key]

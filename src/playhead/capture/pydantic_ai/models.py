@@ -91,6 +91,8 @@ def _read(raw: Any) -> ModelResponse:
         names.CACHE_READ_TOKENS: usage.cache_read_tokens or None,
         names.CACHE_WRITE_TOKENS: usage.cache_write_tokens or None,
         names.REASONING_TOKENS: details.get("reasoning_tokens"),
+        names.AUDIO_INPUT_TOKENS: usage.input_audio_tokens or None,
+        names.AUDIO_OUTPUT_TOKENS: usage.output_audio_tokens or None,
     }
     return chat_response(
         raw,

@@ -88,6 +88,19 @@ def usage_of(usage: Mapping[str, Any], known: Iterable[tuple[str, str, str]]) ->
     return found
 
 
+def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, int]:
+    """Attributes of the tokens that were sound. `groups`: the attribute by the group that counts them.
+
+    None of a model that neither heard nor said anything, though such a model counts them, too.
+    """
+    found: dict[str, int] = {}
+    for group, name in groups.items():
+        counts: Mapping[str, Any] | None = usage.get(group)
+        if counts and (value := counts.get("audio_tokens")):
+            found[name] = value
+    return found
+
+
 def described(kind: type) -> dict[str, Any]:
     """A class as its name and schema; None if it has no schema."""
     try:

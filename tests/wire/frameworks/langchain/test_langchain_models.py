@@ -32,7 +32,8 @@ HISTORY: list[BaseMessage] = [
 ]
 USAGE: Any = {
     "input_tokens": 7, "output_tokens": 3, "total_tokens": 10,
-    "input_token_details": {"cache_read": 2, "cache_creation": 1}, "output_token_details": {"reasoning": 1},
+    "input_token_details": {"cache_read": 2, "cache_creation": 1, "audio": 4},
+    "output_token_details": {"reasoning": 1, "audio": 2},
 }  # fmt: skip
 
 
@@ -126,6 +127,7 @@ def test_a_model_of_ones_own_is_recorded_with_all_that_it_saw_and_said(recording
     assert attributes[names.REQUEST_TEMPERATURE] == 0.5
     counted = (names.INPUT_TOKENS, names.OUTPUT_TOKENS, names.CACHE_READ_TOKENS, names.CACHE_WRITE_TOKENS)
     assert [attributes[name] for name in (*counted, names.REASONING_TOKENS)] == [7, 3, 2, 1, 1]
+    assert [attributes[name] for name in (names.AUDIO_INPUT_TOKENS, names.AUDIO_OUTPUT_TOKENS)] == [4, 2]
     assert seen.value(call, names.TOOL_DEFINITIONS_REF) == tools
     assert seen.value(call, names.REQUEST_REF) == {"temperature": 0.5, "stop": ["END"]}
     assert [(message["role"], message["parts"]) for message in seen.messages(attributes[names.INPUT_MESSAGES_REF])] == [

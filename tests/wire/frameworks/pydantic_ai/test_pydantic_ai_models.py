@@ -67,7 +67,14 @@ class Scripted:
 LOOK_UP = ModelResponse(parts=[ThinkingPart("hm"), ToolCallPart("look_up", {"order": "A1"}, "c1")])
 DONE = ModelResponse(
     parts=[TextPart("A1 is late.")],
-    usage=RequestUsage(input_tokens=7, output_tokens=3, cache_read_tokens=2, details={"reasoning_tokens": 1}),
+    usage=RequestUsage(
+        input_tokens=7,
+        output_tokens=3,
+        cache_read_tokens=2,
+        input_audio_tokens=4,
+        output_audio_tokens=2,
+        details={"reasoning_tokens": 1},
+    ),
 )
 
 
@@ -95,6 +102,8 @@ def test_a_model_that_is_a_function_is_recorded_with_all_that_it_saw_and_said(re
     assert second.attributes[names.REQUEST_TEMPERATURE] == 0.5
     counts = (names.INPUT_TOKENS, names.OUTPUT_TOKENS, names.CACHE_READ_TOKENS, names.REASONING_TOKENS)
     assert [second.attributes[name] for name in counts] == [7, 3, 2, 1]
+    sound = (names.AUDIO_INPUT_TOKENS, names.AUDIO_OUTPUT_TOKENS)
+    assert [second.attributes[name] for name in sound] == [4, 2]
     [definition] = seen.value(second, names.TOOL_DEFINITIONS_REF)
     assert definition["function"]["name"] == "look_up"
     messages = seen.messages(second.attributes[names.INPUT_MESSAGES_REF])
