@@ -27,7 +27,7 @@ from playhead.capture.frameworks import (
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
 
-SUPPORTS = "llama-index-core >= 0.14.25"
+SUPPORTS = "llama-index-core >= 0.14.10"
 
 
 @none_on_error
