@@ -63,7 +63,8 @@ def answer_json(value: Any) -> Any:
 
     What `model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)` gives, in less time.
     """
-    to_python = _serializer_of(type(value))
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    to_python = _serializer_of(kind)
     if to_python is None:
         return value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
     return to_python(value, mode="json", exclude_unset=True, warnings=False, by_alias=True)
