@@ -1,6 +1,7 @@
 """What was recorded of a run → the text of a pytest file.  Pure."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -107,7 +108,7 @@ def _start(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
         doc = '    """As it was called when the run was recorded."""'
         body = ["    playhead.instrument()", f"    complete({function}({given}))"]
         return [*imports, "import playhead", f"from {module} import {function}"], [*head, doc, *body], ["complete"]
-    if run.program is not None:
+    if run.program is not None and not (run.program.startswith("-m ") and _is_of_python(run.program[3:])):
         doc = '    """Starts the recorded program; add the arguments that it was started with, if any."""'
         return [*head, doc, f"    run_program({run.program!r})"], imports, ["run_program"]
     doc = '    """Say here how your agent is started: the record does not."""'
@@ -129,7 +130,13 @@ def _callable_name(run: RunToTest) -> str | None:
     # A method's class is what comes before it, and nobody knows how its object was made.
     is_method = bool(modules) and modules[-1][:1].isupper()
     is_plain = all(_IDENTIFIER.fullmatch(word) for word in (*modules, last, *_arguments(run)))
-    return run.function if modules and is_plain and not is_method and modules != ["__main__"] else None
+    is_agent = is_plain and not is_method and modules != ["__main__"] and not _is_of_python(run.function)
+    return run.function if modules and is_agent else None
+
+
+def _is_of_python(name: str) -> bool:
+    """Whether a name is one of Python's own modules: no agent, but `os.system` in a record that somebody made up."""
+    return name.partition(".")[0] in sys.stdlib_module_names
 
 
 def _import_line(used: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """A recorded run → a pytest file: what stands in it evaluates to what was recorded."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,6 +113,17 @@ def test_what_was_asked_is_the_text_that_the_mock_model_sees():
         == "ab"
     )
     assert asked_text(None) == ""
+
+
+def test_a_test_calls_no_function_of_python_s_own_modules():
+    """Whoever may send spans chooses these names, and whoever runs the test would run them."""
+    sent: dict[str, Any] = {"function": "os.system", "input": {"command": "rm -rf ~"}}
+    run = RunToTest("0a" * 16, None, "2026-11-23T10:00:00Z", "completed", [], [], **sent)
+    assert "pytest.skip(" in pytest_source(run)
+    assert "import system" not in pytest_source(run)
+    assert "pytest.skip(" in pytest_source(replace(run, program="-m http.server"))
+    assert "run_program('code.py')" in pytest_source(replace(run, program="code.py"))
+    assert "from agents import system" in pytest_source(replace(run, function="agents.system"))
 
 
 def test_what_nobody_knows_how_to_start_is_skipped_with_the_reason():
