@@ -52,7 +52,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ ui: $(UI) ## build the web UI, which `demo`, `serve` and `test` do when it is mi
 
 ui-types: $(BROWSER) ## write the types of the API's answers for the web UI again
 	$(BIN)/python -m tests.ui.types_of_answers --write
+
+ui-pictures: $(UI) $(BROWSER) ## draw every page of the web UI in both themes and two widths, into build/ui-pictures
+	$(BIN)/python -m tests.ui.pictures build/ui-pictures
 
 test: test-main test-frameworks test-oldest ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
 

@@ -1,13 +1,14 @@
-"""Draws the pages of the web UI, in both themes: `python -m tests.ui.pictures [FOLDER] [--narrow]`.
+"""Draws the pages of the web UI, in both themes and two widths: `python -m tests.ui.pictures [FOLDER [SCENE ...]]`.
 
-Without a folder, those of docs/pictures. It starts a collector with its own Postgres, and records the example agents
-on it.
+Without a folder, those that the README and docs show, into docs/pictures. It starts a collector with its own Postgres,
+and records the example agents on it. Scenes are named in browser/scenes.ts.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from playhead_collector.process import CollectorProcess
@@ -20,28 +21,40 @@ PROGRAMS = (
     "examples/scenarios/error_recovery.py",
     "examples/scenarios/code_assistant.py",
     "examples/what_if.py",
+    "tests/ui/many_runs.py",
     "tests/ui/programs.py",
     "examples/support_agent.py",
 )
 
 
-def draw(folder: Path, width: int) -> None:
-    """Writes NAME-THEME-WIDTH.png for each page and theme."""
-    with CollectorProcess() as collector, tempfile.TemporaryDirectory() as journal:
+DOCUMENTED = ("run", "runs")
+WIDTHS = "1440,900"
+
+
+def draw(folder: Path, scenes: Sequence[str], widths: str) -> None:
+    """Writes NAME-THEME-WIDTH.png for each scene, theme and width.  No scenes: all."""
+    env = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0"}  # sealed runs are searched
+    with CollectorProcess(env=env) as collector, tempfile.TemporaryDirectory() as journal:
         env = {
             **os.environ,
             "PLAYHEAD_ENDPOINT": collector.url,
             "PLAYHEAD_JOURNAL_DIR": journal,
             "PYTHONPATH": str(ROOT),
         }
-        for program in PROGRAMS:
-            subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
-        words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder), "PLAYHEAD_UI_WIDTH": str(width)}
-        run_node("--test", FOLDER / "browser" / "pictures.ts", cwd=FOLDER, env=words)
+        waiting = subprocess.Popen(
+            [sys.executable, FOLDER / "waiting_agent.py"], env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        try:
+            for program in PROGRAMS:
+                subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
+            words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder)}
+            words |= {"PLAYHEAD_UI_WIDTHS": widths, "PLAYHEAD_UI_SCENES": ",".join(scenes)}
+            run_node("--test", FOLDER / "browser" / "pictures.ts", cwd=FOLDER, env=words, seconds=900)
+        finally:
+            waiting.communicate()  # its run ends with its input
 
 
 if __name__ == "__main__":
-    names = [word for word in sys.argv[1:] if not word.startswith("-")]
-    target = Path(names[0]) if names else ROOT / "docs" / "pictures"
+    target = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "docs" / "pictures"
     target.mkdir(parents=True, exist_ok=True)
-    draw(target.resolve(), 900 if "--narrow" in sys.argv else 1440)
+    draw(target.resolve(), sys.argv[2:] or (() if sys.argv[1:] else DOCUMENTED), WIDTHS if sys.argv[1:] else "1440")

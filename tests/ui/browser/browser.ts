@@ -23,8 +23,8 @@ afterEach(async () => {
 });
 after(() => browser?.close());
 
-/** A page at an address of the UI. What goes wrong in it ends up in `problems`. */
-export async function open(path: string, options: BrowserContextOptions = {}): Promise<{ page: Page; problems: string[] }> {
+/** A page at an address of the UI, after `prepare`. What goes wrong in it ends up in `problems`. */
+export async function open(path: string, options: BrowserContextOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<{ page: Page; problems: string[] }> {
   browser ??= await chromium.launch({
     executablePath: existsSync(INSTALLED) ? INSTALLED : await carried.executablePath(),
     args: [...ARGUMENTS, ...QUIET],
@@ -39,6 +39,7 @@ export async function open(path: string, options: BrowserContextOptions = {}): P
     problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
+  await prepare?.(page);
   await page.goto(URL_OF_COLLECTOR + path);
   return { page, problems };
 }

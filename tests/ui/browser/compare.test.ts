@@ -28,6 +28,20 @@ test("where two forks part, and what came of it, in four actions from the list",
   assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
 });
 
+test("one playhead moves both runs, and shows what differs there in state and context", async () => {
+  const [parent, fork] = await forks();
+  const { page } = await open(`/compare/${parent}/${fork}`);
+  const both = page.getByRole("region", { name: "Both on one axis" });
+  await both.getByRole("button", { name: /^Pair 1: stock, changed/, pressed: true }).waitFor();
+  await both.getByRole("table", { name: "States" }).getByRole("row", { name: /errors/ }).getByText("TimeoutError").waitFor();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/pair=2/);
+  await both.getByRole("group", { name: "Context of the second" }).getByText("+").first().waitFor();
+  await both.getByRole("button", { name: /^Pair 3: order, only in the first/ }).click();
+  await page.waitForURL(/pair=3/);
+  assert.equal(await both.getByRole("button", { pressed: true }).count(), 1);
+});
+
 test("runs that are no forks are compared, too, and an unknown one says so", async () => {
   const [parent] = await forks();
   const { page } = await open(`/compare/${parent}/${parent}`);

@@ -31,6 +31,15 @@ test("a content is opened from the event that names it, and says who had it", as
   assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
 });
 
+test("values and refs of the state are links to their contents", async () => {
+  const { page } = await open(`/runs/${await runNamed("support")}?at=20`);
+  const state = page.getByRole("region", { name: "State" });
+  await state.getByRole("link", { name: /^sha256:/ }).first().waitFor();
+  await state.locator(".field", { hasText: "ticket:" }).getByRole("link", { name: "content" }).click();
+  await page.waitForURL(/\/content\/sha256:/);
+  await page.getByText("A1001").first().waitFor();
+});
+
 test("HTML and SVG in a content are text in every view", async () => {
   for (const tool of [null, "drawing"]) {
     const { page, problems } = await open(`/content/${await contentOf(tool)}`);

@@ -1,28 +1,47 @@
-// Pictures of the pages, for the README and to look at: python -m tests.ui.pictures
-import { test } from "node:test";
+// Pictures of the pages, for the README and to look at: make ui-pictures
+import { writeFileSync } from "node:fs";
+import { before, test } from "node:test";
 
-import { open, runNamed, URL_OF_COLLECTOR } from "./browser.ts";
+import { open, URL_OF_COLLECTOR } from "./browser.ts";
+import { withFonts } from "./fonts.ts";
+import { decoded, small } from "./png.ts";
+import { MAIN, requests, type Scene, STATES, VIEWS } from "./scenes.ts";
 
 const FOLDER = process.env.PLAYHEAD_UI_PICTURES ?? ".";
-const WIDTH = Number(process.env.PLAYHEAD_UI_WIDTH ?? 1440);
+const WIDTHS = (process.env.PLAYHEAD_UI_WIDTHS ?? "1440,900").split(",").map(Number);
+const ONLY = (process.env.PLAYHEAD_UI_SCENES ?? "").split(",").filter(Boolean);
+const COLOURS = 256;
+const LONGEST_MS = 150_000;
+
+const scenes = Object.entries<Scene>({ ...MAIN, ...VIEWS, ...STATES }).filter(([name]) => ONLY.length === 0 || ONLY.includes(name));
+
+/** Sealed runs are indexed in the background. */
+before(async () => {
+  await requests();
+  if (!scenes.some(([name]) => name.startsWith("search"))) return;
+  const end = Date.now() + LONGEST_MS;
+  while (Date.now() < end) {
+    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/search/decisions?source=invented&tool=send_item`);
+    if (((await answer.json()) as { items: unknown[] }).items.length > 0) return;
+    await new Promise((done) => setTimeout(done, 250));
+  }
+});
 
 for (const colorScheme of ["dark", "light"] as const)
-  test(`pictures, ${colorScheme}`, async () => {
-    const options = { colorScheme, viewport: { width: WIDTH, height: 900 } };
-    const run = await runNamed("support");
-    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`);
-    const runs = ((await answer.json()) as { items: { run: string; fork_of: string | null; errors: number }[] }).items;
-    const fork = runs.find((each) => each.fork_of !== null && each.errors > 0);
-    const pages = { runs: "/", run: `/runs/${run}?at=20`, compare: `/compare/${fork?.fork_of}/${fork?.run}` };
-    for (const [name, path] of Object.entries(pages)) {
-      const { page } = await open(path, options);
-      if (name === "run") {
-        await page.getByRole("region", { name: "Why this step" }).getByText("2 * 89 = 178").waitFor();
-        await page.getByRole("tabpanel").getByText("Since the call").waitFor();
-      } else if (name === "compare") await page.getByText("Where they part").waitFor();
-      else await page.getByRole("link", { name: "support" }).first().waitFor();
-      await page.waitForLoadState("domcontentloaded");
-      await page.screenshot({ path: `${FOLDER}/${name}-${colorScheme}-${WIDTH}.png` });
-      await page.close();
-    }
-  });
+  for (const width of WIDTHS)
+    for (const [name, scene] of scenes)
+      test(`${name}, ${colorScheme}, ${width}`, { timeout: 40_000 }, async () => {
+        const { page } = await open(await scene.path(), { colorScheme, viewport: { width, height: 900 } }, async (page) => {
+          page.setDefaultTimeout(10_000);
+          await page.addInitScript(() => localStorage.clear()); // what another scene pinned
+          await withFonts(page);
+          await scene.before?.(page);
+        });
+        try {
+          await scene.ready(page);
+          await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
+        } finally {
+          writeFileSync(`${FOLDER}/${name}-${colorScheme}-${width}.png`, small(decoded(await page.screenshot()), COLOURS));
+          await page.close();
+        }
+      });

@@ -149,13 +149,50 @@ test("a run is copied as a test; a run without model calls says why there is non
   await sheet.waitFor({ state: "hidden" });
 });
 
-test("where the browser does not allow copying, the test is shown", async () => {
+/** As on http from another host: the browser has no clipboard for the page; what is selected when it copies is noted. */
+const withoutClipboard = (page: Page, mayCopy: boolean) =>
+  page.evaluate((may) => {
+    Object.defineProperty(navigator, "clipboard", { value: undefined });
+    if (!may) document.execCommand = () => false;
+    document.addEventListener("copy", () => {
+      const field = document.activeElement as HTMLTextAreaElement;
+      document.body.dataset.copied = field.value.slice(field.selectionStart, field.selectionEnd);
+    });
+  }, mayCopy);
+
+test("without a clipboard, the selected text is copied, also from within a dialog", async () => {
+  const { page } = await support(28);
+  await withoutClipboard(page, true);
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  const sheet = page.getByRole("dialog", { name: "Fork from here" });
+  await sheet.getByRole("button", { name: "Copy" }).click();
+  await sheet.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await page.locator("body").getAttribute("data-copied"), await sheet.locator("pre").innerText());
+  assert.equal(await page.locator("textarea").count(), 0);
+});
+
+test("where the browser does not copy at all, the text is shown selected", async () => {
   const { page } = await support(20);
-  await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await withoutClipboard(page, false);
+  const selected = () => page.evaluate(() => {
+    const field = document.activeElement as HTMLTextAreaElement;
+    return field.value.slice(field.selectionStart, field.selectionEnd);
+  });
   await page.getByRole("button", { name: "Copy as test" }).click();
   const sheet = page.getByRole("dialog", { name: "Copy as test" });
-  await sheet.locator("pre").getByText("def test_").waitFor();
+  await sheet.getByRole("textbox", { name: "Text to copy" }).waitFor();
+  assert.match(await selected(), /^def test_/m);
   assert.deepEqual(await violations(page), []);
+  await sheet.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: (await runNamed("support")).slice(-8) }).click();
+  await page.getByRole("dialog", { name: "Copy" }).getByRole("textbox").waitFor();
+  assert.equal(await selected(), await runNamed("support"));
+});
+
+test("a span is shown as it was received", async () => {
+  const { page } = await open(`/runs/${await runNamed("support")}?at=20&panel=event`);
+  await page.getByRole("button", { name: "Show the span as received" }).click();
+  await page.getByRole("region", { name: "Span" }).getByText('"gen_ai.tool.name": "refund"').waitFor();
 });
 
 test("what was recorded is shown as text and never executed", async () => {

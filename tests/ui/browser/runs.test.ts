@@ -30,6 +30,19 @@ test("keys choose a run, look at it beside the list, and open it", async () => {
   await page.waitForURL(/\/runs\/[0-9a-f]{32}/);
 });
 
+test("two runs that are ticked are compared, the earlier one first", async () => {
+  const { page } = await open("/?agent=triage");
+  await page.getByRole("link", { name: "triage" }).first().waitFor();
+  const boxes = page.getByRole("checkbox");
+  await boxes.nth(0).check();
+  await page.getByText("Tick another run").waitFor();
+  await boxes.nth(2).check();
+  const ids = await page.getByRole("link", { name: /^triage$/ }).evaluateAll((links) => links.map((link) => link.getAttribute("href")?.split("/").at(-1)));
+  await page.getByRole("link", { name: /^Compare triage/ }).click();
+  await page.waitForURL(new RegExp(`/compare/${ids[2]}/${ids[0]}$`));
+  await page.getByText("Both on one axis").waitFor();
+});
+
 test("a run that arrives is announced, and the page does not move", async () => {
   const { page } = await open("/?agent=support_agent");
   await page.getByRole("link", { name: "support" }).first().waitFor();

@@ -31,11 +31,11 @@ export function About({ population, where, outcome }: { population: Population; 
   const failed = failedRuns(outcome);
   return (
     <p className="about">
-      {population.more && "the newest "}<Link className="go" href={runsLink(where)}>{count(population.runs)} runs</Link>:{" "}
-      <Link className="go" href={runsLink(where, succeededRuns(outcome))}>{count(population.succeeded)} succeeded</Link>,{" "}
-      {failed === null ? `${count(population.failed)} failed` : <Link className="go" href={runsLink(where, failed)}>{count(population.failed)} failed</Link>}
+      {population.more && "the newest "}<Link className="link" href={runsLink(where)}>{count(population.runs)} runs</Link>:{" "}
+      <Link className="link" href={runsLink(where, succeededRuns(outcome))}>{count(population.succeeded)} succeeded</Link>,{" "}
+      {failed === null ? `${count(population.failed)} failed` : <Link className="link" href={runsLink(where, failed)}>{count(population.failed)} failed</Link>}
       {population.without_outcome > 0 && `, ${count(population.without_outcome)} without an outcome`}
-      {population.unfinished > 0 && <>; <Link className="go" href={runsLink(where, { status: "running" })}>{count(population.unfinished)} still run</Link> and are not counted</>}
+      {population.unfinished > 0 && <>; <Link className="link" href={runsLink(where, { status: "running" })}>{count(population.unfinished)} still run</Link> and are not counted</>}
       <span className="sub"> · {population.outcome === "status" ? "success: the run completed" : `success: ${population.outcome}`}</span>
     </p>
   );

@@ -25,7 +25,7 @@ export function Choices({ params, where, outcome }: Question) {
                     {data.patterns.map((each, n) => (
                       <tr key={n}>
                         <td>{each.tool}</td><td className={each.result === "failed" ? "ink-bad" : ""}>{each.result ?? ""}</td>
-                        <td><Link className="go" href={runsLink(where, toolCondition(each.choice, each.tool))}>{each.choice}</Link></td>
+                        <td><Link className="link" href={runsLink(where, toolCondition(each.choice, each.tool))}>{each.choice}</Link></td>
                         <td className="r">{count(each.times)}</td><td className="r">{percent(each.share)}</td><td className="r">{count(each.runs)}</td>
                         <td><Rate rate={each.success} /></td><td><Rate rate={each.otherwise} /></td><td><Evidence items={each.evidence} /></td>
                       </tr>
@@ -58,7 +58,7 @@ function Transitions({ data, where }: { data: TransitionGraph; where: Question["
           <tbody>
             {shown.map((each, n) => (
               <tr key={n}>
-                <td>{each.source}</td><td><Link className="go" href={runsLink(where, toolCondition(each.to, each.source))}>{each.to}</Link></td>
+                <td>{each.source}</td><td><Link className="link" href={runsLink(where, toolCondition(each.to, each.source))}>{each.to}</Link></td>
                 <td><Share of={each.share} /></td><td className="r">{count(each.times)}</td><td className="r">{count(each.runs)}</td>
                 <td><Rate rate={each.success} /></td><td><Evidence items={each.evidence} /></td>
               </tr>

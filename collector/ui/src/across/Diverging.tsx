@@ -30,7 +30,7 @@ function Parting({ parting, where }: { parting: TaskDivergence; where: Question[
   return (
     <section aria-label={`Task ${parting.task}`}>
       <h2>
-        <Link className="go" href={runsLink(where)}>{parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}</Link>{" "}
+        <Link className="link" href={runsLink(where)}>{parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}</Link>{" "}
         <span className="sub">{count(parting.runs)} runs, the choice tells {parting.gain.toFixed(2)} bits of the outcome, {parting.pattern ? <b>a pattern</b> : "no pattern: too few runs"}</span>
       </h2>
       <p className="sub path">after {parting.after.length === 0 ? "the beginning" : parting.after.join(" → ")}</p>

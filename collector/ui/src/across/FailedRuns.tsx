@@ -24,7 +24,7 @@ export function FailedRuns({ params, where, outcome }: Question) {
                   <tbody>
                     {data.differences.map((each) => (
                       <tr key={each.feature} className={each.significant ? "" : "weak"}>
-                        <td><Link className="go" href={runsLink(where, featureCondition(each.feature))}>{each.feature}</Link></td>
+                        <td><Link className="link" href={runsLink(where, featureCondition(each.feature))}>{each.feature}</Link></td>
                         <td className="r">{side(each, each.failed)}</td><td className="r">{side(each, each.succeeded)}</td>
                         <td className="r">{each.p.toPrecision(2)}</td><td className="r">{each.q.toPrecision(2)}</td>
                         <td>{each.significant ? <b>yes</b> : "no"}</td><td><Evidence items={each.evidence} /></td>
@@ -72,7 +72,7 @@ function Cluster({ cluster, where }: { cluster: FailureCluster; where: Question[
   const why = [...Object.entries(cluster.attributions), ...Object.entries(cluster.suspects).map(([name, runs]): [string, number] => [`${name} from nowhere`, runs])];
   return (
     <tr>
-      <td><Link className="go" href={runsLink(where, toolCondition(last.at(-1) ?? null))}>{error}</Link></td>
+      <td><Link className="link" href={runsLink(where, toolCondition(last.at(-1) ?? null))}>{error}</Link></td>
       <td>{cluster.last.map((step) => `${step.tool} ${step.result === "completed" ? "✓" : step.result}`).join(" → ") || "no tool was called"}</td>
       <td className="r">{count(cluster.runs)}</td><td className="r">{percent(cluster.share)}</td>
       <td>{cluster.pattern ? <b>yes</b> : <span className="sub">fewer than 5 runs</span>}</td>

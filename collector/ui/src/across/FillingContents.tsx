@@ -20,7 +20,7 @@ export function FillingContents({ params, where, outcome }: Question) {
               <tbody>
                 {data.contents.map((each) => (
                   <tr key={each.content}>
-                    <td className="wide"><Link className="go" href={`/content/${each.content}`} title={each.preview}>{each.preview === "" ? each.content.slice(0, 20) : each.preview}</Link></td>
+                    <td className="wide"><Link className="link" href={`/content/${each.content}`} title={each.preview}>{each.preview === "" ? each.content.slice(0, 20) : each.preview}</Link></td>
                     <td>{each.role}</td><td><Share of={each.share} /></td><td className="r">{count(each.bytes)}</td>
                     <td className="r">{count(each.sent)}</td><td className="r">{count(each.runs)}</td><td><Evidence items={[each.evidence]} /></td>
                   </tr>

@@ -44,7 +44,7 @@ export function Overview({ params, where, outcome }: Question) {
                     <thead><tr><th>status</th><th className="r">runs</th><th className="r">share</th></tr></thead>
                     <tbody>
                       {Object.entries(data.statuses).map(([status, runs]) => (
-                        <tr key={status}><td><Link className="go" href={runsLink(where, { status })}>{status}</Link></td><td className="r">{count(runs)}</td><td className="r">{percent(runs / data.population.runs)}</td></tr>
+                        <tr key={status}><td><Link className="link" href={runsLink(where, { status })}>{status}</Link></td><td className="r">{count(runs)}</td><td className="r">{percent(runs / data.population.runs)}</td></tr>
                       ))}
                       <tr><td>succeeded</td><td colSpan={2} className="r"><Rate rate={data.success} /></td></tr>
                     </tbody>
@@ -58,7 +58,7 @@ export function Overview({ params, where, outcome }: Question) {
                       <tbody>
                         {data.tools.map((tool) => (
                           <tr key={tool.tool}>
-                            <td><Link className="go" href={runsLink(where, toolCondition(tool.tool))}>{tool.tool}</Link></td>
+                            <td><Link className="link" href={runsLink(where, toolCondition(tool.tool))}>{tool.tool}</Link></td>
                             <td className="r">{count(tool.calls)}</td><td className={tool.failed > 0 ? "r ink-bad" : "r"}>{count(tool.failed)}</td><td className="r">{count(tool.runs)}</td>
                           </tr>
                         ))}
@@ -82,8 +82,8 @@ function MeasureRow({ name, measured, where }: { name: string; measured: Measure
     <tr>
       <td>{label}</td>
       <td className="r">{write(measured.mean)}</td><td className="r">{write(measured.p50)}</td><td className="r">{write(measured.p95)}</td>
-      <td className="r"><Link className="go" href={`/runs/${measured.max_run}`} title={`run ${shortId(measured.max_run)}`}>{write(measured.max)}</Link></td>
-      <td className="r"><Link className="go" href={runsLink(where)}>{count(measured.count)}</Link></td>
+      <td className="r"><Link className="link" href={`/runs/${measured.max_run}`} title={`run ${shortId(measured.max_run)}`}>{write(measured.max)}</Link></td>
+      <td className="r"><Link className="link" href={runsLink(where)}>{count(measured.count)}</Link></td>
     </tr>
   );
 }

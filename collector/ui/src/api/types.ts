@@ -18,6 +18,7 @@ export type StateAt = Schemas["StateAt"];
 export type Diff = Schemas["Diff"];
 export type TokenTimeline = Schemas["TokenTimeline"];
 export type TokenPoint = Schemas["TokenPoint"];
+export type TraceSpan = Schemas["TraceSpan"];
 export type Session = Schemas["Session"];
 export type Comparison = Schemas["Comparison"];
 export type CallPair = Schemas["CallPair"];

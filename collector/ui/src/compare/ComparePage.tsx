@@ -5,7 +5,10 @@ import type { CallPair, Comparison } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count, duration, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
+import { moment } from "./aligned";
+import { Moment } from "./Moment";
 import { textOf } from "./outcome";
+import { Tracks } from "./Tracks";
 
 const SHOWN = 500;
 /** A sign and a word, so that colour is never the only one. */
@@ -23,6 +26,10 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
   if (data === null) return <main><Loading what="the comparison" /></main>;
   const isAll = query.get("show") === "all";
   const pairs = isAll ? data.items : data.items.filter((pair) => pair.op !== "same");
+  const at = Math.max(0, Math.min(data.items.length - 1, Number(query.get("pair") ?? 1) - 1 || 0));
+  const here = moment(data.items, at, data.common);
+  const labels = [label(data.a), label(data.b)] as const;
+  const move = (n: number) => setQuery((before) => { before.set("pair", String(n + 1)); return before; }, { replace: true });
   const turn = () => setQuery((before) => { isAll ? before.delete("show") : before.set("show", "all"); return before; });
   return (
     <main className="page" aria-label="Comparison">
@@ -30,13 +37,20 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
         <h1>{data.a.name ?? "run"} <span className="sub">compared with</span> {data.b.name ?? "run"}</h1>
         <span>{relation(data)}</span>
       </div>
-      <section className="card" aria-label="What came of it">
-        <h2>What came of it</h2>
-        <Outcome data={data} />
-      </section>
       <section className="card" aria-label="Where they part">
         <h2>Where they part</h2>
         {data.parts === null ? <span className="sub">They made the same calls.</span> : <Parts data={data} />}
+      </section>
+      {data.items.length > 0 && (
+        <section className="card" aria-label="Both on one axis">
+          <h2>Both on one axis <span className="sub"><kbd>←</kbd> <kbd>→</kbd> move both</span></h2>
+          <Tracks data={data} at={at} labels={labels} onMove={move} />
+          <Moment a={{ run: data.a.run, at: here.a }} b={{ run: data.b.run, at: here.b }} labels={labels} />
+        </section>
+      )}
+      <section className="card" aria-label="What came of it">
+        <h2>What came of it</h2>
+        <Outcome data={data} />
       </section>
       <section className="card" aria-label="Calls">
         <h2>

@@ -133,7 +133,7 @@ function Runs({ about }: { about: ContentAbout }) {
         <h2>{about.runs === 0 ? "No run names it" : `Seen in ${seenText(about)}`}</h2>
         {!about.complete && <p className="sub">Runs that go on, or ended only just, are not all counted yet.</p>}
         {about.items.map((run) => <RunOf key={run.run} run={run} />)}
-        {about.next_cursor !== null && <p className="sub">The newest {count(about.items.length)} of {count(about.runs)} runs are shown; <a className="go" href={apiUrl(`/content/${about.ref}/about`, { limit: 100 })}>as JSON</a> there are more.</p>}
+        {about.next_cursor !== null && <p className="sub">The newest {count(about.items.length)} of {count(about.runs)} runs are shown; <a className="link" href={apiUrl(`/content/${about.ref}/about`, { limit: 100 })}>as JSON</a> there are more.</p>}
       </div>
     </div>
   );
@@ -144,7 +144,7 @@ function RunOf({ run }: { run: ContentRun }) {
     <div className="seen-run">
       <Link className="name" href={`/runs/${run.run}`}>{run.name ?? "unnamed"}</Link> <code className="sub">{shortId(run.run)}</code> <Status status={run.status} />{" "}
       <span className="sub" title={`${run.started} (UTC)`}>{localDateTime(run.started)} · {count(run.calls)} {run.calls === 1 ? "call" : "calls"}</span>
-      <div>
+      <div className="places">
         {run.places.map((each) => (
           <Link key={`${each.seq} ${each.use}`} className="go place" href={`/runs/${run.run}?at=${each.seq}`} title={each.kind}>event {each.seq} <span className="sub">{each.use}</span></Link>
         ))}

@@ -55,7 +55,7 @@ function Lines({ a, b }: { a: ContentAbout; b: ContentAbout }) {
 }
 
 const lines = (text: string): string[] => text.replace(/\n$/, "").split("\n");
-const signed = (sign: string, text: string): string => lines(text).map((line) => `${sign}${line}\n`).join("");
+const signed = (sign: string, text: string): string => lines(text).map((line) => `${sign}${line}`).join("\n");
 
 /** Equal lines, of many only those beside a change. */
 function folded(text: string, isFirst: boolean, isLast: boolean): string {

@@ -1,14 +1,16 @@
 // What a compression took out of the context: what was lost, where it was missed later, and what was kept.
-import type { Compression, CompressionAudit, LostFact, Page, RunDetail } from "../api/types";
+import type { Compression, CompressionAudit, LostFact, Page, RecordedEvent, RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
-import { compact, count } from "../model/format";
+import { textOf } from "../compare/outcome";
+import { count } from "../model/format";
 import { ContentLink } from "../parts/ContentLink";
 import { Empty, Failed, Loading } from "../parts/Notices";
+import { said } from "./ContextPanel";
 
-type Props = { run: RunDetail; at: number; onMove: (seq: number) => void };
+type Props = { run: RunDetail; events: readonly RecordedEvent[]; at: number; onMove: (seq: number) => void };
 
 /** The compression that the playhead stands behind; before the first one, the first. */
-export function CompressionPanel({ run, at, onMove }: Props) {
+export function CompressionPanel({ run, events, at, onMove }: Props) {
   const all = useApi<Page<Compression>>(run.compressions === 0 ? null : `/runs/${run.run}/compressions`, { limit: 1000 });
   const items = all.data?.items ?? [];
   const here = items.findLast((each) => each.seq <= at) ?? items[0];
@@ -26,35 +28,36 @@ export function CompressionPanel({ run, at, onMove }: Props) {
           </button>
         ))}
       </div>
-      <Audit audit={audit.data} onMove={onMove} />
+      <Audit audit={audit.data} events={events} onMove={onMove} />
     </div>
   );
 }
 
-function Audit({ audit, onMove }: { audit: CompressionAudit; onMove: (seq: number) => void }) {
+function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: readonly RecordedEvent[]; onMove: (seq: number) => void }) {
   const { messages, tokens } = audit;
   return (
     <>
       <p>
         {messages.before} messages became {messages.after}: <b>{messages.kept} kept</b>, <b className="ink-cut">{messages.summarised} summarised</b>,{" "}
-        <b className="ink-cut">{messages.dropped} dropped</b>. {tokens.saved === null ? "" : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
+        <b className="ink-cut">{messages.dropped} dropped</b>. {tokens.saved === null ? "" : tokens.saved < 0 ? `${count(-tokens.saved)} tokens more than before (${tokens.basis}). ` : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
         <span className="sub">{audit.origin === "inferred" || audit.origin === "detected" ? `Detected: ${audit.reason}` : audit.reason}</span>
       </p>
-      <h2>Lost: {count(audit.lost_total)} facts, of which {count(audit.needed_total)} were needed later</h2>
+      <h2>Lost: {count(audit.lost_total)} {audit.lost_total === 1 ? "fact" : "facts"}, of which {count(audit.needed_total)} {audit.needed_total === 1 ? "was" : "were"} needed later</h2>
       {audit.lost.length === 0 && <p className="sub">Nothing that could be found again as a fact.</p>}
       {[...audit.lost].sort((a, b) => b.needed.length - a.needed.length).map((fact, n) => <Lost key={n} fact={fact} onMove={onMove} />)}
       <div className="pair">
         <div>
           <h2>Before</h2>
           {[...audit.dropped, ...audit.summarised, ...audit.kept].sort((a, b) => a.position - b.position).map((message) => (
-            <p key={message.position} className={message.after === null ? "ink-cut" : "sub"}>
-              {message.after === null ? "− " : "= "}<b>{message.role}</b>{" "}
+            <p key={message.position} className={message.after === null ? "" : "sub"}>
+              <b className={message.after === null ? "ink-cut" : ""}>{message.after === null ? "− " : "= "}{message.role}</b>{" "}
+              {message.message !== null && `${said(events, message.message) ?? ""} `}
               {message.seq !== null && <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>event {message.seq}</button>}{" "}
               {message.message !== null && <ContentLink target={message.message} />}
             </p>
           ))}
         </div>
-        <div><h2>Summary</h2><pre>{audit.summary === null ? "none was written" : typeof audit.summary === "string" ? audit.summary : compact(audit.summary)}</pre></div>
+        <div><h2>Summary</h2><pre>{audit.summary === null ? "none was written" : textOf(audit.summary)}</pre></div>
       </div>
     </>
   );

@@ -1,5 +1,5 @@
 // Exactly what the model saw: blocks against the limit, what changed since the call before, and the messages.
-import { useEffect, useMemo, useRef } from "react";
+import { Fragment, useEffect, useMemo, useRef } from "react";
 
 import type { ContextAt, Diff, Message, RecordedEvent, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
@@ -17,8 +17,9 @@ type Props = { run: string; events: readonly RecordedEvent[]; at: number; lit: s
 export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const { data, error, isStale } = useApi<ContextAt>(`/runs/${run}/context`, { at }, true);
   const call = data?.call ?? null;
-  const before = useMemo(() => (call === null ? null : previousCall(events, call.seq, call.actor)), [events, call]);
-  const diff = useApi<Diff>(call === null ? null : `/runs/${run}/diff`, { from: before ?? 1, to: call?.seq }, true);
+  const isKnown = call !== null && events.length >= call.seq;
+  const before = useMemo(() => (call === null || !isKnown ? null : previousCall(events, call.seq, call.actor)), [events, call, isKnown]);
+  const diff = useApi<Diff>(call === null || !isKnown ? null : `/runs/${run}/diff`, { from: before ?? 1, to: call?.seq }, true);
   const state = useApi<StateAt>(call === null ? null : `/runs/${run}/state`, { at: call?.seq }, true);
   if (error !== null) return error.status === 404 ? <Empty>Up to this event, no model was called.</Empty> : <Failed error={error} />;
   if (data === null || call === null) return <Loading what="the context" />;
@@ -26,6 +27,7 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
   const tokens = messageTokens(messages, data.tools, data.context_tokens);
   const limit = state.data?.context_limit ?? null;
   const marks = changes(diff.data, before !== null);
+  const isCompressed = before !== null && events.slice(before, call.seq).some((event) => event.kind === "context_compressed");
   return (
     <div className="ctx" aria-busy={isStale}>
       <div className="sub">
@@ -34,15 +36,15 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
       </div>
       <Stack blocks={blocks(messages, tokens.each, tokens.tools)} />
       <div className="legend">
-        {before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
+        {!isKnown ? <span>…</span> : before === null ? <span>The first call{call.actor === null ? "" : ` of ${call.actor}`}.</span> : (
           <>
             <span>Since the call at <button type="button" className="go" onClick={() => onMove(before)}>{before}</button>:</span>
             {diff.data === null ? <span>…</span> : (
               <>
-                <span className="ink-tool">{marks.added.size} added</span>
-                <span>{diff.data.context.kept} kept</span>
-                <span className="ink-cut">{marks.gone.length} dropped</span>
-                <span className="ink-cut">{diff.data.context.replaced} summarised</span>
+                <Change ink="ink-tool" times={diff.data.context.added} what="added" />
+                <Change ink="" times={diff.data.context.kept} what="kept" />
+                <Change ink="ink-cut" times={marks.gone.length} what="dropped" />
+                <Change ink="ink-cut" times={diff.data.context.replaced} what={isCompressed ? "summarised" : "replaced"} />
               </>
             )}
           </>
@@ -50,36 +52,46 @@ export function ContextPanel({ run, events, at, lit, onMove }: Props) {
       </div>
       {data.missing.length > 0 && <div className="failed">{data.missing.length} contents have not arrived: what is shown has gaps.</div>}
       {messages.map((message, n) => (
-        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} isNew={marks.added.has(n)} target={marks.refs.get(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
+        <Row key={n} n={n + 1} message={message} tokens={tokens.each[n] ?? 0} mark={marks.added.get(n) ?? null} target={marks.refs.get(n)} isLit={lit !== null && marks.refs.get(n) === lit} />
       ))}
       {marks.gone.map((entry) => (
         <div key={entry.from} className="msg gone">
           <span className="w">−</span><span className="who">{entry.role ?? ""}</span>
-          <span className="said">message {entry.from + 1} of the call before<span className="tag cut">{entry.op}</span></span><span className="tk" />
+          <span className="said"><span>{said(events, entry.message) ?? `message ${entry.from + 1} of the call before`}</span><span className="tag cut">{entry.op}</span></span>
+          <span className="tk"><ContentLink target={entry.message} /></span>
         </div>
       ))}
     </div>
   );
 }
 
-type RowProps = { n: number; message: Message; tokens: number; isNew: boolean; isLit: boolean; target: string | undefined };
+function Change({ ink, times, what }: { ink: string; times: number; what: string }) {
+  return <span className={times === 0 ? "sub" : ink}>{count(times)} {what}</span>;
+}
 
-function Row({ n, message, tokens, isNew, isLit, target }: RowProps) {
+/** The beginning of a message, from the event that brought it. */
+export function said(events: readonly RecordedEvent[], message: string): string | null {
+  return events.find((event) => event.refs.message === message)?.previews?.message ?? null;
+}
+
+type RowProps = { n: number; message: Message; tokens: number; mark: string | null; isLit: boolean; target: string | undefined };
+
+function Row({ n, message, tokens, mark, isLit, target }: RowProps) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (isLit) box.current?.scrollIntoView({ block: "nearest" });
   }, [isLit]);
   return (
-    <div ref={box} className={`msg ${isNew ? "new" : ""} ${isLit ? "lit" : ""}`}>
+    <div ref={box} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""}`}>
       <span className="w">{n}</span>
       <span className={`who ${INKS[kindOf(message.role)] ?? ""}`}>{message.role}</span>
       <span className="said">
-        {message.parts.map((part, k) => <Said key={k} text={partText(part)} isCode={part.type !== "text"} />)}
-        {isNew && <span className="tag new">added</span>}
+        {message.parts.map((part, k) => <Fragment key={k}>{k > 0 && "\n"}<Said text={partText(part)} isCode={part.type !== "text"} /></Fragment>)}
+        {mark !== null && <span className="tag new">{mark}</span>}
       </span>
       <span className="tk">
         <span title="tokens, estimated from the call's count">{count(tokens)}</span>
-        {target !== undefined && <><br /><ContentLink target={target} /></>}
+        {target !== undefined && <ContentLink target={target} />}
       </span>
     </div>
   );
@@ -93,7 +105,7 @@ function Said({ text, isCode }: { text: string; isCode: boolean }) {
       {text.slice(LONG)}
     </details>
   );
-  return isCode ? <code>{body}{"\n"}</code> : <>{body}</>;
+  return isCode ? <code>{body}</code> : <>{body}</>;
 }
 
 /** The model call of the same actor before this one; null: it is the first. */
@@ -105,18 +117,18 @@ export function previousCall(events: readonly RecordedEvent[], seq: number, acto
   return null;
 }
 
-type Gone = { from: number; role: string | null; op: string };
+type Gone = { from: number; role: string | null; op: string; message: string };
 
-function changes(diff: Diff | null, hasBefore: boolean): { added: Set<number>; gone: Gone[]; refs: Map<number, string> } {
-  const added = new Set<number>();
+function changes(diff: Diff | null, hasBefore: boolean): { added: Map<number, string>; gone: Gone[]; refs: Map<number, string> } {
+  const added = new Map<number, string>();
   const gone: Gone[] = [];
   const refs = new Map<number, string>();
   for (const entry of diff?.context.entries ?? []) {
     if (entry.to !== null) refs.set(entry.to, entry.message);
     if (!hasBefore) continue;
     if (entry.op === "added" || entry.op === "replaced") {
-      if (entry.to !== null) added.add(entry.to);
-    } else if (entry.op === "dropped" && entry.from !== null) gone.push({ from: entry.from, role: entry.role, op: entry.op });
+      if (entry.to !== null) added.set(entry.to, entry.op);
+    } else if (entry.op === "dropped" && entry.from !== null) gone.push({ from: entry.from, role: entry.role, op: entry.op, message: entry.message });
   }
   return { added, gone, refs };
 }

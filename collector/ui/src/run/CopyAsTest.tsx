@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 
 import { type ApiError, getText } from "../api/client";
+import { copied } from "../parts/clipboard";
 import { Failed } from "../parts/Notices";
+import { Selected } from "../parts/Selected";
 
 /** What a press of the button came to. `manual`: the browser does not allow copying, so the reader does it. */
 type Outcome = { kind: "idle" | "asking" | "copied" } | { kind: "failed"; error: ApiError } | { kind: "manual"; source: string };
@@ -29,12 +31,7 @@ export function CopyAsTest({ run }: { run: string }) {
       <dialog ref={sheet} aria-label="Copy as test" onClose={() => setOutcome({ kind: "idle" })}>
         <h1>Copy as test</h1>
         {outcome.kind === "failed" && <Failed error={outcome.error} />}
-        {outcome.kind === "manual" && (
-          <>
-            <p className="sub">This browser copies only on https and on localhost. Select the text, and copy it.</p>
-            <pre tabIndex={0}>{outcome.source}</pre>
-          </>
-        )}
+        {outcome.kind === "manual" && <Selected text={outcome.source} />}
         <p><button className="button" type="button" onClick={() => sheet.current?.close()}>Close</button></p>
       </dialog>
     </>
@@ -48,10 +45,5 @@ async function copyTest(run: string): Promise<Outcome> {
   } catch (error) {
     return { kind: "failed", error: error as ApiError };
   }
-  try {
-    await navigator.clipboard.writeText(source); // without https, there is no `clipboard`
-    return { kind: "copied" };
-  } catch {
-    return { kind: "manual", source };
-  }
+  return (await copied(source)) ? { kind: "copied" } : { kind: "manual", source };
 }

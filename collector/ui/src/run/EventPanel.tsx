@@ -6,6 +6,7 @@ import { count } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { ContentLink } from "../parts/ContentLink";
 import { Loading } from "../parts/Notices";
+import { SpanOf } from "./SpanOf";
 
 /** Contents beyond this are shown in part, and can be downloaded whole. */
 const SHOWN = 100_000;
@@ -19,6 +20,7 @@ export function EventPanel({ event }: { event: RecordedEvent | undefined }) {
       {Object.entries(event.refs).map(([name, ref]) => <Content key={`${name} ${ref}`} name={name} target={ref} preview={previews?.[name]} />)}
       <h2>{event.kind} <Copy className="icon" text={JSON.stringify(rest, null, 2)} label="Copy" /></h2>
       <pre>{JSON.stringify(rest, null, 2)}</pre>
+      {event.span !== null && <SpanOf key={event.span} run={event.run} span={event.span} />}
     </div>
   );
 }
@@ -37,7 +39,7 @@ function Content({ name, target, preview }: { name: string; target: string; prev
       <h2>
         {name} {text === null && <button type="button" className="go" onClick={show}>show whole</button>}{" "}
         <ContentLink target={target}>open</ContentLink>{" "}
-        <a className="go" href={url} download>download</a>
+        <a className="link" href={url} download>download</a>
       </h2>
       <pre>{text ?? preview ?? ""}</pre>
       {text !== null && text.length >= SHOWN && <span className="sub">The first {count(SHOWN)} bytes are shown: download it to see all.</span>}

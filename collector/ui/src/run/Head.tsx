@@ -20,12 +20,12 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
       <div className="who">
         <h1>{run.name ?? "unnamed"} <Copy className="icon" text={run.run} label={shortId(run.run)} /></h1>
         <div className="sub">
-          {[run.session, run.user].filter(Boolean).map((part) => `${part} · `)}
           <Status status={run.status} /> · <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
-          {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link>, <Link className="go" href={`/compare/${run.fork_of}/${run.run}`}>compare</Link></>}
+          {run.fork_of !== null && <> · fork of <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>{shortId(run.fork_of)} at {run.fork_at}</Link>, <Link className="link" href={`/compare/${run.fork_of}/${run.run}`}>compare</Link></>}
           {run.forks.length > 0 && <> · {count(run.fork_count)} {run.fork_count === 1 ? "fork" : "forks"}: {run.forks.slice(0, FORKS).map((fork) => (
-            <Link key={fork.run} className="go fork" href={`/compare/${run.run}/${fork.run}`}>compare with {shortId(fork.run)}</Link>
+            <Link key={fork.run} className="link fork" href={`/compare/${run.run}/${fork.run}`}>compare with {shortId(fork.run)}</Link>
           ))}</>}
+          {[run.session, run.user].filter(Boolean).map((part) => ` · ${part}`)}
         </div>
       </div>
       <Fact name="duration" value={duration(run.elapsed_ms)} />

@@ -3,9 +3,11 @@ import { useState } from "react";
 import type { Diff, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { compact } from "../model/format";
+import { ContentLink } from "../parts/ContentLink";
 import { Failed, Loading } from "../parts/Notices";
 import { Pinned, usePinned } from "./Pinned";
-import { stateRows } from "./stateRows";
+import { stateRefs, stateRows } from "./stateRows";
+import { Value } from "./StateTree";
 
 /** The state right after an event; what the event changed is marked, with what it was. */
 export function StatePanel({ run, length, at, onMove }: { run: string; length: number; at: number; onMove: (seq: number) => void }) {
@@ -13,6 +15,7 @@ export function StatePanel({ run, length, at, onMove }: { run: string; length: n
   const [isOnlyChanges, setOnlyChanges] = useState(false);
   const { data, error } = useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
   const diff = useApi<Diff>(at > 1 ? `/runs/${run}/diff` : null, { from: at - 1, to: at, hydrate: true }, true);
+  const refs = data === null ? null : stateRefs(data);
   const was = diff.data === null ? new Map<string, unknown>() : changed(diff.data);
   return (
     <>
@@ -27,7 +30,7 @@ export function StatePanel({ run, length, at, onMove }: { run: string; length: n
         {data !== null && (
           <div className="tree">
             {stateRows(data).filter(([name]) => !isOnlyChanges || was.has(name)).map(([name, value]) => (
-              <Field key={name} name={name} value={value} was={was.has(name) ? { value: was.get(name) } : null} isPinned={pinned.includes(name)} onPin={() => turn(name)} />
+              <Field key={name} name={name} value={value} was={was.has(name) ? { value: was.get(name) } : null} target={refs?.get(name)} isPinned={pinned.includes(name)} onPin={() => turn(name)} onMove={onMove} />
             ))}
             {isOnlyChanges && was.size === 0 && <span className="sub">This event changed nothing of it.</span>}
           </div>
@@ -51,17 +54,18 @@ function changed(diff: Diff): Map<string, unknown> {
 
 const value = (diff: Diff, ref: unknown): unknown => (typeof ref === "string" ? (diff.values?.[ref] ?? ref) : ref);
 
-type FieldProps = { name: string; value: unknown; was: { value: unknown } | null; isPinned: boolean; onPin: () => void };
+type FieldProps = { name: string; value: unknown; was: { value: unknown } | null; target: string | undefined; isPinned: boolean; onPin: () => void; onMove: (seq: number) => void };
 
-function Field({ name, value, was, isPinned, onPin }: FieldProps) {
-  const isPlain = value === null || typeof value !== "object";
+function Field({ name, value, was, target, isPinned, onPin, onMove }: FieldProps) {
   return (
-    <div>
-      <button type="button" className="pin" aria-pressed={isPinned} onClick={onPin} title={isPinned ? "Unpin" : "Pin: plot it over the run"} aria-label={`Pin ${name}`}>{isPinned ? "●" : "○"}</button> {name}:{" "}
-      {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{compact(was.value)}</s> </>}
-      {isPlain ? <span className={was === null ? "" : "chg"}>{typeof value === "string" ? value : compact(value)}</span> : (
-        <pre className={was === null ? "" : "chg"}>{JSON.stringify(value, null, 2)}</pre>
-      )}
+    <div className="field">
+      <button type="button" className="pin" aria-pressed={isPinned} onClick={onPin} title={isPinned ? "Unpin" : "Pin: plot it over the run"} aria-label={`Pin ${name}`}>{isPinned ? "●" : "○"}</button>
+      <div>
+        <span className="key">{name}:</span>{" "}
+        {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{compact(was.value)}</s> </>}
+        <span className={was === null ? "" : "chg"}><Value name={name} value={value} onMove={onMove} /></span>
+        {target !== undefined && <> <ContentLink target={target} /></>}
+      </div>
     </div>
   );
 }

@@ -48,7 +48,7 @@ const Row = memo(function Row({ row, top, isAt, isNext, span, move }: RowProps) 
   const from = ((row.started - span.first) / span.ms) * 100;
   const width = Math.max(row.ended === null ? 100 - from : ((row.ended - row.started) / span.ms) * 100, 1.5);
   const kind = row.failed ? "failed" : row.kind;
-  const isTimed = row.kind !== "message" && row.kind !== "state" && row.kind !== "other";
+  const isTimed = ["agent", "step", "model", "tool"].includes(row.kind);
   return (
     <div
       id={`step-${row.seq}`}
@@ -61,7 +61,7 @@ const Row = memo(function Row({ row, top, isAt, isNext, span, move }: RowProps) 
       <span className="n">{row.seq}</span>
       <span className={`k ${kind}`} aria-label={kind} role="img" />
       <span className="name" style={{ paddingLeft: row.depth * 10 }} title={row.name}>{row.name}</span>
-      <span className="dur">
+      <span className={isTimed ? "dur" : "dur none"}>
         {isTimed && (
           <svg viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true">
             <rect x={Math.min(from, 98.5)} width={width} height="5" fill={COLOUR[kind] ?? "var(--faint)"} />

@@ -74,7 +74,7 @@ export function Timeline({ events, head, focus, onFocus }: Props) {
         {focus !== null && <button type="button" className="go" onClick={() => onFocus(null)}>events {count(focus.from)} to {count(focus.to)}: show all</button>}
       </div>
       <div className="keys" aria-hidden="true"><kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp; <kbd>space</kbd> play &nbsp; <kbd>⇧drag</kbd> narrow</div>
-      {LANES.map((lane, n) => <span key={lane} className="lane" style={{ top: 34 + n * LANE_HEIGHT }} aria-hidden="true">{lane}</span>)}
+      {LANES.map((lane, n) => <span key={lane} className="lane" style={{ top: 50 + n * LANE_HEIGHT }} aria-hidden="true">{lane}</span>)}
       <canvas ref={canvas} role="slider" tabIndex={0} aria-label="Playhead" aria-valuemin={1} aria-valuemax={Math.max(1, events.length)} aria-valuenow={head.at} onPointerDown={drag} onPointerMove={drag} onPointerUp={range.done} onPointerCancel={range.cancel} />
       <div className="ahead" ref={ahead} aria-hidden="true" />
       <div className="hand" ref={hand} aria-hidden="true"><span /></div>

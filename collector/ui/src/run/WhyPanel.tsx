@@ -4,7 +4,7 @@ import { useApi } from "../api/useApi";
 import { argumentsText } from "../model/context";
 import { compact } from "../model/format";
 import { ContentLink } from "../parts/ContentLink";
-import { Empty, Failed } from "../parts/Notices";
+import { Empty, Failed, Loading } from "../parts/Notices";
 
 type Props = {
   run: string;
@@ -39,7 +39,9 @@ export function WhyPanel({ run, events, at, onMove, onLight }: Props) {
       <div className="bar-head"><h2>Why this step</h2>{tool !== null && why.data?.name}<span className="r">event {at}</span></div>
       <div className="scroll" role="region" aria-label="Why this step" tabIndex={0}>
         {error !== null && <Failed error={error} />}
-        {tool === null && choice.data === null && <Empty>Nothing was decided at this event. Calls of models and tools have a why.</Empty>}
+        {events.length < at && error === null && <Loading what="the event" />}
+        {events.length >= at && tool === null && decided === null && <Empty>Nothing was decided at this event. Calls of models and tools have a why.</Empty>}
+        {tool !== null && why.data === null && error === null && <Loading what="why" />}
         {tool !== null && why.data !== null && (
           <div className="card">
             <h2>

@@ -54,7 +54,7 @@ export function Filters({ runs, get, set, json }: Props) {
           {name}: {get(name)} ✕
         </button>
       ))}
-      <a className="go" href={json} style={{ marginLeft: "auto" }}>As JSON</a>
+      <a className="link" href={json} style={{ marginLeft: "auto" }}>As JSON</a>
     </div>
   );
 }

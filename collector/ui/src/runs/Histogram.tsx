@@ -2,7 +2,7 @@
 import { useMemo, useRef, useState, type PointerEvent } from "react";
 
 import type { RunSummary } from "../api/types";
-import { count, localTime } from "../model/format";
+import { count, localDateTime, localTime } from "../model/format";
 
 const BARS = 80;
 type Props = { runs: readonly RunSummary[]; isCut: boolean; onRange: (since: string, until: string) => void };
@@ -63,9 +63,9 @@ export function Histogram({ runs, isCut, onRange }: Props) {
         ))}
       </svg>
       <div className="ends" aria-hidden="true">
-        <span>{new Date(first).toLocaleString(undefined, { hour12: false })}</span>
+        <span>{localDateTime(new Date(first).toISOString())}</span>
         <span>{isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} runs`}</span>
-        <span>{new Date(last).toLocaleString(undefined, { hour12: false })}</span>
+        <span>{localDateTime(new Date(last).toISOString())}</span>
       </div>
     </div>
   );

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 
 import type { RunDetail } from "../api/types";
 import { useApi } from "../api/useApi";
-import { compact, count, duration, money, shortId } from "../model/format";
+import { compact, count, duration, localDateTime, money, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { Status } from "./RunsTable";
 
@@ -28,9 +28,12 @@ export function Peek({ run, onClose }: { run: string; onClose: () => void }) {
 function Facts({ run }: { run: RunDetail }) {
   const facts: [string, string][] = [
     ["id", run.run],
-    ["started", new Date(run.started).toLocaleString()],
+    ["started", localDateTime(run.started)],
     ["duration", duration(run.elapsed_ms)],
     ["events", count(run.events)],
+    ["calls", `${count(run.llm_calls)} of models, ${count(run.tool_calls)} of tools`],
+    ["errors", count(run.errors)],
+    ["context peak", run.context_peak === null ? "–" : `${count(run.context_peak)} tokens`],
     ["models", run.models.join(", ") || "–"],
     ["tools", run.tools.join(", ") || "–"],
     ["tokens", `${count(run.input_tokens)} → ${count(run.output_tokens)}`],

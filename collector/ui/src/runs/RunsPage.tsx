@@ -1,12 +1,12 @@
 // The list of runs: filters in the address, histogram that brushes the time, live arrivals, a look beside the list.
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useLocation, useSearchParams } from "wouter";
+import { Link, useLocation, useSearchParams } from "wouter";
 
 import { apiUrl } from "../api/client";
 import { useLive } from "../api/live";
 import type { Page, RunSummary } from "../api/types";
 import { useApi } from "../api/useApi";
-import { count } from "../model/format";
+import { count, shortId } from "../model/format";
 import { Empty, Failed, Loading } from "../parts/Notices";
 import { isTyping } from "../parts/TopBar";
 import { Filters } from "./Filters";
@@ -61,6 +61,8 @@ export function RunsPage() {
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
   });
+  const [ticked, setTicked] = useState<readonly string[]>([]);
+  const tick = (run: string) => setTicked((before) => (before.includes(run) ? before.filter((each) => each !== run) : [...before, run].slice(-2)));
   const isFiltered = CONDITIONS.some((name) => query.has(name));
   const refreshList = () => {
     setArrived(new Set());
@@ -90,16 +92,29 @@ export function RunsPage() {
         {data === null && error === null && <Loading what="runs" />}
         {data !== null && runs.length === 0 && (isFiltered ? <Empty>No run meets all these conditions.</Empty> : <FirstSteps />)}
         {runs.length > 0 && (
-          <RunsTable runs={runs} chosen={chosen} onChoose={(n) => { setChosen(n); peek(runs[n]?.run ?? null); }} />
+          <RunsTable runs={runs} chosen={chosen} onChoose={(n) => { setChosen(n); peek(runs[n]?.run ?? null); }} ticked={ticked} onTick={tick} />
         )}
         {data?.next_cursor != null && (
           <p className="notice sub">The newest {count(runs.length)} runs that meet the conditions are shown: narrow them, or the time, to see others.</p>
         )}
+        {ticked.length > 0 && <Ticked runs={runs} ticked={ticked} onClear={() => setTicked([])} />}
         {arrived.size > 0 && (
           <button type="button" className="button main arrived" onClick={refreshList}>{arrived.size} new</button>
         )}
       </div>
       {peeked !== null && <Peek run={peeked} onClose={() => peek(null)} />}
     </main>
+  );
+}
+
+/** What was ticked to be compared. The run that started first stands left. */
+function Ticked({ runs, ticked, onClear }: { runs: readonly RunSummary[]; ticked: readonly string[]; onClear: () => void }) {
+  const places = ticked.map((run) => runs.findIndex((each) => each.run === run)).sort((a, b) => b - a);
+  const [first, second] = places.map((place) => runs[place]);
+  return (
+    <div className="arrived ticked" role="status">
+      {first !== undefined && second !== undefined ? <Link className="button main" href={`/compare/${first.run}/${second.run}`}>Compare {first.name ?? "run"} {shortId(first.run)} with {second.name ?? "run"} {shortId(second.run)}</Link> : "Tick another run to compare them"}{" "}
+      <button type="button" className="button" onClick={onClear}>Clear</button>
+    </div>
   );
 }

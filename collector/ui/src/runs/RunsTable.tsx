@@ -2,18 +2,20 @@ import { useEffect, useState } from "react";
 import { Link } from "wouter";
 
 import type { RunSummary } from "../api/types";
-import { ago, count, duration, money, shortId } from "../model/format";
+import { ago, count, duration, localDateTime, money, shortId } from "../model/format";
 
-type Props = { runs: readonly RunSummary[]; chosen: number | null; onChoose: (n: number) => void };
+type Props = { runs: readonly RunSummary[]; chosen: number | null; onChoose: (n: number) => void; ticked: readonly string[]; onTick: (run: string) => void };
 
-/** One row a run. A click looks at it beside the list; its name is the link to its page. */
-export function RunsTable({ runs, chosen, onChoose }: Props) {
-  const now = useNow(10_000);
+/** One row a run. A click looks at it beside the list; its name is the link to its page; two that are ticked are compared. */
+export function RunsTable({ runs, chosen, onChoose, ticked, onTick }: Props) {
+  const now = useNow(runs.some((run) => run.status === "running") ? 1_000 : 10_000);
+  const took = (run: RunSummary) => (run.status === "running" ? Math.max(0, now - Date.parse(run.started)) : run.elapsed_ms);
+  const longest = runs.reduce((most, run) => Math.max(most, run.elapsed_ms ?? 0), 1);
   return (
     <table>
       <thead>
         <tr>
-          <th>status</th><th>run</th><th className="optional">id</th><th>started</th><th className="r">duration</th><th className="r">model / tool calls</th>
+          <th className="tick"><span className="visually-hidden">compare</span></th><th>status</th><th>run</th><th className="optional">id</th><th>started</th><th className="r">duration</th><th className="r" title="calls of models / of tools">calls</th>
           <th className="r">tokens in → out</th><th className="r optional">cost</th><th className="r">context peak</th><th className="r">errors</th>
           <th className="optional">session</th><th className="optional">user</th><th>tags</th><th>forks</th>
         </tr>
@@ -21,11 +23,14 @@ export function RunsTable({ runs, chosen, onChoose }: Props) {
       <tbody>
         {runs.map((run, n) => (
           <tr key={run.run} className={n === chosen ? "chosen" : ""} onClick={() => onChoose(n)}>
+            <td className="tick" onClick={(event) => event.stopPropagation()}>
+              <input type="checkbox" checked={ticked.includes(run.run)} onChange={() => onTick(run.run)} aria-label={`Compare ${run.name ?? "run"} ${shortId(run.run)}`} title="Tick two runs to compare them" />
+            </td>
             <td><Status status={run.status} /></td>
             <td className="name"><Link href={`/runs/${run.run}`} onClick={(event) => event.stopPropagation()}>{run.name ?? "unnamed"}</Link></td>
             <td className="optional"><code className="sub">{shortId(run.run)}</code></td>
-            <td title={`${new Date(run.started).toLocaleString()} · ${run.started} (UTC)`}>{ago(run.started, now)}</td>
-            <td className="r">{duration(run.elapsed_ms)}</td>
+            <td title={`${localDateTime(run.started)} · ${run.started} (UTC)`}>{ago(run.started, now)}</td>
+            <td className="r took"><span><Bar share={(run.elapsed_ms ?? 0) / longest} />{duration(took(run))}</span></td>
             <td className="r">{run.llm_calls} / {run.tool_calls}</td>
             <td className="r">{count(run.input_tokens)} → {count(run.output_tokens)}</td>
             <td className="r optional">{money(run.cost)}</td>
@@ -38,6 +43,11 @@ export function RunsTable({ runs, chosen, onChoose }: Props) {
       </tbody>
     </table>
   );
+}
+
+/** A duration as a bar beside its number; the longest run in the list takes all of it. */
+function Bar({ share }: { share: number }) {
+  return <svg className="optional" viewBox="0 0 100 5" preserveAspectRatio="none" aria-hidden="true"><rect width={share * 100} height="5" /></svg>;
 }
 
 const INK: Record<string, string> = { completed: "ink-good", failed: "ink-bad", running: "ink-model", cancelled: "ink-state" };

@@ -22,7 +22,7 @@ export function Decisions({ params, set }: { params: Params; set: SetCondition }
       {found.items.length > 0 && (
         <div className="table">
           <table>
-            <thead><tr><th>decision</th><th>arguments</th><th>because of</th><th>result</th><th>after</th><th>run</th><th>when</th></tr></thead>
+            <thead><tr><th>decision</th><th>arguments</th><th>because of</th><th>result</th><th>after</th><th>run</th><th className="optional">when</th></tr></thead>
             <tbody>{found.items.map((each) => <Row key={`${each.run} ${each.seq} ${each.kind} ${each.tool}`} decision={each} />)}</tbody>
           </table>
         </div>
@@ -50,7 +50,7 @@ function Row({ decision }: { decision: FoundDecision }) {
       <td className={result === "error" ? "ink-bad" : ""}>{result}</td>
       <td className={after === "error" ? "ink-bad" : ""}>{after}</td>
       <td><code className="sub">{shortId(run)}</code> {agent} {status === "failed" && <span className="tag bad">failed</span>}</td>
-      <td className="sub" title={`${time} (UTC)`}>{localDateTime(time)}</td>
+      <td className="sub optional" title={`${time} (UTC)`}>{localDateTime(time)}</td>
     </tr>
   );
 }

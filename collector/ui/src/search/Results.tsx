@@ -37,7 +37,7 @@ export function Results({ found, what, json, facets, children }: Props) {
         <div className="summary sub">
           <span role="status">{isBusy ? "" : `${count(items.length)}${hasMore ? " or more" : ""} ${what} found.`}</span>
           {unindexed > 0 && <span>{count(unindexed)}{unindexed >= 1000 ? " or more" : ""} ended runs are not indexed yet, and were not searched.</span>}
-          <a className="go" href={json}>As JSON</a>
+          <a className="link" href={json}>As JSON</a>
         </div>
         {error !== null && <Failed error={error} />}
         {items.length === 0 && isBusy && <Loading what="results" />}

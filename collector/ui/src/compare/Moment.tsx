@@ -1,0 +1,69 @@
+// What differs between two runs after an aligned pair of calls: in the state, and in what the model saw.
+import { Link } from "wouter";
+
+import type { ContextAt, Message, StateAt } from "../api/types";
+import { useApi } from "../api/useApi";
+import { count } from "../model/format";
+import { Failed, Loading } from "../parts/Notices";
+import { stateRows } from "../run/stateRows";
+import { commonMessages, differing, saying } from "./aligned";
+
+/** Messages of each context that are shown after the common ones. */
+const SHOWN = 8;
+
+type Side = { run: string; at: number };
+
+export function Moment({ a, b, labels }: { a: Side; b: Side; labels: readonly [string, string] }) {
+  return (
+    <div className="moment">
+      <p className="sub">
+        After <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>event {a.at}</Link> of {labels[0]} and <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>event {b.at}</Link> of {labels[1]}:
+      </p>
+      <States a={a} b={b} labels={labels} />
+      <Contexts a={a} b={b} />
+    </div>
+  );
+}
+
+const useStateAt = ({ run, at }: Side) => useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
+
+function States({ a, b, labels }: { a: Side; b: Side; labels: readonly [string, string] }) {
+  const [first, second] = [useStateAt(a), useStateAt(b)];
+  const error = first.error ?? second.error;
+  if (error !== null) return <Failed error={error} />;
+  if (first.data === null || second.data === null) return <Loading what="both states" />;
+  const rows = differing(stateRows(first.data), stateRows(second.data));
+  if (rows.length === 0) return <p className="sub">Their states are equal.</p>;
+  return (
+    <div className="table">
+      <table aria-label="States">
+        <thead><tr><th>state</th><th>{labels[0]}</th><th>{labels[1]}</th></tr></thead>
+        <tbody>{rows.map((row) => <tr key={row.name}><td>≠ {row.name}</td><td className="wide"><code>{row.a}</code></td><td className="wide ink-state"><code>{row.b}</code></td></tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+const useContextAt = ({ run, at }: Side) => useApi<ContextAt>(`/runs/${run}/context`, { at }, true);
+
+function Contexts({ a, b }: { a: Side; b: Side }) {
+  const [first, second] = [useContextAt(a), useContextAt(b)];
+  const error = [first.error, second.error].find((each) => each !== null && each.status !== 404);
+  if (error != null) return <Failed error={error} />;
+  if ((first.data ?? first.error) === null || (second.data ?? second.error) === null) return <Loading what="both contexts" />;
+  const mine = (first.data?.messages ?? []) as Message[];
+  const theirs = (second.data?.messages ?? []) as Message[];
+  const common = commonMessages(mine, theirs);
+  if (common === mine.length && common === theirs.length) return <p className="sub">{common === 0 ? "No model was called up to here." : `What the model saw last is equal: ${count(common)} ${common === 1 ? "message" : "messages"}.`}</p>;
+  return (
+    <>
+      <p className="sub">What the model saw last: the first {count(common)} {common === 1 ? "message is" : "messages are"} equal, then:</p>
+      <div className="pair">
+        <div aria-label="Context of the first" role="group">{mine.slice(common, common + SHOWN).map((message, n) => <p key={n} className="ink-cut">− {saying(message).slice(0, 600)}</p>)}<More rest={mine.length - common - SHOWN} /></div>
+        <div aria-label="Context of the second" role="group">{theirs.slice(common, common + SHOWN).map((message, n) => <p key={n} className="ink-tool">+ {saying(message).slice(0, 600)}</p>)}<More rest={theirs.length - common - SHOWN} /></div>
+      </div>
+    </>
+  );
+}
+
+const More = ({ rest }: { rest: number }) => (rest > 0 ? <p className="sub">and {count(rest)} further messages</p> : null);
