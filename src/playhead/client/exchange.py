@@ -22,6 +22,7 @@ from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
 from playhead.settings import sdk as settings
 from playhead.settings.table import InForce, InvalidSettingValue, in_force_of, setting
+from playhead.wire.wrong_port import grpc_hint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
     plain = ", without TLS if that begins with http://" if base_url.startswith("https:") and "SSL" in str(error) else ""
     return CollectorUnreachable(
         f"no collector answers at {base_url} ({error}): is it running? Start one with `playhead serve`, "
-        f"or say where it is with PLAYHEAD_COLLECTOR_URL{plain}"
+        f"or say where it is with PLAYHEAD_COLLECTOR_URL{plain}{grpc_hint(error)}"
     )
 
 

@@ -31,6 +31,7 @@ from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 from playhead.outbound.otlp import status_message
 from playhead.settings.sdk import OTEL_ENDPOINT, Settings
 from playhead.settings.table import without_password
+from playhead.wire.wrong_port import grpc_hint
 
 # 30 s for the answer of a busy collector; 5 s to connect, which does not depend on its load.
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
@@ -139,7 +140,7 @@ class CollectorEndpoint:
             "timeout" if slow else "unreachable",
             f"the collector at {self.shown} {'does not answer in time' if slow else 'cannot be reached'} "
             f"({error or type(error).__name__}): what is recorded stays in the journal and is sent later; "
-            f"start one with `playhead serve`, or set PLAYHEAD_ENDPOINT{plain}",
+            f"start one with `playhead serve`, or set PLAYHEAD_ENDPOINT{plain}{grpc_hint(error)}",
             hopeless=isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol),
         )
 

@@ -13,7 +13,15 @@ import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from playhead import Client
+from playhead.errors import CollectorUnreachable
+from playhead.export.backoff import Unavailable
+from playhead.export.counters import ShipCounters
+from playhead.export.http import CollectorEndpoint
+from playhead.settings import sdk
 from playhead_collector import cli
+from playhead_collector.network.grpc_server import bind
+from playhead_collector.network.limits import Limits
 from playhead_collector.process import CollectorProcess
 from playhead_collector.receive.otlp_grpc import SERVICES
 from playhead_collector.settings import load
@@ -83,6 +91,21 @@ def test_keys_and_health(database_url: str):
         metrics = httpx.get(f"{collector.url}/metrics", headers={"x-api-key": "master"}).text
         assert 'playhead_requests_total{route="grpc traces",status="200"} 3.0' in metrics
         assert 'playhead_requests_total{route="grpc traces",status="401"} 2.0' in metrics
+
+
+async def test_who_names_this_port_for_the_one_of_http_is_told():
+    server = bind("127.0.0.1", 0, Limits(), 1_000)
+    await server.start([])
+    url = f"http://127.0.0.1:{server.port}"
+    endpoint = CollectorEndpoint(sdk.load({"PLAYHEAD_ENDPOINT": url}), ShipCounters())
+    try:
+        with pytest.raises(CollectorUnreachable, match="if that is the port for gRPC"), Client(url) as client:
+            await asyncio.to_thread(client.run, "last")
+        with pytest.raises(Unavailable, match="if that is the port for gRPC"):
+            await asyncio.to_thread(endpoint.post, "/v1/traces", b"", "application/x-protobuf")
+    finally:
+        endpoint.close()
+        await server.stop(0)
 
 
 def test_what_is_under_way_is_finished_before_it_ends(database_url: str):
