@@ -56,6 +56,7 @@ from playhead.journal.listeners import on_event
 from playhead.recording import counters, flush, shutdown
 
 if TYPE_CHECKING:
+    from playhead.capture.frameworks.answers import answers, answers_async
     from playhead.capture.others.active import doctor
     from playhead.client import AsyncClient, Client
     from playhead.exporting import export_to
@@ -86,6 +87,8 @@ __all__ = [
     "Suspended",
     "Unanswered",
     "annotate",
+    "answers",
+    "answers_async",
     "approval",
     "approval_async",
     "ask",
@@ -125,6 +128,8 @@ _LAZY = {
     "RefSpanExporter": "playhead.interop.ref_exporter",
     "RefSpanProcessor": "playhead.interop.ref_processor",
     "RERUN": "playhead.replay.policy",
+    "answers": "playhead.capture.frameworks.answers",
+    "answers_async": "playhead.capture.frameworks.answers",
     "doctor": "playhead.capture.others.active",
     "export_to": "playhead.exporting",
     "fork": "playhead.rewind",

@@ -165,8 +165,9 @@ def _recorded_start(run_id: str) -> "RecordedStart":
 
 def _promises() -> "Promises":
     """The promises of this process. Few programs have any, so what that takes is loaded here."""
-    from playhead.promises.process import promises_of  # noqa: PLC0415 - see above
+    from playhead.promises.process import drain_promises, promises_of  # noqa: PLC0415 - see above
 
+    ProcessState.tell_of_promises = drain_promises
     return promises_of(settings_in_force(), with_collector=ProcessState.in_memory is None)
 
 

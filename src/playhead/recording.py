@@ -104,6 +104,8 @@ class ProcessState:
     """Whether the collector is served besides these; None: if the settings name one."""
     in_memory: MemoryJournal | None = None
     """Where everything is recorded that starts from now on, whatever the settings say: for tests."""
+    tell_of_promises: ClassVar[Callable[[float], object] | None] = None
+    """Waits, so many seconds at most, until the collector knows the promises of this process; None: it has none."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Called, each once, when the program ends, before recording does: what has to be recorded first."""
 
@@ -143,12 +145,18 @@ def flush(timeout: float = 10.0) -> bool:
         written = recording.write()
         shipper = recording.shipper
         delivered = recording.journal.lane is None if shipper is None else shipper.flush(timeout)
+        _tell_of_promises(timeout)
         LISTENERS.drain(timeout)
         return recording.nothing_lost() and written and delivered
     except BaseException as error:  # noqa: BLE001 - the guard
         let_through(error)
         swallowed("flush", error)
         return False
+
+
+def _tell_of_promises(timeout: float) -> None:
+    if ProcessState.tell_of_promises is not None:
+        ProcessState.tell_of_promises(timeout)
 
 
 def deliver_lanes(lanes: Sequence[Path]) -> None:
@@ -181,6 +189,7 @@ def shutdown(timeout: float | None = None) -> bool:
             written = recording.write()
             LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
+            _tell_of_promises(limit)
             done = recording.shipper is None or recording.shipper.stop(limit)
             recording.journal.close()
             return recording.nothing_lost() and written and done

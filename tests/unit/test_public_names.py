@@ -24,6 +24,8 @@ def test_the_public_names_are_these():
         "Suspended",
         "Unanswered",
         "annotate",
+        "answers",
+        "answers_async",
         "approval",
         "approval_async",
         "ask",

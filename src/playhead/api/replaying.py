@@ -137,6 +137,15 @@ class Replay(Protocol[SpanT_contra]):
         known by this and not by its call."""
         ...
 
+    @property
+    def is_fork(self) -> bool:
+        """Whether this run is another than the recorded one."""
+        ...
+
+    def recorded_promise(self, key: str) -> str | None:
+        """The id of the promise that this run has opened under the key; None: none, or it is another run's."""
+        ...
+
     def promise_answer(self, key: str) -> PromiseAnswer | None:
         """The recorded answer to the promise with this key; None: the record has none."""
         ...

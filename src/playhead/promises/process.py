@@ -29,6 +29,12 @@ def promises_of(settings: Settings, *, with_collector: bool = True) -> Promises:
         return _Made.promises
 
 
+def drain_promises(seconds: float) -> None:
+    """Waits until the collector was told of this process's promises, so long at most."""
+    if _Made.promises is not None:
+        _Made.promises.drain(seconds)
+
+
 def _client(settings: Settings) -> Any:
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
 

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from playhead.errors import ClientError, CollectorUnreachable, NotFound
+from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
+from playhead.promises.background import BackgroundTasks
 from playhead.promises.files import PromiseFiles
 from playhead.wire.answers.promises import Promise, PromiseAnswer
 
@@ -39,6 +40,7 @@ class Promises:
         self._next_try = float("-inf")
         self._known: set[str] = set()
         """Promises that the collector has for certain."""
+        self._background = BackgroundTasks()
 
     def open(self, promise: Promise) -> Promise:
         """In the folder, then with the collector."""
@@ -46,6 +48,29 @@ class Promises:
         if opened["answer"] is not None:
             return opened
         return self._give(opened) or opened
+
+    def announce(self, promise: Promise) -> Promise:
+        """In the folder now. A test that records in memory has nobody to ask, and leaves nothing there."""
+        if self._make is None:
+            return promise
+        opened = self._files.open(promise)
+        if opened["answer"] is None:
+            self._background.add(lambda: self._give(opened))
+        return opened
+
+    def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
+        """In the folder if that has it; else the collector is told."""
+        if self._make is None:
+            return None
+        found = self._files.answer(promise_id, answer)
+        if found is None:
+            self._background.add(lambda: self._tell(promise_id, answer))
+            found = self._files.read(promise_id)
+        return found
+
+    def drain(self, seconds: float) -> None:
+        """Waits until the collector was told of everything, so long at most."""
+        self._background.drain(seconds)
 
     def read(self, promise_id: str) -> Promise | None:
         """From whoever has it."""
@@ -83,6 +108,19 @@ class Promises:
         if given is not None:
             self._known.add(promise["id"])
         return given
+
+    def _tell(self, promise_id: str, answer: PromiseAnswer) -> None:
+        """Tells the collector what a program went on with; with a key that may not answer, that nobody waits now."""
+
+        def answered(client: Any) -> None:
+            try:
+                client.answer_promise(promise_id, answer["outcome"], value=answer["value"], by=answer["by"])
+            except Conflict:
+                return  # somebody was quicker; what the program did is in its run
+            except NotAuthorized:
+                client.expire_promise(promise_id)
+
+        self._ask(answered)
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:
         """What the collector answers; None: it does not know, or cannot be asked now."""

@@ -46,7 +46,7 @@ from playhead.replay.policy import (
     in_doubt_sentence,
     is_open,
 )
-from playhead.replay.promises import promise_answers
+from playhead.replay.promises import promise_answers, promises_opened
 from playhead.replay.record import Record, RecordWithPendingCall
 from playhead.replay.restoring import answer_from_outcome, answer_from_record
 from playhead.replay.starting import order_of
@@ -100,6 +100,7 @@ class RecordReplay:
         self._logs = Counter(log[:2] for log in self._recorded_logs)
         self._calls = calls
         self._promises = promise_answers(record, shared)
+        self._promise_ids = promises_opened(shared) if same_run else {}
         # Of calls that the crash has left no more of than what was said in them.
         self._only_said = {
             str(entry.attributes[names.CALL_KEY]): entry
@@ -203,6 +204,15 @@ class RecordReplay:
             self._journal_resumed(span)
             announce_replayed(span)
         return left > 0
+
+    @property
+    def is_fork(self) -> bool:
+        """See `api.replaying.Replay`."""
+        return not self._same_run
+
+    def recorded_promise(self, key: str) -> str | None:
+        """The promise that was opened by this run, whatever ids a framework uses this time."""
+        return self._promise_ids.get(key)
 
     def promise_answer(self, key: str) -> PromiseAnswer | None:
         """Of the record's part that this run has: a fork asks again for what came after its cut."""

@@ -27,6 +27,15 @@ def promise_answers(record: Record, logs: Iterable[LogEvent]) -> dict[str, Promi
     return found
 
 
+def promises_opened(logs: Iterable[LogEvent]) -> dict[str, str]:
+    """The ids of the promises that were opened in these log events, by the promise's key."""
+    return {
+        str(entry.attributes[names.PROMISE_KEY]): str(entry.attributes.get(names.WAIT_ID))
+        for entry in logs
+        if entry.name in (names.APPROVAL_REQUESTED, names.INPUT_REQUESTED) and names.PROMISE_KEY in entry.attributes
+    }
+
+
 def _answer(record: Record, entry: LogEvent) -> PromiseAnswer:
     attributes, value = entry.attributes, None
     if entry.name == names.INPUT_RECEIVED:

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import playhead
+from playhead.api.promises import pending
 from playhead.api.promises.port import promise_store
 from playhead.api.promises.stopping import look_for_interrupts
 from playhead.api.promises.waiting import answer_of
@@ -21,6 +22,7 @@ from playhead.promises import store
 from playhead.promises.files import PromiseFiles
 from playhead_collector.process import CollectorProcess
 from tests.support.examples import ROOT, run_example
+from tests.support.waiting_desks import PydanticAIDesk
 
 PROGRAM = """
 import os, sys
@@ -171,3 +173,59 @@ def test_the_example_asks_the_collector_that_runs_beside_it(collector: Collector
     with playhead.Client(collector.url) as client:
         [answered] = [each for each in client.promises(state="answered") if each["action"] == "delete 2 files"]
     assert (answered["answer"] or {})["by"] == "eve"
+
+
+@pytest.fixture
+def desk(folder: Path) -> Iterator[Any]:
+    """An agent of a framework that waits, recorded by itself."""
+    playhead.instrument("pydantic_ai")
+    yield PydanticAIDesk()
+    playhead.uninstrument()
+
+
+@pytest.mark.slow
+def test_what_a_framework_waits_for_is_answered_at_the_collector(collector: CollectorProcess, desk: Any):
+    waiting = desk.ask("old.txt")
+    playhead.flush()
+    with playhead.Client(collector.url) as client:
+        [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]
+        assert (promise["action"], promise["details"]) == ("run delete", {"path": "old.txt"})
+        client.answer_promise(promise["id"], "denied", by="eve", reason="not that one")
+        go_on = playhead.answers(waiting, timeout=30)
+        assert go_on.approvals["c0"].message == "not that one"
+        desk.go_on(go_on)
+        playhead.flush()
+        run = next(run["run"] for run in client.runs(limit=1))
+        [told] = [event for event in client.events(run) if event["kind"] == "approval_denied"]
+        assert (told["data"]["by"], told["data"]["waited_ms"] > 0) == ("eve", True)
+    assert desk.deleted == []
+
+
+@pytest.mark.slow
+def test_what_a_program_decides_itself_is_told_to_the_collector(collector: CollectorProcess, desk: Any):
+    waiting = desk.ask("new.txt")
+    playhead.flush()
+    with playhead.Client(collector.url) as client:
+        [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]
+        desk.go_on(desk.decide(waiting, is_approved=True))
+        playhead.flush()
+        given = client.promise(promise["id"])["answer"]
+        assert given is not None
+        assert (given["outcome"], given["by"]) == ("approved", "the program")
+        with pytest.raises(Conflict, match="the program has approved it already"):
+            client.answer_promise(promise["id"], "denied", by="late")
+
+
+@pytest.mark.slow
+def test_a_folder_without_the_promise_asks_the_collector(
+    collector: CollectorProcess, desk: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kept = desk.keep(desk.ask("far.txt"))
+    playhead.configure(endpoint=collector.url, journal_dir=folder / "another machine")
+    monkeypatch.setattr(pending, "_opened", type(pending._opened)())  # pyright: ignore[reportPrivateUsage]
+    far = PydanticAIDesk()
+    with playhead.Client(collector.url) as client:
+        [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]
+        client.answer_promise(promise["id"], "approved", by="eve")
+    far.go_on(playhead.answers(far.kept(kept), timeout=30))
+    assert far.deleted == ["far.txt"]

@@ -7,10 +7,20 @@ from playhead.wire.answers.promises import Promise, PromiseAnswer
 
 
 class PromiseStore(Protocol):
-    """Keeps promises. All methods may block for a network request; they raise JournalUnusable, nothing else."""
+    """Keeps promises. Methods may block for a network request, unless they say otherwise; they raise JournalUnusable,
+    nothing else."""
 
     def open(self, promise: Promise) -> Promise:
         """Durable once this returns. Opening it again changes nothing, and returns what is known, with the answer."""
+        ...
+
+    def announce(self, promise: Promise) -> Promise:
+        """As `open`, but without a network request: the collector gets it in the background."""
+        ...
+
+    def settle(self, promise_id: str, answer: PromiseAnswer) -> Promise | None:
+        """Says what a program went on with: its answer, unless it has one. What the journal's folder knows of it, with
+        the answer if that was given there; the collector is told in the background. None: only the collector knows."""
         ...
 
     def read(self, promise_id: str) -> Promise | None:

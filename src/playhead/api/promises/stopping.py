@@ -62,6 +62,15 @@ class StoppedRun:
         """As the record before."""
         return self._before is not None and self._before.has_log_event(event, span, identity)
 
+    @property
+    def is_fork(self) -> bool:
+        """As the record before."""
+        return self._before is not None and self._before.is_fork
+
+    def recorded_promise(self, key: str) -> str | None:
+        """As the record before."""
+        return self._before.recorded_promise(key) if self._before is not None else None
+
     def promise_answer(self, key: str) -> PromiseAnswer | None:
         """As the record before."""
         return self._before.promise_answer(key) if self._before is not None else None

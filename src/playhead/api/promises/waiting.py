@@ -105,15 +105,16 @@ def wait(question: Question) -> Waiting[PromiseAnswer]:
         _note_request(span, promise, key)
     answer = promise["answer"]
     if answer is None:
-        answer = yield from _until_answered(question, store, promise, span)
+        answer = yield from until_answered(question, store, promise, span)
     if span is not None and answer["outcome"] != p.EXPIRED:
         _note_answer(span, promise, key, answer)
     return answer
 
 
-def _until_answered(
+def until_answered(
     question: Question, store: PromiseStore, promise: Promise, span: ObservedSpan | None
 ) -> Waiting[PromiseAnswer]:
+    """The steps from an open promise to its answer, which may be that nobody waits any more. Raises Suspended."""
     began, pause, reminded = time.monotonic(), _FIRST_POLL_SECONDS, False
     left = _seconds_left(question, promise)
     while True:
@@ -165,7 +166,7 @@ def _promise_of(question: Question, span: ObservedSpan | None) -> tuple[Promise,
         "name": question.name,
         "action": None if question.action is None else shown_prompt(question.action, span),
         "risk": question.risk,
-        "details": _shown(question.details, span),
+        "details": shown_details(question.details, span),
         "schema": question.schema,
         "created": rfc3339(now),
         "deadline": deadline,
@@ -183,7 +184,7 @@ def shown_prompt(text: str, span: ObservedSpan | None) -> str:
     return to.prompt(plain, span.redact if span is not None else None)
 
 
-def _shown(details: Any, span: ObservedSpan | None) -> Any:
+def shown_details(details: Any, span: ObservedSpan | None) -> Any:
     """The details as plain JSON values, redacted as they are in the record."""
     if details is None:
         return None
@@ -208,10 +209,12 @@ def _seconds_left(question: Question, promise: Promise) -> float | None:
 
 
 def _suspended(promise: Promise, span: ObservedSpan | None) -> Suspended:
-    run = span.run.id if span is not None else None
+    who, go_on = "the program", "start the program again"
+    if span is not None:
+        who, go_on = f"run {span.run.id}", f"`playhead resume {span.run.id} -- COMMAND` goes on"
     error = Suspended(
-        f"run {run} waits for {promise['action'] or promise['name']!r}: `playhead promises` lists it, and "
-        f"`playhead resume {run} -- COMMAND` goes on once it is answered",
+        f"{who} waits for {promise['action'] or promise['name']!r}: `playhead promises` lists it, and {go_on} once "
+        "it is answered",
         promise["id"],
     )
     if span is not None:

@@ -16,9 +16,9 @@ from playhead.api.guard import swallowed
 from playhead.api.scope import log_event
 from playhead.capture.frameworks import Begin, agent, call, call_async, none_on_error, set_session
 from playhead.capture.langgraph.interrupts import (
+    GraphAnswers,
     answers_in,
     declare_interrupts,
-    note_answers,
     noting_answers,
     noting_answers_async,
 )
@@ -37,7 +37,7 @@ _ENTERED = otel.create_key("playhead-langgraph-entered")
 def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
     if _is_entered(instance):
         return None
-    config = args[1] if len(args) > 1 else kwargs.get("config")
+    config = _config(args, kwargs)
     name = _name(instance, config)
     thread = _thread_id(config)
     set_session(thread)
@@ -46,6 +46,16 @@ def _begin(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 def _input(args: Any, kwargs: Any) -> Any:
     return args[0] if args else kwargs.get("input")
+
+
+def _config(args: Any, kwargs: Any) -> Any:
+    return args[1] if len(args) > 1 else kwargs.get("config")
+
+
+def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
+    """The answers that this call brings; None: it brings none."""
+    found = answers_in(_input(args, kwargs))
+    return GraphAnswers(instance, _config(args, kwargs), found) if found else None
 
 
 def _thread_id(config: Any) -> Any:
@@ -85,9 +95,8 @@ def _is_entered(instance: Any) -> bool:
 class _GraphCall:
     """One observed call of a graph, and the exception by which the graph signals the graph around it."""
 
-    def __init__(self, instance: Any, graph_input: Any):
+    def __init__(self, instance: Any):
         self._instance = instance
-        self._answers = answers_in(graph_input)
         self._bubbled: BaseException | None = None
 
     @contextmanager
@@ -97,8 +106,6 @@ class _GraphCall:
 
         token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))
         try:
-            if self._answers:
-                note_answers(self._answers)
             yield
         except GraphBubbleUp as bubbled:
             self._bubbled = bubbled
@@ -135,10 +142,12 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin(instance, args, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
-    observed = _GraphCall(instance, _input(args, kwargs))
+    observed, answers = _GraphCall(instance), _answers(instance, args, kwargs)
 
     def body(*args: Any, **kwargs: Any) -> Any:
         with observed.inside():
+            if answers is not None:
+                answers.note()
             return wrapped(*args, **kwargs)
 
     result = call(begin, names.OUTPUT_REF, body, args, kwargs)
@@ -148,12 +157,16 @@ def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
-    return made if begin is None else _ainvoked(begin, _GraphCall(instance, _input(args, kwargs)), made)
+    if begin is None:
+        return made
+    return _ainvoked(begin, _GraphCall(instance), _answers(instance, args, kwargs), made)
 
 
-async def _ainvoked(begin: Begin, observed: _GraphCall, made: Any) -> Any:
+async def _ainvoked(begin: Begin, observed: _GraphCall, answers: GraphAnswers | None, made: Any) -> Any:
     async def body() -> Any:
         with observed.inside():
+            if answers is not None:
+                await answers.note_async()
             return await made
 
     result = await call_async(begin, body(), names.OUTPUT_REF)
@@ -165,7 +178,7 @@ def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
-    answers = answers_in(_input(args, kwargs))
+    answers = _answers(instance, args, kwargs)
     return wrappers.iterate(begin, None, noting_answers(made, answers) if answers else made)
 
 
@@ -173,7 +186,7 @@ def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
-    answers = answers_in(_input(args, kwargs))
+    answers = _answers(instance, args, kwargs)
     return wrappers.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
 
 

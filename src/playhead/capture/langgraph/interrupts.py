@@ -9,9 +9,12 @@ from typing import Any, cast
 from playhead.api.calls.lifecycle import current_span
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.calls.waiting import declare_waiting
+from playhead.api.guard import swallowed
+from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import none_on_error
 from playhead.model import names
+from playhead.model.promises import ANSWERED, INPUT
 
 
 @none_on_error
@@ -22,9 +25,25 @@ def note_interrupts(span: ObservedSpan, raised: Any) -> None:
         return
     raised._playhead_interrupts_noted = True
     for interrupt in cast("tuple[Any, ...]", interrupts):
-        log_event_of(
-            span, names.INPUT_REQUESTED, {names.WAIT_ID: str(interrupt.id)}, {names.PROMPT_REF: interrupt.value}
-        )
+        open_wait(span, wait_of(interrupt))
+
+
+def wait_of(interrupt: Any) -> PendingWait:
+    """An interrupt as what people are asked.  Its id belongs to one execution of one thread's node."""
+    value, schema = interrupt.value, getattr(interrupt, "response_schema", None)
+    return PendingWait(
+        framework="langgraph",
+        wait_id=str(interrupt.id),
+        conversation=str(interrupt.id),
+        kind=INPUT,
+        action=value if isinstance(value, str) else _ACTION,
+        details=None if isinstance(value, str) else value,
+        prompt=value,
+        schema=schema if isinstance(schema, dict) else None,
+    )
+
+
+_ACTION = "answer an interrupt of LangGraph"
 
 
 @none_on_error
@@ -52,26 +71,57 @@ def answers_in(graph_input: Any) -> list[tuple[str | None, Any]]:
 _ID_LENGTH = 32  # hex digits of a hash
 
 
-@none_on_error
-def note_answers(answers: list[tuple[str | None, Any]]) -> None:
-    """Says in the current call, the graph's, what it goes on with."""
-    span = current_span()
-    for wait_id, answer in answers if span is not None else ():
-        known = {} if wait_id is None else {names.WAIT_ID: wait_id}
-        log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, known, {names.VALUE_REF: answer})
+class GraphAnswers:
+    """What an invocation of a graph brings to its interrupts: each answer with the interrupt, if that is known."""
+
+    def __init__(self, graph: Any, config: Any, answers: list[tuple[str | None, Any]]):
+        """`answers`: as `answers_in` says."""
+        self._graph, self._config, self._answers = graph, config, answers
+
+    def note(self) -> None:
+        """Says in the current call, the graph's, what it goes on with.  Reads the interrupts from the checkpoint."""
+        self._note(self._interrupts())
+
+    async def note_async(self) -> None:
+        """As `note`."""
+        interrupts: Any = ()
+        try:
+            if self._can_be_read():
+                interrupts = (await self._graph.aget_state(self._config)).interrupts
+        except Exception as error:  # noqa: BLE001 - the guard: it is the program's checkpointer
+            swallowed("read what a graph waits for", error)
+        self._note(interrupts)
+
+    @none_on_error
+    def _interrupts(self) -> Any:
+        return self._graph.get_state(self._config).interrupts if self._can_be_read() else ()
+
+    def _can_be_read(self) -> bool:
+        return self._config is not None and hasattr(getattr(self._graph, "checkpointer", None), "get_tuple")
+
+    @none_on_error
+    def _note(self, interrupts: Any) -> None:
+        span = current_span()
+        known = {str(each.id): each for each in interrupts or ()}
+        for wait_id, answer in self._answers if span is not None else ():
+            alone = next(iter(known.values())) if wait_id is None and len(known) == 1 else None
+            found = alone if wait_id is None else known.get(wait_id)
+            if found is not None:
+                settle_wait(cast("ObservedSpan", span), wait_of(found), ANSWERED, answer)
+            else:
+                said = {} if wait_id is None else {names.WAIT_ID: wait_id}
+                log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, said, {names.VALUE_REF: answer})
 
 
-def noting_answers(steps: Generator[Any, Any, Any], answers: list[tuple[str | None, Any]]) -> Generator[Any, Any, Any]:
+def noting_answers(steps: Generator[Any, Any, Any], answers: GraphAnswers) -> Generator[Any, Any, Any]:
     """The stream of a graph that goes on: the answers are noted when its call has begun."""
-    note_answers(answers)
+    answers.note()
     return (yield from steps)
 
 
-async def noting_answers_async(
-    steps: AsyncGenerator[Any, Any], answers: list[tuple[str | None, Any]]
-) -> AsyncGenerator[Any, Any]:
+async def noting_answers_async(steps: AsyncGenerator[Any, Any], answers: GraphAnswers) -> AsyncGenerator[Any, Any]:
     """As `noting_answers`."""
-    note_answers(answers)
+    await answers.note_async()
     try:
         async for step in steps:
             yield step

@@ -22,8 +22,9 @@ from playhead.capture.frameworks import (
     recorded_result,
     tool,
 )
-from playhead.capture.openai_agents.guardrails import GUARDRAILS, note_decisions, note_interruptions
+from playhead.capture.openai_agents.guardrails import GUARDRAILS
 from playhead.capture.openai_agents.handoffs import AgentRun, turn
+from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names

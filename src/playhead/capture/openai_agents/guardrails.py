@@ -1,4 +1,4 @@
-"""Guardrails of OpenAI Agents (of an agent's input and output, of a tool's), and tool calls that wait for a person.
+"""Guardrails of OpenAI Agents: of an agent's input and output, and of a tool's.
 
 A guardrail whose tripwire was triggered has the outcome `tripped`; what it found is its output.
 """
@@ -7,12 +7,9 @@ from collections.abc import Awaitable
 from typing import Any, cast
 
 from playhead.api.calls.lifecycle import enter, fail_and_detach, finish
-from playhead.api.calls.span import ObservedSpan
-from playhead.api.scope import log_event_of
 from playhead.capture.frameworks import Begin, guardrail, is_inside_run, is_observed, none_on_error, recorded_result
 from playhead.capture.patching import Wrap
 from playhead.model import names
-from playhead.model.canonical import parse_json
 
 
 @none_on_error
@@ -69,36 +66,3 @@ GUARDRAILS = (
         for kind in ("ToolInputGuardrail", "ToolOutputGuardrail")
     ),
 )
-
-
-# --- tool calls that wait for a person --------------------------------------------------------------------------------
-
-
-@none_on_error
-def note_interruptions(span: ObservedSpan, result: Any) -> None:
-    """Says in the agent's call which tool calls wait for approval when it ends."""
-    for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
-        about = {names.WAIT_ID: _call_id(item), names.TOOL_NAME: str(item.tool_name)}
-        arguments = _of(item.raw_item, "arguments")
-        given = parse_json(arguments) if isinstance(arguments, str) else arguments
-        log_event_of(span, names.APPROVAL_REQUESTED, about, {names.TOOL_ARGUMENTS_REF: given})
-
-
-@none_on_error
-def note_decisions(span: ObservedSpan, state: Any) -> None:
-    """Says in the agent's call what a person has decided, for a run that goes on from the state of one that waited."""
-    if not hasattr(state, "get_interruptions"):
-        return
-    for item in state.get_interruptions():
-        decision = state._context.is_tool_approved(item.tool_name, _call_id(item))
-        if decision is not None:
-            said = {names.WAIT_ID: _call_id(item), names.APPROVED: decision is True}
-            log_event_of(span, names.APPROVAL_RECEIVED, said, {})
-
-
-def _call_id(item: Any) -> str:
-    return str(_of(item.raw_item, "call_id") or _of(item.raw_item, "id"))
-
-
-def _of(raw: Any, name: str) -> Any:
-    return cast("dict[str, Any]", raw).get(name) if isinstance(raw, dict) else getattr(raw, name, None)

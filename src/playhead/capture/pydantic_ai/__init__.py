@@ -38,10 +38,10 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> Begin | None:
 
 
 @none_on_error
-def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any]":
-    """What begins the agent, and the results of deferred tools that it goes on with."""
+def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[Begin, Any, Any]":
+    """What begins the agent; the results of deferred tools that it goes on with, and the conversation so far."""
     begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
-    return begin, kwargs.get("deferred_tool_results")
+    return begin, kwargs.get("deferred_tool_results"), kwargs.get("message_history")
 
 
 @none_on_error
@@ -60,9 +60,9 @@ def _output(run: Any) -> Any:
 class _StartedAgent:
     """The block in which an agent runs."""
 
-    def __init__(self, started: "tuple[Begin, Any]", block: Any):
+    def __init__(self, started: "tuple[Begin, Any, Any]", block: Any):
         self._block = block
-        self._begin, self._results = started
+        self._begin, self._results, self._messages = started
         self._span: ObservedSpan | None = None
         self._run: Any = None
 
@@ -70,7 +70,7 @@ class _StartedAgent:
         self._span = self._begin()
         if self._span is not None:
             enter(self._span)
-            note_results(self._span, self._results)
+            note_results(self._span, self._results, self._messages)
         try:
             self._run = await self._block.__aenter__()
         except BaseException as error:
@@ -87,7 +87,7 @@ class _StartedAgent:
         if raised is not None and not handled:
             self._failed(raised)
         elif self._span is not None:
-            note_requests(self._span, _output(self._run))
+            note_requests(self._span, self._run)
             finish(self._span, names.OUTPUT_REF, _output(self._run))
         return handled
 

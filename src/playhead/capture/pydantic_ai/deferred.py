@@ -2,35 +2,98 @@
 run that brings their results.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from playhead.api.calls.span import ObservedSpan
-from playhead.api.scope import log_event_of
+from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
 from playhead.capture.frameworks import none_on_error
-from playhead.model import names
+from playhead.model.promises import ANSWERED, APPROVAL, APPROVED, DENIED, INPUT
+from playhead.wire.answers.promises import PromiseAnswer
 
 
 @none_on_error
-def note_requests(span: ObservedSpan, output: Any) -> None:
+def note_requests(span: ObservedSpan, run: Any) -> None:
     """Says in the agent's call what waits, if its output says so."""
+    for wait in waits_of(getattr(run, "result", None)):
+        open_wait(span, wait)
+
+
+def waits_of(result: Any) -> list[PendingWait]:
+    """What a result of an agent waits for; nothing, if it is an answer."""
+    output: Any = getattr(result, "output", None)
     if type(output).__name__ != "DeferredToolRequests":
-        return
-    for call in output.approvals:
-        about = {names.WAIT_ID: str(call.tool_call_id), names.TOOL_NAME: str(call.tool_name)}
-        log_event_of(span, names.APPROVAL_REQUESTED, about, {names.TOOL_ARGUMENTS_REF: call.args_as_dict()})
-    for call in output.calls:
-        prompt = {"tool": call.tool_name, "arguments": call.args_as_dict()}
-        log_event_of(span, names.INPUT_REQUESTED, {names.WAIT_ID: str(call.tool_call_id)}, {names.PROMPT_REF: prompt})
+        return []
+    messages = result.all_messages()
+    return [
+        *(wait_of(call, messages, APPROVAL) for call in output.approvals),
+        *(wait_of(call, messages, INPUT) for call in output.calls),
+    ]
+
+
+def waits_in(messages: list[Any]) -> list[PendingWait]:
+    """What the conversation's last answer of a model may wait for: each call could need approval, or a result."""
+    parts: list[Any] = list(messages[-1].parts) if messages and type(messages[-1]).__name__ == "ModelResponse" else []
+    calls = [part for part in parts if type(part).__name__ == "ToolCallPart"]
+    return [wait_of(call, messages, kind) for call in calls for kind in (APPROVAL, INPUT)]
+
+
+def results_of(found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+    """What an agent goes on with, as was answered."""
+    from pydantic_ai.tools import DeferredToolResults, ToolDenied  # noqa: PLC0415 - imported by the program
+
+    results = DeferredToolResults()
+    for wait, answer in found:
+        if wait.kind == INPUT:
+            results.calls[wait.wait_id] = answer["value"]
+        elif answer["outcome"] == APPROVED:
+            results.approvals[wait.wait_id] = True
+        else:
+            results.approvals[wait.wait_id] = ToolDenied(answer["reason"]) if answer["reason"] else ToolDenied()
+    return results
+
+
+def wait_of(call: Any, messages: Any, kind: str) -> PendingWait:
+    """A tool's call as what people, or other systems, are asked.  Providers may number calls anew in each conversation:
+    the framework's id of the run that has asked for it does not repeat."""
+    tool, arguments = str(call.tool_name), call.args_as_dict()
+    return PendingWait(
+        framework="pydantic-ai",
+        wait_id=str(call.tool_call_id),
+        conversation=_run_of(call, messages),
+        kind=kind,
+        action=f"run {tool}" if kind == APPROVAL else f"give the result of {tool}",
+        name=tool,
+        details=arguments,
+        prompt={"tool": tool, "arguments": arguments},
+    )
+
+
+def _run_of(call: Any, messages: Any) -> str | None:
+    for message in reversed(cast("list[Any]", messages or ())):
+        for part in message.parts:
+            if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call.tool_call_id:
+                found = getattr(message, "run_id", None)
+                return None if found is None else str(found)
+    return None
 
 
 @none_on_error
-def note_results(span: ObservedSpan, results: Any) -> None:
-    """Says in the agent's call with what it goes on. None: with nothing."""
+def note_results(span: ObservedSpan, results: Any, messages: Any) -> None:
+    """Says in the agent's call with what it goes on. `messages`: the conversation so far. None: with nothing."""
     if results is None:
         return
     for call_id, answer in cast("Mapping[str, Any]", results.approvals).items():
         is_approved = answer is True or type(answer).__name__ == "ToolApproved"
-        log_event_of(span, names.APPROVAL_RECEIVED, {names.WAIT_ID: str(call_id), names.APPROVED: is_approved}, {})
+        _settle(span, call_id, messages, APPROVED if is_approved else DENIED)
     for call_id, answer in cast("Mapping[str, Any]", results.calls).items():
-        log_event_of(span, names.INPUT_RECEIVED, {names.WAIT_ID: str(call_id)}, {names.VALUE_REF: answer})
+        _settle(span, call_id, messages, ANSWERED, answer)
+
+
+def _settle(span: ObservedSpan, call_id: str, messages: Any, outcome: str, value: Any = None) -> None:
+    for message in reversed(cast("list[Any]", messages or ())):
+        for part in message.parts:
+            if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call_id:
+                wait = wait_of(part, messages, INPUT if outcome == ANSWERED else APPROVAL)
+                settle_wait(span, wait, outcome, value)
+                return

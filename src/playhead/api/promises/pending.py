@@ -1,0 +1,285 @@
+"""Promises for what a framework waits for: opened when it stops for a person, answered when it goes on.
+
+The framework decides by itself when to stop and with what to go on.  Here is what makes its waits known to people, and
+what finds their answers: in this process by what is remembered, in a later one by ids made of the framework's own.
+"""
+
+import dataclasses
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.api import runtime
+from playhead.api.calls.lifecycle import current_span
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.forks import fork_safe_lock
+from playhead.api.promises.port import PromiseStore, promise_store
+from playhead.api.promises.waiting import Question, Waiting, answer_of, shown_details, shown_prompt, until_answered
+from playhead.api.scope import log_event_of
+from playhead.errors import Unanswered
+from playhead.model import names
+from playhead.model import promises as p
+from playhead.model.times import parse_time, rfc3339
+from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+BY_PROGRAM = "the program"
+"""Who has answered when the program went on with a value that no promise has."""
+
+# Of more, only their ids are needed again, which are made anew.
+_MAX_REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingWait:
+    """One thing that a framework waits for.
+
+    `wait_id` is the framework's id of it; `conversation`: what makes that unique among all conversations, or None if
+    the framework has nothing such: then it is looked for in its own run only.  `prompt`: what is recorded as asked.
+    """
+
+    framework: str
+    wait_id: str
+    conversation: str | None
+    kind: str
+    action: str
+    name: str | None = None
+    details: Any = None
+    prompt: Any = None
+    schema: Any = None
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Another value, or other arguments, are another question."""
+        object.__setattr__(self, "digest", p.digest_of([self.kind, self.action, self.name, self.details]))
+
+    def promise_id(self, run: str | None, number: int = 0) -> str:
+        """The id of its promise. `run`: for a wait that is unique in its run only; `number`: asked again so often."""
+        key = f"{self.framework} {self.conversation or ''} {self.wait_id}" + (f" {number}" if number else "")
+        return p.promise_id(self.kind, run, key, self.digest)
+
+
+@dataclass(slots=True)
+class _OpenedWait:
+    """What this process knows of a wait's promise. `key`: its place in the run; `number`: of how many of the same
+    question it is; `answer`: if it was read already."""
+
+    promise: Promise
+    key: str
+    run: str | None
+    conversation: str | None
+    number: int = 0
+    answer: PromiseAnswer | None = None
+    is_settled: bool = False
+
+
+class _OpenedWaits:
+    """The waits that this process has seen, the latest ones."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, str, str], list[_OpenedWait]] = OrderedDict()
+        self._mutex = fork_safe_lock()
+
+    def add(self, wait: PendingWait, opened: _OpenedWait) -> None:
+        """Remembers it; the one before of the same run is forgotten."""
+        key = (wait.framework, wait.wait_id, wait.digest)
+        with self._mutex:
+            others = [each for each in self._found.pop(key, []) if each.run != opened.run]
+            self._found[key] = [*others[-_MAX_REMEMBERED:], opened]
+            if len(self._found) > _MAX_REMEMBERED:
+                self._found.popitem(last=False)
+
+    def of(self, wait: PendingWait, run: str | None) -> _OpenedWait | None:
+        """That of this run, or of this conversation, or the only one that it can be."""
+        with self._mutex:
+            known = list(self._found.get((wait.framework, wait.wait_id, wait.digest), ()))
+        if run is not None and (own := [each for each in known if each.run == run]):
+            return own[-1]
+        if wait.conversation is not None:
+            return next((each for each in reversed(known) if each.conversation == wait.conversation), None)
+        still_open = [each for each in known if not each.is_settled]
+        return still_open[0] if len(still_open) == 1 else None
+
+
+_opened = _OpenedWaits()
+
+
+# --- when a framework stops -------------------------------------------------------------------------------------------
+
+
+def open_wait(span: ObservedSpan, wait: PendingWait) -> None:
+    """Opens the promise, and says in this call that it waits.  In the journal's folder when this returns; the collector
+    gets it in the background.  What an agent inside has said already is not said again."""
+    known = _opened.of(wait, span.run.id)
+    if known is not None and known.run == span.run.id and not known.is_settled:
+        return
+    number = known.number + 1 if known is not None and known.is_settled else 0
+    promise, key = _new_promise(span, wait, number)
+    opened = _OpenedWait(promise, key, span.run.id, wait.conversation, number)
+    replay = span.run.replay
+    opened.answer = replay.promise_answer(key) if replay is not None else None
+    _opened.add(wait, opened)
+    try:
+        if opened.answer is None:
+            opened.promise = promise_store().announce(promise)
+    finally:
+        _note_request(span, wait, promise["id"], key)
+
+
+def _new_promise(span: ObservedSpan, wait: PendingWait, number: int) -> tuple[Promise, str]:
+    """The promise of a wait, and its key. A resumed run has the promise that its record names; a fork has its own."""
+    at = f"{span.path}:{wait.kind} {wait.digest}"
+    key = f"{at}#{span.run.occurrence(f'promise {at}')}"
+    replay = span.run.replay
+    recorded = replay.recorded_promise(key) if replay is not None else None
+    is_of_run = wait.conversation is None or (replay is not None and replay.is_fork)
+    found = recorded or wait.promise_id(span.run.id if is_of_run else None, number)
+    return _promise(wait, found, span, span.run.id), key
+
+
+def _promise(wait: PendingWait, promise_id: str, span: ObservedSpan | None, run: str | None) -> Promise:
+    return {
+        "id": promise_id,
+        "kind": wait.kind,  # type: ignore[typeddict-item]
+        "run": run,
+        "key": f"{wait.framework} {wait.wait_id}",
+        "name": wait.name,
+        "action": shown_prompt(wait.action, span),
+        "risk": None,
+        "details": shown_details(wait.details, span),
+        "schema": wait.schema,
+        "created": rfc3339(time.time_ns()),
+        "deadline": None,
+        "answer": None,
+    }
+
+
+def _note_request(span: ObservedSpan, wait: PendingWait, promise_id: str, key: str) -> None:
+    said: dict[str, Any] = {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}
+    if wait.kind == p.APPROVAL:
+        said |= {names.PROMISE_ACTION: wait.action, names.TOOL_NAME: wait.name}
+        log_event_of(span, names.APPROVAL_REQUESTED, said, {names.TOOL_ARGUMENTS_REF: wait.details})
+    else:
+        log_event_of(span, names.INPUT_REQUESTED, said, {names.PROMPT_REF: wait.prompt})
+
+
+# --- when it goes on --------------------------------------------------------------------------------------------------
+
+
+def settle_wait(span: ObservedSpan, wait: PendingWait, outcome: str, value: Any = None) -> None:
+    """Says in this call with what the framework goes on, by whom and after how long; the promise is answered by that,
+    unless somebody has answered it already."""
+    opened = _opened.of(wait, span.run.id)
+    if opened is not None and opened.run == span.run.id:
+        promise_id, key = opened.promise["id"], opened.key
+    else:
+        at = f"{span.path}:{wait.kind} {wait.digest}"
+        key = f"{at}!{span.run.occurrence(f'settle {at}')}"
+        promise_id = opened.promise["id"] if opened is not None else wait.promise_id(_scope(wait, span))
+    replay = span.run.replay
+    answer = replay.promise_answer(key) if replay is not None else None
+    created = opened.promise["created"] if opened is not None else None
+    try:
+        if answer is None:
+            answer, created = _settled(promise_id, opened, answer_of(outcome, value, BY_PROGRAM))
+    finally:
+        if opened is not None:
+            opened.is_settled = True
+        given = answer or answer_of(outcome, value, BY_PROGRAM)
+        _note_answer(span, wait, {names.WAIT_ID: promise_id, names.PROMISE_KEY: key}, given, created, value)
+
+
+def _settled(promise_id: str, opened: _OpenedWait | None, own: PromiseAnswer) -> tuple[PromiseAnswer, str | None]:
+    """The answer that the program goes on with, and when it was asked for: a person's, if that is the same."""
+    found = opened.answer if opened is not None else None
+    created = opened.promise["created"] if opened is not None else None
+    if found is None:
+        kept = promise_store().settle(promise_id, own)
+        if kept is not None:
+            found, created = kept["answer"], kept["created"]
+    return (found if found is not None and _is_same(found, own) else own), created
+
+
+def _is_same(found: PromiseAnswer, own: PromiseAnswer) -> bool:
+    if own["outcome"] != p.ANSWERED:
+        return found["outcome"] == own["outcome"]
+    return found["outcome"] == p.ANSWERED and p.digest_of(found["value"]) == p.digest_of(own["value"])
+
+
+def _note_answer(
+    span: ObservedSpan,
+    wait: PendingWait,
+    said: dict[str, Any],
+    answer: PromiseAnswer,
+    created: str | None,
+    value: Any,
+) -> None:
+    if created is not None:
+        said[names.WAITED_MS] = max(0.0, (parse_time(answer["time"]) - parse_time(created)) / 1e6)
+    if answer["by"] is not None:
+        said[names.ANSWERED_BY] = answer["by"]
+    reason = {} if answer["reason"] is None else {names.REASON_REF: answer["reason"]}
+    if wait.kind == p.APPROVAL:
+        said[names.APPROVED] = answer["outcome"] == p.APPROVED
+        log_event_of(span, names.APPROVAL_RECEIVED, said, reason)
+    else:
+        log_event_of(span, names.INPUT_RECEIVED, said, {**reason, names.VALUE_REF: value})
+
+
+def _scope(wait: PendingWait, span: ObservedSpan | None) -> str | None:
+    return span.run.id if wait.conversation is None and span is not None else None
+
+
+# --- for the program --------------------------------------------------------------------------------------------------
+
+
+def answers_to(waits: Sequence[PendingWait], question: Question) -> Waiting[list[PromiseAnswer]]:
+    """The steps to the answers, in this order; all are asked for at once.  `question`: how long to wait, and whether to
+    suspend.  Raises Suspended, Unanswered and JournalUnusable."""
+    runtime.recorder()  # set up from the environment, if nothing was configured yet
+    span, store = current_span(), promise_store()
+    opened: list[_OpenedWait] = yield lambda: [_asked(wait, span, store) for wait in waits]
+    began = time.monotonic()
+    for wait, each in zip(waits, opened, strict=True):
+        if each.answer is None:
+            left = None if question.seconds is None else max(0.0, question.seconds - (time.monotonic() - began))
+            asked = dataclasses.replace(question, kind=wait.kind, action=wait.action, name=wait.name, seconds=left)
+            answer = yield from until_answered(asked, store, each.promise, span)
+            if answer["outcome"] == p.EXPIRED:
+                raise Unanswered(f"nobody has answered {wait.action!r} within {question.seconds} seconds; ask again")
+            each.answer = answer
+    return [each.answer for each in opened if each.answer is not None]
+
+
+def _asked(wait: PendingWait, span: ObservedSpan | None, store: PromiseStore) -> _OpenedWait:
+    """The wait's promise, opened if nobody has; asked anew if somebody has stopped waiting for it."""
+    found = _opened.of(wait, _run_of(span))
+    if found is None:
+        promise = _promise(wait, wait.promise_id(_scope(wait, span)), span, _run_of(span))
+        found = _OpenedWait(promise, "", _run_of(span), wait.conversation)
+    while found.answer is None:
+        found.promise = store.open(found.promise)
+        found.answer = found.promise["answer"]
+        if found.answer is None or found.answer["outcome"] != p.EXPIRED:
+            break
+        number = found.number + 1
+        promise = _promise(wait, wait.promise_id(_scope(wait, span), number), span, found.run)
+        found = _OpenedWait(promise, found.key, found.run, found.conversation, number)
+    _opened.add(wait, found)
+    return found
+
+
+def known_waits(waits: Sequence[PendingWait]) -> Waiting[list[PendingWait]]:
+    """The steps to those of the waits that somebody has opened."""
+    runtime.recorder()
+    store = promise_store()
+
+    def are_known() -> list[PendingWait]:
+        return [wait for wait in waits if _opened.of(wait, None) or store.read(wait.promise_id(None))]
+
+    return (yield are_known)
+
+
+def _run_of(span: ObservedSpan | None) -> str | None:
+    return span.run.id if span is not None else None

@@ -1,0 +1,140 @@
+"""`playhead.answers`: what people have answered to a framework that waits, in the form that the framework goes on with.
+
+LangGraph, OpenAI Agents and pydantic-ai; each by the part of its instrumentation that says what it waits for.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from playhead.api.promises.pending import PendingWait, answers_to, known_waits
+from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async
+from playhead.errors import PlayheadError
+from playhead.model.promises import INPUT
+from playhead.wire.answers.promises import PromiseAnswer
+
+_Answers = Sequence[tuple[PendingWait, PromiseAnswer]]
+_GoOn = Callable[[_Answers], Any]
+_INTERRUPTS = "__interrupt__"
+
+
+def answers(
+    waiting: Any,
+    *,
+    timeout: float | None = None,
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> Any:
+    """Waits until people have answered what a framework waits for; returns what it goes on with, None: nothing waits.
+
+    `waiting`: a result of LangGraph, its interrupts or a snapshot of its state: returns a `Command(resume=...)`; a
+    result of OpenAI Agents or its state: returns the state, with each call approved or rejected; a result of
+    pydantic-ai, or the messages of one that has ended so: returns `DeferredToolResults`.
+
+    Each question is a promise that `playhead promises` lists, as soon as the framework has stopped, and that any later
+    process finds again.  `timeout`: seconds for all of them; None: for ever.  The rest is as in `approval`.  Raises
+    Unanswered after the timeout; who is denied is for the framework to tell its model.
+    """
+    question = Question(
+        kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
+    )
+    return drive(_steps(waiting, question))
+
+
+async def answers_async(
+    waiting: Any,
+    *,
+    timeout: float | None = None,  # noqa: ASYNC109 - as in `answers`
+    suspend: bool = False,
+    remind_after: float | None = None,
+    on_reminder: OnReminder | None = None,
+) -> Any:
+    """As `answers`, while other tasks go on."""
+    question = Question(
+        kind=INPUT, seconds=timeout, suspend=suspend, remind_after=remind_after, on_reminder=on_reminder
+    )
+    return await drive_async(_steps(waiting, question))
+
+
+def _steps(waiting: Any, question: Question) -> Waiting[Any]:
+    interrupts = _interrupts(waiting)
+    if interrupts:
+        waits, go_on = _of_langgraph(interrupts)
+    elif hasattr(waiting, "interruptions") or hasattr(waiting, "get_interruptions"):
+        waits, go_on = _of_openai_agents(waiting)
+    elif hasattr(waiting, "all_messages"):
+        waits, go_on = _of_pydantic_ai(waiting)
+    elif _is_messages(waiting):
+        waits, go_on = yield from _of_messages(waiting)
+    elif type(waiting).__name__ == "DeferredToolRequests":
+        raise PlayheadError("these requests do not say whose they are: give `answers` the agent's result")
+    else:
+        return None
+    if not waits:
+        return None
+    found = yield from answers_to(waits, question)
+    return go_on(list(zip(waits, found, strict=True)))
+
+
+# --- LangGraph --------------------------------------------------------------------------------------------------------
+
+
+def _interrupts(waiting: Any) -> list[Any]:
+    """The interrupts of a result, a snapshot, or that were given as such."""
+    if isinstance(waiting, Mapping):
+        found: Any = cast("Mapping[str, Any]", waiting).get(_INTERRUPTS)
+    else:
+        found = getattr(waiting, "interrupts", waiting)
+    if not isinstance(found, list | tuple):
+        return []
+    items = cast("Sequence[Any]", found)
+    return list(items) if all(type(each).__name__ == "Interrupt" for each in items) else []
+
+
+def _of_langgraph(interrupts: list[Any]) -> tuple[list[PendingWait], _GoOn]:
+    from playhead.capture.langgraph.interrupts import wait_of  # noqa: PLC0415 - of the framework that is in use
+
+    def go_on(found: _Answers) -> Any:
+        from langgraph.types import Command  # noqa: PLC0415 - imported by the program
+
+        return Command(resume={wait.wait_id: answer["value"] for wait, answer in found})
+
+    return [wait_of(each) for each in interrupts], go_on
+
+
+# --- OpenAI Agents ----------------------------------------------------------------------------------------------------
+
+
+def _of_openai_agents(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
+    from playhead.capture.openai_agents.interruptions import decide, wait_of  # noqa: PLC0415 - as above
+
+    if hasattr(waiting, "interruptions") and not waiting.interruptions:
+        return [], lambda found: None
+    state = waiting if hasattr(waiting, "get_interruptions") else waiting.to_state()
+    items = list(state.get_interruptions())
+    return [wait_of(item, waiting) for item in items], lambda found: decide(state, items, found)
+
+
+# --- pydantic-ai ------------------------------------------------------------------------------------------------------
+
+
+def _of_pydantic_ai(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
+    from playhead.capture.pydantic_ai.deferred import results_of, waits_of  # noqa: PLC0415 - as above
+
+    return waits_of(waiting), results_of
+
+
+def _is_messages(waiting: Any) -> bool:
+    last: Any = waiting[-1] if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
+    return type(last).__name__ == "ModelResponse"
+
+
+def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]]:
+    """Messages do not say which calls need approval, and which another system's result: their promises do."""
+    from playhead.capture.pydantic_ai.deferred import results_of, waits_in  # noqa: PLC0415 - as above
+
+    waits = waits_in(messages)
+    known = yield from known_waits(waits)
+    if waits and not known:
+        raise PlayheadError("nobody has asked for these calls: give `answers` the result of the agent that ended so")
+    return known, results_of

@@ -1,0 +1,90 @@
+"""OpenAI Agents' tool calls that wait for a person: a run that ends with interruptions, and one that goes on from its
+state.
+"""
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any, cast
+
+from playhead.api.calls.span import ObservedSpan
+from playhead.api.promises.pending import PendingWait, open_wait, settle_wait
+from playhead.capture.frameworks import none_on_error
+from playhead.model.canonical import parse_json
+from playhead.model.promises import APPROVAL, APPROVED, DENIED
+from playhead.wire.answers.promises import PromiseAnswer
+
+# Shorter ids of responses are a counter's, or the same each time.
+_MIN_RANDOM_ID = 16
+
+
+@none_on_error
+def note_interruptions(span: ObservedSpan, result: Any) -> None:
+    """Says in the agent's call which tool calls wait for approval when it ends."""
+    for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
+        open_wait(span, wait_of(item, result))
+
+
+@none_on_error
+def note_decisions(span: ObservedSpan, state: Any) -> None:
+    """Says in the agent's call what a person has decided, for a run that goes on from the state of one that waited."""
+    if not hasattr(state, "get_interruptions"):
+        return
+    for item in state.get_interruptions():
+        decision = state._context.is_tool_approved(item.tool_name, _call_id(item))
+        if decision is not None:
+            settle_wait(span, wait_of(item, state), APPROVED if decision is True else DENIED)
+
+
+def decide(state: Any, items: Sequence[Any], found: Sequence[tuple[PendingWait, PromiseAnswer]]) -> Any:
+    """Approves or rejects these calls of the state as was answered, and returns it."""
+    for item, (_, answer) in zip(items, found, strict=True):
+        if answer["outcome"] == APPROVED:
+            state.approve(item)
+        elif answer["reason"] is None or "rejection_message" not in signature(state.reject).parameters:
+            state.reject(item)
+        else:
+            state.reject(item, rejection_message=answer["reason"])
+    return state
+
+
+def wait_of(item: Any, of: Any) -> PendingWait:
+    """A tool call as what people are asked. `of`: the result that has it, or the state."""
+    arguments = _of(item.raw_item, "arguments")
+    tool, call_id = str(item.tool_name), _call_id(item)
+    return PendingWait(
+        framework="openai-agents",
+        wait_id=call_id,
+        conversation=_conversation(of, call_id),
+        kind=APPROVAL,
+        action=f"run {tool}",
+        name=tool,
+        details=_parsed(arguments) if isinstance(arguments, str) else arguments,
+    )
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return parse_json(arguments)
+    except (ValueError, TypeError):  # the model did not write JSON
+        return arguments
+
+
+def _conversation(of: Any, call_id: str) -> str | None:
+    """What tells this call from one with the same id elsewhere: the trace, which a state keeps, or the response."""
+    trace = getattr(getattr(of, "_trace_state", None), "trace_id", None)
+    if isinstance(trace, str) and trace != "no-op":
+        return trace
+    responses = getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None)
+    for response in cast("list[Any]", responses or []):
+        if any(_of(item, "call_id") == call_id for item in response.output):
+            known = getattr(response, "response_id", None)
+            return known if isinstance(known, str) and len(known) >= _MIN_RANDOM_ID else None
+    return None
+
+
+def _call_id(item: Any) -> str:
+    return str(_of(item.raw_item, "call_id") or _of(item.raw_item, "id"))
+
+
+def _of(raw: Any, name: str) -> Any:
+    return cast("dict[str, Any]", raw).get(name) if isinstance(raw, dict) else getattr(raw, name, None)
