@@ -54,7 +54,8 @@ class LangGraphDesk:
     def _graph(self) -> Any:
         from langgraph.graph import START, StateGraph
 
-        graph: Any = StateGraph(dict)
+        state: Any = dict
+        graph: Any = StateGraph(state)
         for path in self.paths:
             graph.add_node(f"delete {path}", self._node(path))
             graph.add_edge(START, f"delete {path}")

@@ -222,7 +222,7 @@ def test_a_folder_without_the_promise_asks_the_collector(
 ):
     kept = desk.keep(desk.ask("far.txt"))
     playhead.configure(endpoint=collector.url, journal_dir=folder / "another machine")
-    monkeypatch.setattr(pending, "_opened", type(pending._opened)())  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(pending, "_opened", type(pending._opened)())
     far = PydanticAIDesk()
     with playhead.Client(collector.url) as client:
         [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]

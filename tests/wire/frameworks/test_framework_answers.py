@@ -54,7 +54,7 @@ def later_process(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Callable[[], D
     """Forgets what a process remembers, and begins with another desk."""
 
     def begin() -> Desk:
-        monkeypatch.setattr(pending, "_opened", type(pending._opened)())  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(pending, "_opened", type(pending._opened)())
         return type(desk)()
 
     return begin
@@ -248,6 +248,8 @@ def test_a_process_asks_another_one_goes_on(tmp_path: Path):
     files = PromiseFiles(tmp_path / "j", 3600)
     assert len(files.all()) == len(DESKS)
     for promise in files.all():
-        files.answer(promise["id"], answer_of(*(("answered", True) if promise["kind"] == "input" else ("approved",))))
+        files.answer(
+            promise["id"], answer_of("answered", True) if promise["kind"] == "input" else answer_of("approved")
+        )
     second = program()
     assert (second.returncode, second.stdout) == (0, "a.txt a.txt a.txt"), second.stderr

@@ -125,8 +125,8 @@ def _of_pydantic_ai(waiting: Any) -> tuple[list[PendingWait], _GoOn]:
 
 
 def _is_messages(waiting: Any) -> bool:
-    last: Any = waiting[-1] if isinstance(waiting, list) and waiting else None  # pyright: ignore[reportUnknownVariableType]
-    return type(last).__name__ == "ModelResponse"
+    found: Any = waiting if isinstance(waiting, list) else None  # pyright: ignore[reportUnknownVariableType]
+    return bool(found) and type(found[-1]).__name__ == "ModelResponse"
 
 
 def _of_messages(messages: list[Any]) -> Waiting[tuple[list[PendingWait], _GoOn]]:
