@@ -2,6 +2,7 @@
 
 import json
 import os
+import weakref
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
@@ -133,7 +134,9 @@ def recorded_start(run_id: str) -> RecordedStart:
     collector = _Collector()
     run = whole_run_id(run_id, collector)
     flush(0)  # this process may hold part of the record in memory
-    return RecordedStart(run, read_record(run, settings_in_force().journal_dir, collector))
+    start = RecordedStart(run, read_record(run, settings_in_force().journal_dir, collector))
+    weakref.finalize(start, collector.close)  # what is read of it later is asked for then
+    return start
 
 
 @dataclass(frozen=True, slots=True)

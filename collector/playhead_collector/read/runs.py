@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playhead.model.event import RunFailed, RunStarted
+from playhead.model.event import RunContinued, RunFailed, RunStarted
 from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
 from playhead.project.run_row import RunRow
@@ -35,6 +35,8 @@ _QUESTIONS = (
 # What a summary names; a list of runs with `fork_of` has them all.
 _MAX_FORKS = 100
 _MAX_SCORES = 100
+# A run is continued after its end, as a rule: what says so stands among its last events.
+_LAST_EVENTS = 100
 
 
 async def list_runs(
@@ -95,16 +97,21 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
     if record.row.fork_of is not None:
         links["fork_of"] = f"/api/v1/runs/{record.row.fork_of}"
+    started = await _started(record)
+    if started is not None and started.continues:
+        links["continues"] = f"/api/v1/runs/{started.continues}"
     if forks:
         links["forks"] = f"/api/v1/runs?fork_of={record.run}"
     return {
         **run_summary(record.row, prices),
-        "metadata": await _metadata(record),
+        "metadata": await _metadata(record, started),
         "error": await _error(record),
         "attempts": record.row.attempt + 1,
         "forks": [_fork(row) for row in forks[:_MAX_FORKS]],
         "more_forks": len(forks) > _MAX_FORKS,
         "scores": await _scores(record),
+        "continues": started.continues if started is not None else None,
+        "continued_by": await _continued_by(record),
         "links": links,
     }
 
@@ -115,12 +122,23 @@ async def _scores(record: RunRecord) -> list[RecordedScore]:
     return [score_answer(each) for each in await record.store.scores(record.project, where, limit=_MAX_SCORES)]
 
 
-async def _metadata(record: RunRecord) -> Any:
+async def _started(record: RunRecord) -> RunStarted | None:
+    """The event of the run's beginning; None while it has not come."""
+    return next((event for event in await record.events(limit=1) if isinstance(event, RunStarted)), None)
+
+
+async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
     """The run's metadata; None when there is none or it is not stored."""
-    started = [event for event in await record.events(limit=1) if isinstance(event, RunStarted) and event.metadata]
-    if not started:
+    if started is None or not started.metadata:
         return None
-    return (await fetch(record.store, record.project, [started[0].metadata])).value(started[0].metadata)
+    return (await fetch(record.store, record.project, [started.metadata])).value(started.metadata)
+
+
+async def _continued_by(record: RunRecord) -> list[str]:
+    """Runs that begin from this one's last checkpoint. What a fork shares with its parent is the parent's."""
+    last = await record.events(after=max(0, record.last - _LAST_EVENTS))
+    found = [event.next_run for event in last if isinstance(event, RunContinued) and event.run == record.run]
+    return list(dict.fromkeys(each for each in found if each))
 
 
 async def _error(record: RunRecord) -> CallError | None:

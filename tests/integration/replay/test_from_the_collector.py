@@ -141,6 +141,24 @@ def test_what_a_run_has_said_is_not_said_again_wherever_its_record_comes_from(
     assert (kinds["orchestration_decision"], kinds["tool_completed"]) == (2, 2)
 
 
+def test_a_run_and_the_one_that_continues_it_name_each_other_everywhere(
+    recorded: tuple[str, openai.OpenAI, MockModelServer, str],
+) -> None:
+    run_id, _, _, url = recorded
+    with playhead.run("next", continues=run_id) as run:
+        assert run.history[-1] == {"role": "assistant", "content": "fine"}
+    assert playhead.flush()
+    next_id = str(run.id)
+    with playhead.Client(url) as client:
+        before, after = client.run(run_id), client.run(next_id)
+    assert (before["continues"], before["continued_by"]) == (None, [next_id])
+    assert (after["continues"], after["continued_by"]) == (run_id, [])
+    assert after["links"]["continues"] == f"/api/v1/runs/{run_id}"
+    for told, by, other in (("continued_by", run_id, next_id), ("continues", next_id, run_id)):
+        shown = CliRunner().invoke(app, ["--url", url, "show", by]).stdout.splitlines()
+        assert dict(line.split("\t", 1) for line in shown)[told] == other
+
+
 def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
     recorded: tuple[str, openai.OpenAI, MockModelServer, str],
 ) -> None:

@@ -117,6 +117,16 @@ async def test_a_run_says_how_whole_its_record_is_and_where_to_ask_on(store: Fak
     assert detail["links"]["fork_of"] == f"/api/v1/runs/{'f' * 32}"
 
 
+async def test_a_run_names_the_run_that_it_continues_and_those_that_continue_it(store: FakeStore):
+    other, head = "e" * 32, {"run": RUN, "time_ns": EPOCH_NS}
+    started = ev.RunStarted(id="1", seq=1, name="next", continues=other, **head)
+    continued = [ev.RunContinued(id=str(seq), seq=seq, next_run=f"{seq}" * 32, **head) for seq in (2, 3)]
+    store.keep_run([started, *continued, continued[0]])
+    detail = await run_detail(record_of(store), shipped())
+    assert (detail["continues"], detail["continued_by"]) == (other, ["2" * 32, "3" * 32])
+    assert detail["links"]["continues"] == f"/api/v1/runs/{other}"
+
+
 # --- events ----------------------------------------------------------------------------------------------------------
 
 

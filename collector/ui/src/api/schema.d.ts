@@ -2794,7 +2794,8 @@ export interface components {
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
          *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
-         *     those that a later score replaces.
+         *     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
+         *     `continued_by`: runs that begin from this one's, oldest first, as far as the run's last 100 events say so.
          */
         RunDetail: {
             /** Run */
@@ -2861,6 +2862,10 @@ export interface components {
             more_forks: boolean;
             /** Scores */
             scores: components["schemas"]["RecordedScore"][];
+            /** Continues */
+            continues: string | null;
+            /** Continued By */
+            continued_by: string[];
             /** Links */
             links: {
                 [key: string]: string;

@@ -25,6 +25,10 @@ export function Head({ run, at, event }: { run: RunDetail; at: number; event: Re
           {run.forks.length > 0 && <> · {count(run.fork_count)} {run.fork_count === 1 ? "fork" : "forks"}: {run.forks.slice(0, FORKS).map((fork) => (
             <Link key={fork.run} className="link fork" href={`/compare/${run.run}/${fork.run}`}>compare with {shortId(fork.run)}</Link>
           ))}</>}
+          {run.continues !== null && <> · continues <Link className="go" href={`/runs/${run.continues}`}>{shortId(run.continues)}</Link></>}
+          {run.continued_by.length > 0 && <> · continued by {run.continued_by.slice(0, FORKS).map((next) => (
+            <Link key={next} className="go fork" href={`/runs/${next}`}>{shortId(next)}</Link>
+          ))}</>}
           {[run.session, run.user].filter(Boolean).map((part) => ` · ${part}`)}
         </div>
       </div>

@@ -72,7 +72,8 @@ class RunDetail(RunSummary):
     """A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
 
     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
-    those that a later score replaces.
+    those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
+    `continued_by`: runs that begin from this one's, oldest first, as far as the run's last 100 events say so.
     """
 
     attempts: int
@@ -81,6 +82,8 @@ class RunDetail(RunSummary):
     forks: list[Fork]
     more_forks: bool
     scores: list[RecordedScore]
+    continues: str | None
+    continued_by: list[str]
     links: dict[str, str]
 
 
