@@ -23,8 +23,6 @@ from playhead.promises.files import PromiseFiles
 from playhead_collector.process import CollectorProcess
 from tests.support.examples import ROOT, run_example
 from tests.support.waiting_desks import PydanticAIDesk
-from tests.support.waiting_desks import PydanticAIDesk
-from tests.unit.test_examples import ROOT, run_example
 
 PROGRAM = """
 import os, sys
