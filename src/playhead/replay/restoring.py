@@ -30,7 +30,7 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
     if kind == "items":
         return ReplayAnswer(items=decode(kept), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    return ReplayAnswer(value=restored_value(_typed(_content(record, call, name), kind), kept))
+    return ReplayAnswer(value=restored_value(_typed(_content(record, call, name), kind, kept), kept))
 
 
 def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -> Any:
@@ -38,9 +38,9 @@ def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -
     Raises CannotRestore."""
     if why := attributes.get(names.UNRESTORABLE):
         raise CannotRestore(f"this state was recorded, but cannot be given back: {why}")
-    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE))
     ref = attributes.get(names.RESTORE_REF)
     kept = None if ref is None else parse_json(_content_of(record, ref).data)
+    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE), kept)
     return restored_value(ordinary, kept, with_defaults=True)
 
 
@@ -111,8 +111,15 @@ def _content_of(record: Record, ref: Any) -> Content:
     return content
 
 
-def _typed(content: Content, kind: Any) -> Any:
+def _typed(content: Content, kind: Any, kept: Any) -> Any:
     """The value with its type: text and JSON with equal bytes have one ref, and the call says which it was."""
     if kind == "text":
         return content.data.decode("utf-8", "replace")
-    return content.data if kind == "bytes" else parse_json(content.data)
+    if kind == "bytes":
+        return content.data
+    try:
+        return parse_json(content.data)
+    except ValueError as error:
+        if kept is None:
+            raise CannotRestore("what it returned is damaged in the record") from error
+        return content.data  # of a bytearray, which is whole in what is kept beside it

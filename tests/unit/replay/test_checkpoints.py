@@ -25,6 +25,7 @@ from playhead.recording import ProcessState
 from playhead.refs.faithful import restore_data, restored_value
 from tests.support.journal_reader import Recording, read_journal
 from tests.support.projected import projected
+from tests.unit.refs.test_faithful import SCALARS, containers, same
 
 
 @dataclass
@@ -273,7 +274,7 @@ os.kill(os.getpid(), 9)
 
 
 SAMPLES: list[Any] = [
-    None, True, 3, 2.5, "text", b"bytes", [1, [2]], {"b": 1, "a": {"z": None}}, (1, 2), {1, 2},
+    None, True, 3, 2.5, "text", b"bytes", bytearray(b"\x80"), [1, [2]], {"b": 1, "a": {"z": None}}, (1, 2), {1, 2},
     Progress(2, ["a"], (1, 2)), Cart(items={"pen": 2}), {"nested": [Progress(1), Cart(note="x")]},
 ]  # fmt: skip
 
@@ -289,6 +290,48 @@ def test_a_state_comes_back_as_it_was(state: Any):
         assert resumed.checkpoint is not None
         for back in (resumed.checkpoint.state, resumed.state["it"]):
             assert (type(back), back) == (type(state), state)
+
+
+def say_all(states: list[Any]) -> str:
+    """The id of a run that failed after checkpoints of these, each in `run.state` too."""
+    runs: list[str] = []
+
+    def say(run: Any) -> None:
+        runs.append(run.id)
+        for number, state in enumerate(states):
+            run.state[f"n{number}"] = state
+            playhead.checkpoint(state)
+
+    fails_after(say)
+    return runs[0]
+
+
+def test_any_state_goes_through_a_checkpoint_unchanged():
+    @settings(deadline=None, max_examples=20)
+    @given(st.lists(st.recursive(SCALARS, containers, max_leaves=6), min_size=1, max_size=8))
+    def holds(states: list[Any]) -> None:
+        with playhead.resume(say_all(states)) as resumed:
+            assert resumed.checkpoint is not None
+            assert same(resumed.checkpoint.state, states[-1])
+            assert [same(resumed.state[f"n{number}"], state) for number, state in enumerate(states)] == [True] * len(
+                states
+            )
+
+    holds()
+
+
+def test_a_class_that_has_gained_a_field_since_the_checkpoint(monkeypatch: pytest.MonkeyPatch):
+    module = ModuleType("grown_classes")
+    monkeypatch.setitem(sys.modules, "grown_classes", module)
+    before, after = {"done": 3}, {"done": 0, "tags": ["new"]}
+    module.Grown = dataclass_of(before)  # type: ignore[attr-defined]
+    run_id = say_all([module.Grown()])
+    module.Grown = dataclass_of(after)  # type: ignore[attr-defined]
+    with playhead.resume(run_id) as resumed:
+        assert resumed.checkpoint is not None
+        back = resumed.checkpoint.state
+    assert type(back) is module.Grown
+    assert (back.done, back.tags) == (3, ["new"])
 
 
 json_values = st.recursive(

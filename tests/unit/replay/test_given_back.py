@@ -53,6 +53,7 @@ VALUES: list[Any] = [
     Colour.RED,
     City(name="Bern", since=datetime(1191, 1, 1, tzinfo=UTC)),
     b"\x00\xff",
+    bytearray(b"\x80"),
     {"z": 1, "a": 2},
     "text",
     "1",

@@ -466,6 +466,23 @@ def test_an_approval_with_a_key_may_be_given_before_it_is_asked_for(files: Promi
             playhead.approval("delete everything", key="nightly", suspend=True)
 
 
+def test_two_runs_wait_for_the_same_approval(files: PromiseFiles):
+    found: list[str] = []
+
+    def clean() -> None:
+        with playhead.run("clean"):
+            found.append(playhead.approval("delete", key="nightly", timeout=60)["by"] or "")
+
+    threads = [Thread(target=clean) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    files.answer(wait_until_open(files)["id"], answer_of("approved", by="eve"))
+    for thread in threads:
+        thread.join()
+    assert found == ["eve", "eve"]
+    assert len(files.all()) == 1
+
+
 def test_two_runs_wait_for_the_same_event(files: PromiseFiles):
     found: list[Any] = []
 
