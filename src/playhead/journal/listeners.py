@@ -11,12 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playhead.api.calls.lifecycle import gives_announcement
 from playhead.api.forks import fork_safe_lock
 from playhead.api.guard import swallowed, warn_once
-from playhead.journal.frame import LOG, SPAN, read_log, read_span
-from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
-from playhead.project.logs.record_events import events_of_log, events_of_span
 
 EventListener = Callable[[dict[str, Any]], object]
 # A few seconds of a busy program; each is some hundred bytes.
@@ -102,7 +98,9 @@ class EventListeners:
                 item.set()
                 continue
             try:
-                events = [_to_json(event) for event in _events_of(*item)]
+                from playhead.journal.recorded_events import events_of  # noqa: PLC0415 - `on_event` has imported it
+
+                events = events_of(*item)
             except BaseException as error:  # noqa: BLE001 - the guard
                 swallowed("read a record for on_event", error)
                 continue
@@ -116,18 +114,6 @@ class EventListeners:
                         registration.function(event)
                     except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
                         swallowed("call a function given to on_event", error)
-
-
-def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
-    if kind == LOG:
-        return events_of_log(read_log(payload))
-    span = read_span(payload)
-    return events_of_span(span, was_announced=kind != SPAN or gives_announcement(span.attributes))
-
-
-def _to_json(event: RunEvent) -> dict[str, Any]:
-    shown = event_to_json(event)
-    return {name: value for name, value in shown.items() if name != "seq"}
 
 
 LISTENERS = EventListeners()
@@ -146,6 +132,9 @@ def on_event(
     `kinds`: only these kinds; `priority`: only "critical" or only "normal" ones.  Returns a function that ends it.
     Raises TypeError or ValueError for arguments that could never be called, or would never match.
     """
+    # Only programs that listen need the classes of events, which take longer to import than the rest of this folder.
+    from playhead.journal.recorded_events import EVENT_KINDS  # noqa: PLC0415
+
     if not callable(function):
         raise TypeError(f"on_event({function!r}): give a function that takes an event, a dictionary")
     wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())

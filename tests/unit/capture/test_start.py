@@ -16,3 +16,7 @@ def test_instrumenting_everything_imports_no_library_and_no_http():
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     libraries = {name.partition(".")[0] for name in LIBRARIES}
     assert loaded & (libraries | {"httpx", "pydantic", "fastapi", "rich", "typer"}) - {"google"} == set()
+    # What makes states of records, and the classes of events: programs that listen to events import them.
+    assert {
+        name for name in done.stdout.split() if name.startswith(("playhead.project", "playhead.model.event"))
+    } == set()
