@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 from playhead_collector.receive.otlp_grpc import SERVICES
 
-_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
-_ACK = _END_STREAM = 1
-_END_HEADERS = 4
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 0, 1, 3, 4, 6, 7, 9
+ACK = END_STREAM = 1
+END_HEADERS = 4
 _DECLARED = 100_000
 
 
@@ -32,12 +32,12 @@ async def _send(port: int, calls: list[int], number: int, seconds_per_byte: floa
     while True:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            writer.write(_PREFACE + _frame(_SETTINGS, 0, 0, b""))
+            writer.write(PREFACE + frame(SETTINGS, 0, 0, b""))
             stream = 1
             while True:
                 calls[number] += 1
-                writer.write(_frame(_HEADERS, _END_HEADERS, stream, _head()))
-                writer.write(_frame(_DATA, 0, stream, b"\0" + _DECLARED.to_bytes(4, "big")))
+                writer.write(frame(HEADERS, END_HEADERS, stream, call_head()))
+                writer.write(frame(DATA, 0, stream, b"\0" + _DECLARED.to_bytes(4, "big")))
                 trickling = asyncio.create_task(_trickle(writer, stream, seconds_per_byte))
                 try:
                     await _until_answered(reader, writer, stream)
@@ -52,7 +52,7 @@ async def _send(port: int, calls: list[int], number: int, seconds_per_byte: floa
 
 async def _trickle(writer: asyncio.StreamWriter, stream: int, seconds_per_byte: float) -> None:
     while True:
-        writer.write(_frame(_DATA, 0, stream, b"x"))
+        writer.write(frame(DATA, 0, stream, b"x"))
         await asyncio.sleep(seconds_per_byte)
 
 
@@ -61,17 +61,17 @@ async def _until_answered(reader: asyncio.StreamReader, writer: asyncio.StreamWr
         head = await reader.readexactly(9)
         kind, flags, of = head[3], head[4], int.from_bytes(head[5:], "big")
         payload = await reader.readexactly(int.from_bytes(head[:3], "big"))
-        if kind == _SETTINGS and not flags & _ACK:
-            writer.write(_frame(_SETTINGS, _ACK, 0, b""))
-        elif kind == _PING and not flags & _ACK:
-            writer.write(_frame(_PING, _ACK, 0, payload))
-        elif kind == _GOAWAY:
+        if kind == SETTINGS and not flags & ACK:
+            writer.write(frame(SETTINGS, ACK, 0, b""))
+        elif kind == PING and not flags & ACK:
+            writer.write(frame(PING, ACK, 0, payload))
+        elif kind == GOAWAY:
             raise ConnectionError
-        elif of == stream and (kind == _RST_STREAM or (kind in {_DATA, _HEADERS} and flags & _END_STREAM)):
+        elif of == stream and (kind == RST_STREAM or (kind in {DATA, HEADERS} and flags & END_STREAM)):
             return
 
 
-def _head() -> bytes:
+def call_head() -> bytes:
     """The headers of a call, each as a literal without Huffman coding."""
     headers = {
         b":method": b"POST",
@@ -84,5 +84,6 @@ def _head() -> bytes:
     return b"".join(b"\0%c%b%c%b" % (len(name), name, len(value), value) for name, value in headers.items())
 
 
-def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    """A frame of HTTP/2."""
     return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload

@@ -15,3 +15,5 @@ import os
 # Read by gRPC's library when it is imported. The processes that the collector starts do not use gRPC; its preparations
 # for that would log a line for each of them.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+# It would log a line of its own form for each of some kinds of broken connections, as often as somebody opens them.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
