@@ -59,5 +59,5 @@ def _needs_collector() -> Refused:
         400,
         "needs_collector",
         "the journal of this machine cannot answer that, because it needs the collector's database: start one with "
-        "`playhead serve`, send it the journal with `playhead ship`, and ask again without --local",
+        "`playhead serve`, send it the journal with `playhead ship`, and ask again, without --local if you gave it",
     )

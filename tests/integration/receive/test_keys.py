@@ -79,7 +79,7 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Store, s
 async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: Store):
     async with asking(store) as anybody:
         assert (await anybody.keys())["items"] == []
-        with pytest.raises(Conflict, match="make one with the scope admin first"):
+        with pytest.raises(Conflict, match="with the scope admin first, or set PLAYHEAD_API_KEY"):
             await anybody.create_key("sender", ["ingest"])
         first = await anybody.create_key("boss", ["admin", "read", "admin"])
         with pytest.raises(ClientError, match="key is missing"):

@@ -49,8 +49,8 @@ class KeyRoutes:
         if len(held) >= _MAX_KEYS:
             raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
         if ADMIN not in scopes and self._keyring.master is None and not any(ADMIN in key.scopes for key in held):
-            message = "nobody could make or revoke keys any more: make one with the scope admin first"
-            raise Refused(409, "no_admin_key", message)
+            first = "make one with the scope admin first, or set PLAYHEAD_API_KEY for the collector"
+            raise Refused(409, "no_admin_key", f"nobody could make or revoke keys any more: {first}")
         key = f"ph_{secrets.token_urlsafe(32)}"
         digest = hashlib.sha256(key.encode()).digest()
         wanted = sorted(set(scopes))
