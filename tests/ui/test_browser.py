@@ -42,9 +42,16 @@ def test_the_ui_is_built():
     assert UiFiles().is_built, "the web UI is not built: make ui"
 
 
+# Before the others, which record more runs.
+def test_snapshots_of_the_main_pages(url: str, tmp_path: Path, pytestconfig: pytest.Config):
+    env = {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
+    env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
+    browse("snapshots", url, **env)
+
+
 # `search` comes last: until then, the collector has had time to index the runs.
 @pytest.mark.parametrize(
-    "name", ["runs", "run", "compare", "live", "across", "approvals", "content", "tasks", "search"]
+    "name", ["runs", "run", "large", "axe", "compare", "live", "across", "approvals", "content", "tasks", "search"]
 )
 def test_in_the_browser(name: str, url: str, tmp_path: Path):
     agent = {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_AGENT": str(ROOT / PROGRAMS[0])}

@@ -54,6 +54,16 @@ export async function violations(page: Page): Promise<string[]> {
   return found;
 }
 
+/** What axe finds in the page as it is, in each theme. */
+export async function violationsInBothThemes(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme });
+    found.push(...(await violations(page)).map((each) => `${colorScheme}: ${each}`));
+  }
+  return found;
+}
+
 /** A run of this name, by the API. */
 export async function runNamed(name: string): Promise<string> {
   const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`);

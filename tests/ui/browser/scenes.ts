@@ -67,7 +67,7 @@ export const MAIN: Record<string, Scene> = {
       await state(page);
     },
   },
-  compare: { path: failedFork, ready: (page) => text(page, "Where they part") },
+  compare: { path: failedFork, ready: async (page) => (await page.getByRole("table", { name: "States" }).waitFor(), await text(page, "No model was called up to here")) },
   content: {
     path: () => contentOf("support", (event) => event.kind === "llm_called" && event.seq > 10, "thread"),
     ready: async (page) => {

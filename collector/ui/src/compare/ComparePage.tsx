@@ -22,7 +22,7 @@ const OPS: Record<string, [string, string, string]> = {
 export function ComparePage({ a, b }: { a: string; b: string }) {
   const { data, error } = useApi<Comparison>(`/runs/${encodeURIComponent(a)}/compare/${encodeURIComponent(b)}`, { limit: SHOWN });
   const [query, setQuery] = useSearchParams();
-  if (error !== null) return <main><Failed error={error} /></main>;
+  if (error !== null) return <main><Failed error={error} isPage /></main>;
   if (data === null) return <main><Loading what="the comparison" /></main>;
   const isAll = query.get("show") === "all";
   const pairs = isAll ? data.items : data.items.filter((pair) => pair.op !== "same");

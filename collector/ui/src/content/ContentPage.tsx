@@ -18,7 +18,7 @@ const REF = /^sha256:[0-9a-f]{64}(:text|:bytes)?$/;
 
 export function ContentPage({ target }: { target: string }) {
   const { data, error } = useApi<ContentAbout>(`/content/${target}/about`, { limit: RUNS });
-  if (error !== null) return <main><Failed error={error} /></main>;
+  if (error !== null) return <main><Failed error={error} isPage /></main>;
   if (data === null) return <main><Loading what="the content" /></main>;
   return <Content about={data} target={target} />;
 }

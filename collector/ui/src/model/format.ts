@@ -26,6 +26,7 @@ export function money(value: number | null | undefined): string {
 export function percent(share: number | null | undefined): string {
   if (share === null || share === undefined) return "–";
   const value = share * 100;
+  if (value > 0 && value < 0.05) return "< 0.1 %";
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} %`;
 }
 

@@ -5,10 +5,11 @@ import { Link } from "wouter";
 import type { ApiError } from "../api/client";
 
 /** What went wrong, in the collector's words, which say what to do. */
-export function Failed({ error }: { error: ApiError }) {
+export function Failed({ error, isPage = false }: { error: ApiError; isPage?: boolean }) {
+  const Heading = isPage ? "h1" : "h2";
   return (
     <div className="notice failed" role="alert">
-      <h2>{error.status === 0 ? "No answer" : `Error ${error.status}`}</h2>
+      <Heading>{error.status === 0 ? "No answer" : `Error ${error.status}`}</Heading>
       {error.message}
     </div>
   );
@@ -31,7 +32,7 @@ export function Empty({ children }: { children: ReactNode }) {
 export function Missing() {
   return (
     <main className="notice">
-      <h2>There is no such page</h2>
+      <h1>There is no such page</h1>
       <Link className="go" href="/">All runs</Link>
     </main>
   );

@@ -25,7 +25,7 @@ const REST_MS = 90;
 
 export function RunPage({ run: name }: { run: string }) {
   const { data: run, error } = useApi<RunDetail>(`/runs/${encodeURIComponent(name)}`);
-  if (error !== null) return <main><Failed error={error} /></main>;
+  if (error !== null) return <main><Failed error={error} isPage /></main>;
   if (run === null) return <main><Loading what="the run" /></main>;
   return <Run run={run} />;
 }

@@ -12,6 +12,10 @@ import { usePlaying } from "./useKeys";
 
 const LANES: Lane[] = ["model", "tool", "message", "state", "compression"];
 const LANE_HEIGHT = 17.6;
+/** Room on the right of the lanes. */
+const RIGHT = 20;
+/** Width of a letter of the hand's label, and around them: measuring it at each move would lay out the page again. */
+const [LETTER, PADDING] = [6.4, 14];
 const COLOURS: Record<Lane, string> = { model: "--model", tool: "--tool", message: "--user", state: "--state", compression: "--cut" };
 
 type Props = { events: readonly RecordedEvent[]; head: Playhead; focus: Focus | null; onFocus: (focus: Focus | null) => void };
@@ -50,7 +54,11 @@ export function Timeline({ events, head, focus, onFocus }: Props) {
       hand.current.hidden = at < 0 || at > 1; // outside of what is in focus
       if (ahead.current !== null) ahead.current.style.transform = `scaleX(${1 - Math.max(0, Math.min(1, at))})`;
       const label = hand.current.firstElementChild;
-      if (label !== null) label.textContent = `event ${head.at}`;
+      if (label instanceof HTMLElement) {
+        label.textContent = `event ${head.at}`;
+        const beyond = at * width + (label.textContent.length * LETTER + PADDING) / 2 - (width + RIGHT);
+        label.style.transform = `translateX(calc(-50% - ${Math.max(0, beyond)}px))`;
+      }
       canvas.current?.setAttribute("aria-valuenow", String(head.at));
     };
     place();
@@ -93,7 +101,7 @@ function Ends({ events, isByTime, axis, focus }: { events: readonly RecordedEven
   const first = events[from - 1];
   const last = events[to - 1];
   if (first === undefined || last === undefined) return null;
-  if (!isByTime) return <><span>{count(from)}</span><span>{count(Math.ceil((from + to) / 2))}</span><span>{count(to)}</span></>;
+  if (!isByTime) return <><span>{count(from)}</span><span>{to - from > 1 ? count(Math.ceil((from + to) / 2)) : ""}</span><span>{count(to)}</span></>;
   const folded = axis.gaps.reduce((sum, gap) => sum + gap.ms, 0);
   return (
     <>

@@ -1,0 +1,39 @@
+// Answers without what differs each time something is recorded: times, durations and ids of calls.
+import type { Page, Route } from "playwright-core";
+
+const NOW = Date.parse("2026-03-01T12:00:00Z");
+const MINUTE_MS = 60_000;
+const EVENT_MS = 10;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const DURATIONS = new Set(["elapsed_ms", "first_chunk_ms"]);
+
+/** The page shows the same times and durations whenever its runs were recorded; everything else is what the collector answers. */
+export async function steady(page: Page): Promise<void> {
+  await page.clock.setFixedTime(NOW);
+  await page.route("**/api/v1/**", async (route) => {
+    const isStream = (route.request().headers()["accept"] ?? "").includes("text/event-stream");
+    if (isStream) return route.continue();
+    // A page that is closed ends its requests; of others, what is missing on the page fails the test.
+    return answered(route).catch(() => route.abort().catch(() => undefined));
+  });
+}
+
+async function answered(route: Route): Promise<void> {
+  const answer = await route.fetch();
+  if (!(answer.headers()["content-type"] ?? "").includes("application/json")) return route.fulfill({ response: answer });
+  return route.fulfill({ response: answer, json: steadied(await answer.json()) });
+}
+
+/** Events get times by their seq, runs by their place in a list. */
+export function steadied(value: unknown, ms = NOW - MINUTE_MS, key = ""): unknown {
+  if (DURATIONS.has(key) && typeof value === "number") return 4 * EVENT_MS;
+  if (typeof value === "string") return TIME.test(value) ? new Date(ms).toISOString() : value;
+  if (Array.isArray(value)) return value.map((each, n) => steadied(each, isRun(each) ? NOW - (n + 1) * MINUTE_MS : ms));
+  if (value === null || typeof value !== "object") return value;
+  const own = value as Record<string, unknown>;
+  const at = typeof own.seq === "number" ? NOW - MINUTE_MS + own.seq * EVENT_MS : ms;
+  const isDuration = key === "seconds" && typeof own.mean === "number";
+  return Object.fromEntries(Object.entries(own).map(([name, each]) => [name, isDuration && typeof each === "number" && name !== "count" ? 0.04 : steadied(each, at, name)]));
+}
+
+const isRun = (value: unknown): boolean => typeof value === "object" && value !== null && "started" in value;
