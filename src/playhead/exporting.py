@@ -46,7 +46,7 @@ def export_to(
     target = export_target(
         kind, os.environ, endpoint=endpoint, api_key=api_key, public_key=public_key, secret_key=secret_key,
         project=project, headers=headers, content=content, preview_characters=preview_characters,
-        redact=None if redact is None else _guarded(redact), public_url=public_url,
+        redact=_guarded(redact) if callable(redact) else redact, public_url=public_url,
     )  # fmt: skip
     with ProcessState.mutex:
         if collector is not None:

@@ -91,7 +91,7 @@ class run:  # noqa: N801 - it is used like a function
         record: str | Iterable[str] | None = None,
         continues: str | None = None,
     ):
-        self.name = name
+        self.name = as_text(name)
         self._continues = continues
         self._start: StartingPoint | None = None
         self.state = UserState()
@@ -218,7 +218,8 @@ def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     `state` is any JSON value, dataclass or pydantic model; a later process finds it, with its type, as
     `run.checkpoint.state`.  What cannot be given back is recorded all the same, with one warning that says why.
     """
-    attributes = {names.CHECKPOINT_NAME: as_text(name)} if name else {}
+    shown = "" if name is None else as_text(name)
+    attributes = {names.CHECKPOINT_NAME: shown} if shown else {}
     _log_typed(names.CHECKPOINT, attributes, names.STATE_REF, state, None)
 
 

@@ -137,8 +137,11 @@ def on_event(
 
     if not callable(function):
         raise TypeError(f"on_event({function!r}): give a function that takes an event, a dictionary")
-    wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
-    if unknown := sorted(wanted.difference(EVENT_KINDS)):
+    try:
+        wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
+    except TypeError:
+        raise TypeError(f"on_event(kinds={kinds!r}): give the name of a kind of event, or a list of names") from None
+    if unknown := sorted(wanted.difference(EVENT_KINDS), key=repr):
         raise ValueError(f"on_event(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
     if priority not in (None, *_PRIORITIES):
         raise ValueError(f"on_event(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")

@@ -26,7 +26,7 @@ def digest_of(asked: Any) -> str:
 
 def promise_id(kind: str, scope: str | None, key: str, digest: str) -> str:
     """Returns the id (32 hex digits) of a promise. `scope`: the run that asks; None where `key` stands for itself."""
-    return hashlib.sha256(f"{kind} {scope or '-'} {key} {digest}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{kind} {scope or '-'} {key} {digest}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def approval_id(key: str, action: str, details: Any = None) -> str:

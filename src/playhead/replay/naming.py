@@ -7,6 +7,7 @@ from typing import Any
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord
 
 _WHOLE = re.compile("[0-9a-f]{32}")
+_MAX_NAMED = 100
 
 
 def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
@@ -16,6 +17,8 @@ def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
     """
     if not isinstance(named, str):
         raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")
+    if len(named) > _MAX_NAMED or not (named.isascii() and named.isprintable()):
+        raise NoRecord(f"{named[:_MAX_NAMED]!r} is no run's id, nor a part of one: `playhead runs` lists them")
     written = named.strip().replace("-", "").lower()
     if _WHOLE.fullmatch(written):
         return written

@@ -147,3 +147,9 @@ def test_a_coroutine_that_is_written_as_a_generator_can_be_awaited(recording: Re
     assert asyncio.run(main()) == (4, 5)
     seen = recording.read()
     assert [seen.value(call, names.TOOL_RESULT_REF) for call in seen.calls("old")] == [4, 5]
+
+
+def test_a_built_in_class_is_left_as_it_is_with_one_sentence(caplog: pytest.LogCaptureFixture):
+    assert observe(types.FunctionType) is types.FunctionType
+    [said] = caplog.records
+    assert "defines no public methods to observe" in said.getMessage()

@@ -259,6 +259,18 @@ def test_odd_descriptions_of_a_run_are_texts(recording: Recording):
     assert (root[names.CONVERSATION], root[names.USER], root[names.RUN_TAGS]) == ("7", "8", ["beta"])
 
 
+def test_names_may_be_anything(recording: Recording):
+    for name in (Hostile(), 5, b"x", None):
+        with playhead.run(name):  # pyright: ignore[reportArgumentType]
+            playhead.checkpoint({"a": 1}, name=name)  # pyright: ignore[reportArgumentType]
+            playhead.event(name, priority=name)  # pyright: ignore[reportArgumentType]
+    seen = recording.read()
+    assert [span.attributes[names.RUN_NAME] for span in seen.spans] == [
+        "<repr raised RuntimeError>", "5", "b'x'", "None"
+    ]  # fmt: skip
+    assert {log.attributes[names.EVENT_PRIORITY] for log in seen.logs if log.name == names.EVENT} == {"normal"}
+
+
 def test_descriptions_that_cannot_be_read_are_left_out(recording: Recording):
     with playhead.run("r", user=Hostile(), tags=5):  # pyright: ignore[reportArgumentType]
         pass

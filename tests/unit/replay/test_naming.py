@@ -9,7 +9,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.errors import NoRecord, ReplayError
+from playhead.api.promises.stopping import look_for_interrupts
+from playhead.errors import Interrupted, NoRecord, ReplayError
 from playhead.model import names
 from tests.support.journal_reader import Recording
 from tests.support.readers.fake import FakeStore
@@ -73,6 +74,16 @@ def test_what_names_no_run_is_no_record(recording: Recording, named: str):
     assert not [path for path in recording.folder.parent.rglob("*") if path.suffix == ".lock"]
 
 
+@pytest.mark.parametrize("named", ["\ud800", "a\0b", "ä", "f" * 200_000])
+def test_what_can_be_no_id_is_asked_of_nobody(recording: Recording, named: str):
+    recording.configure(endpoint="http://127.0.0.1:9")
+    for rewound in (playhead.resume(named), playhead.fork(named, at="work"), playhead.run("r", continues=named)):
+        with pytest.raises(NoRecord, match="is no run's id, nor a part of one"):
+            rewound.__enter__()
+    with pytest.raises(NoRecord, match="is not the whole id of a run"):
+        playhead.interrupt(named)
+
+
 def test_without_a_collector_a_part_is_not_guessed(recording: Recording, stopped: str):
     recording.configure(endpoint="http://127.0.0.1:9")
     with pytest.raises(NoRecord, match="is not the whole id of a run, which has 32 digits"):
@@ -83,6 +94,20 @@ def test_without_a_collector_a_part_is_not_guessed(recording: Recording, stopped
 def test_a_run_is_named_by_a_text(named: Any):
     with pytest.raises(TypeError, match="a run is named by its id"):
         playhead.resume(named).__enter__()
+    with pytest.raises(TypeError, match="a run is named by its id"):
+        playhead.interrupt(named)
+
+
+def test_a_run_is_interrupted_by_its_whole_id_only(stopped: str):
+    for named in ("last", stopped[:8], ""):
+        with pytest.raises(NoRecord, match="is not the whole id"):
+            playhead.interrupt(named)
+    playhead.interrupt(str(uuid.UUID(stopped)).upper())
+    executed.clear()
+    with playhead.resume(stopped, in_doubt="rerun"), playhead.run("agent"):
+        look_for_interrupts()
+        with pytest.raises(Interrupted):
+            work(1)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from playhead.api.guard import warn_once
 from playhead.api.scope import as_text, log_event
 from playhead.model import names
+from playhead.model.objects.plain_forms import safe_repr
 
 Priority = Literal["critical", "normal"]
 
@@ -19,8 +20,9 @@ def event(name: str, data: Any = None, *, priority: Priority = "normal") -> None
     It is in the journal when this returns, and becomes a `custom_event` of the run.  `data` is any value; it is
     redacted and kept as content.  Never raises; an unknown priority counts as "normal", with one warning.
     """
-    if priority not in ("critical", "normal"):
-        warn_once(f"priority {priority!r}", f"event(priority={priority!r}): expected critical or normal")
+    if as_text(priority) not in ("critical", "normal"):
+        shown = safe_repr(priority)
+        warn_once(f"priority {shown}", f"event(priority={shown}): expected critical or normal")
         priority = "normal"
     payloads = {} if data is None else {names.VALUE_REF: data}
     log_event(names.EVENT, {names.EVENT_NAME: as_text(name), names.EVENT_PRIORITY: priority}, payloads)

@@ -1,5 +1,6 @@
 """`playhead.approval`, `ask`, `wait_for` and `interrupt`, and the same for `await`."""
 
+import re
 import secrets
 import time
 from dataclasses import fields
@@ -7,10 +8,12 @@ from typing import Any, cast
 
 from playhead.api.promises.port import promise_store
 from playhead.api.promises.waiting import OnReminder, Question, Waiting, drive, drive_async, shown_prompt, wait
-from playhead.errors import Denied, Unanswered
+from playhead.errors import Denied, NoRecord, Unanswered
 from playhead.model import promises as p
 from playhead.model.times import rfc3339
 from playhead.wire.answers.promises import Promise, PromiseAnswer
+
+_RUN_ID = re.compile("[0-9a-f]{32}")
 
 
 def approval(
@@ -123,7 +126,15 @@ async def wait_for_async(
 
 
 def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
-    """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume goes on with it."""
+    """Asks a run to stop: its next call of a model or a tool raises Interrupted, and a later resume goes on with it.
+
+    `run`: the whole id.  Raises TypeError for what is no text, and NoRecord for what is no id.
+    """
+    if not isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a run is named by its id, a text, and not by {run!r}: `playhead runs` lists them")
+    named, run = run, run.strip().replace("-", "").lower()
+    if not _RUN_ID.fullmatch(run):
+        raise NoRecord(f"{named[:100]!r} is not the whole id of a run, which has 32 digits: `playhead runs` lists them")
     shown = None if reason is None else shown_prompt(reason, None)
     promise_store().open(interrupt_of(run, shown, by))
 

@@ -48,6 +48,11 @@ def export_target(
 ) -> ExportTarget:
     """Raises SettingInvalid."""
     _check(kind, content, preview_characters)
+    texts = {
+        "endpoint": endpoint, "api_key": api_key, "public_key": public_key, "secret_key": secret_key,
+        "project": project, "public_url": public_url,
+    }  # fmt: skip
+    _check_types(texts, headers, redact)
     base = _base(kind, endpoint or _default_endpoint(kind, environ))
     project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
     given = {str(name).lower(): str(value) for name, value in (headers or {}).items()}
@@ -79,8 +84,18 @@ def _check(kind: str, content: str, preview_characters: int) -> None:
         raise SettingInvalid(f"export_to({kind!r}): there is no such destination; use one of {', '.join(VOCABULARIES)}")
     if content not in CONTENT_MODES:
         raise SettingInvalid(f"export_to(content={content!r}): use one of {', '.join(CONTENT_MODES)}")
-    if preview_characters < 1:
-        raise SettingInvalid(f"export_to(preview_characters={preview_characters}): give a number from 1")
+    if not isinstance(preview_characters, int) or preview_characters < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SettingInvalid(f"export_to(preview_characters={preview_characters!r}): give a number from 1")
+
+
+def _check_types(texts: Mapping[str, Any], headers: Any, redact: Any) -> None:
+    for option, given in texts.items():
+        if given is not None and not isinstance(given, str):  # not shown: it may be a key
+            raise SettingInvalid(f"export_to({option}=...): give a text, and not a {type(given).__name__}")
+    if headers is not None and not isinstance(headers, Mapping):
+        raise SettingInvalid("export_to(headers=...): give a dictionary of names and values")
+    if redact is not None and not callable(redact):
+        raise SettingInvalid("export_to(redact=...): give a function that takes a payload and returns what to send")
 
 
 def _name(kind: str, base: str, project: str | None) -> str:

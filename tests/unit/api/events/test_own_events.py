@@ -148,6 +148,11 @@ def test_arguments_that_would_never_match_are_errors():
         playhead.on_event(print, kinds=["tool_caled"])
     with pytest.raises(ValueError, match="critical, normal"):
         playhead.on_event(print, priority="high")
+    for kinds in (5, [["tool_called"]]):
+        with pytest.raises(TypeError, match=r"on_event\(kinds=.*a list of names"):
+            playhead.on_event(print, kinds=kinds)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no such kinds"):
+        playhead.on_event(print, kinds=[1, "x"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="takes an event"):
         playhead.on_event(3)  # type: ignore[arg-type]
 
