@@ -86,7 +86,9 @@ def _annotated(cls: type[Any]) -> frozenset[str]:
     found: Any = vars(cls).get("__annotations__")
     if found is None and sys.version_info >= (3, 14):
         found = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    return frozenset(found if isinstance(found, dict) else ())  # of a built-in type, it is a descriptor
+    if type(found) is types.GetSetDescriptorType:  # of a built-in type
+        return frozenset()
+    return frozenset(found or ())
 
 
 def _of_pydantic(cls: type[Any]) -> frozenset[str]:
