@@ -1,6 +1,7 @@
 """`resume()` and `fork()`: the next run that begins inside goes on from a record instead of from nothing."""
 
 import atexit
+import logging
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, Literal, Self
 from opentelemetry import context as otel
 
 from playhead.api.calls.begin import NEXT_RUN
+from playhead.api.calls.lifecycle import current_span
 from playhead.api.run import ActiveRun
 from playhead.api.starting import RecordedCheckpoint
 from playhead.errors import ClientError, NoRecord, ReplayError, RunAlive
@@ -26,6 +28,8 @@ from playhead.replay.recorded_values import load_recorded_values
 from playhead.replay.remote import RemoteRecord
 from playhead.replay.restoring import check_outcome
 from playhead.replay.starting import RecordedStart
+
+log = logging.getLogger("playhead")
 
 Prepared = tuple[ActiveRun, RecordReplay, RunLeaseHolder | None]
 _SPAN_ID_DIGITS = 16
@@ -47,24 +51,40 @@ class Rewound:
         self._replay: RecordReplay | None = None
         self._lease: RunLeaseHolder | None = None
         self._token: Any = None
+        self._waiting: list[ActiveRun] = []
+        self._used = False
+
+    def __del__(self) -> None:
+        """Tells who has forgotten the `with` that nothing is resumed."""
+        if not self._used:
+            log.warning("resume() and fork() do nothing until their block is entered: `with playhead.resume(run): ...`")
 
     def __enter__(self) -> Self:
         """Reads the record.  Raises ReplayError."""
+        self._used = True
         try:
+            _check_outside_of_runs()
             self._run, self._replay, self._lease = self._make()
         except BaseException:
             self._close()
             raise
-        self._token = otel.attach(otel.set_value(NEXT_RUN, [self._run]))
+        self._waiting = [self._run]
+        self._token = otel.attach(otel.set_value(NEXT_RUN, self._waiting))
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """From here on, runs begin from nothing again."""
         otel.detach(self._token)
+        if self._waiting and raised is None:
+            log.warning(
+                "no run has begun in the block of resume() or fork(), so nothing was answered from the record of run "
+                "%s: begin it there, and in another thread with playhead.propagate(function)", self.id
+            )  # fmt: skip
         self._close()
 
     def waiting(self) -> list[ActiveRun]:
         """The run, prepared, for the first run that begins in this process.  Raises ReplayError."""
+        self._used = True
         self._run, self._replay, self._lease = self._make()
         atexit.register(self._close)
         return [self._run]
@@ -125,6 +145,16 @@ class Rewound:
     def not_called_again(self) -> list[str]:
         """Recorded calls that the program has not made (removed steps)."""
         return [call.call_path for call in self._replay.unmatched_calls()] if self._replay is not None else []
+
+
+def _check_outside_of_runs() -> None:
+    """Raises ReplayError inside a run: what is called there belongs to that run, and would be executed."""
+    inside = current_span()
+    if inside is not None:
+        raise ReplayError(
+            f"resume() and fork() begin outside of runs, and this is inside {inside.name!r} of run {inside.run.id}: "
+            "what is called here would be executed as a part of that run. Leave it first, or use another process"
+        )
 
 
 def prepare_resume(run_id: str, client: Callable[[], Any], *, policy: Policy, terms: LeaseTerms) -> Prepared:
@@ -321,7 +351,8 @@ def _span_of(run_id: str, at: int | str, client: Callable[[], Any], calls: list[
         by_id = [call.span.span_id for call in calls if call.span.span_id == at.partition(".")[0]]
         name, _, which = at.partition("#")
         by_name = [call.span.span_id for call in calls if call.name == name]
-        by_name = by_name[int(which) - 1 :] if which.isdecimal() and which != "0" else by_name
+        if which or at.endswith("#"):
+            by_name = by_name[int(which) - 1 :] if which.isdecimal() and int(which) > 0 else []
         if not (by_id or by_name):
             raise NoRecord(nothing)
         return (by_id or by_name)[0]

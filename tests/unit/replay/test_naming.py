@@ -1,5 +1,7 @@
 """Which run `resume` and `fork` mean, and what they do not take."""
 
+import gc
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -134,6 +136,45 @@ def test_a_fork_s_option_that_cannot_be_meant_is_refused_before_anything_runs(op
 def test_an_option_of_resume_that_cannot_be_meant_is_refused_before_anything_runs(options: dict[str, Any]):
     with pytest.raises(ReplayError, match=f"resume\\({next(iter(options))}="):
         playhead.resume("f" * 32, **options)
+
+
+def test_inside_of_a_run_nothing_is_resumed_and_nothing_executed(stopped: str):
+    executed.clear()
+    with playhead.run("around"):
+        for rewound in (playhead.resume(stopped, in_doubt="rerun"), playhead.fork(stopped, at="work")):
+            with pytest.raises(ReplayError, match=r"inside 'invoke_agent around'.*Leave it first"):  # noqa: SIM117
+                with rewound:
+                    agent()
+    assert executed == []
+    with playhead.resume(stopped, in_doubt="rerun"):
+        assert agent() == 3
+    assert executed == [2]
+
+
+def test_a_block_in_which_no_run_begins_is_told_of(stopped: str, caplog: pytest.LogCaptureFixture):
+    for warns in (True, False):
+        caplog.clear()
+        with playhead.resume(stopped, in_doubt="rerun") as resumed:
+            thread = threading.Thread(target=agent if warns else playhead.propagate(agent))
+            thread.start()
+            thread.join()
+        assert (f"nothing was answered from the record of run {resumed.id}" in caplog.text) is warns
+    caplog.clear()
+    with pytest.raises(ValueError), playhead.resume(stopped):  # it is the error that matters
+        raise ValueError
+    assert "no run has begun" not in caplog.text
+
+
+def test_who_forgets_the_block_is_told(stopped: str, caplog: pytest.LogCaptureFixture):
+    playhead.resume(stopped)
+    gc.collect()
+    assert "do nothing until their block is entered" in caplog.text
+
+
+@pytest.mark.parametrize("at", ["work#0", "work#3", "work#", "work#x", "work#-1"])
+def test_a_call_that_there_is_not_is_not_taken_for_the_first(stopped: str, at: str):
+    with pytest.raises(NoRecord, match=f"has no call at {at}"):
+        playhead.fork(stopped, at=at).__enter__()
 
 
 def test_there_is_no_event_before_the_first(stopped: str):
