@@ -11,64 +11,60 @@
 These names are the public interface; everything else may change.
 """
 
+import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as _version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from playhead.api.evaluation.scoring import score
-from playhead.api.events.own_events import event, metric
-from playhead.api.observe import observe
-from playhead.api.promises.asking import (
-    approval,
-    approval_async,
-    ask,
-    ask_async,
-    interrupt,
-    wait_for,
-    wait_for_async,
-)
-from playhead.api.recorded_values import now
-from playhead.api.scope import (
-    annotate,
-    checkpoint,
-    compressed,
-    current_run_id,
-    handoff,
-    idempotency_key,
-    propagate,
-    run,
-)
-from playhead.capture.registry import instrument, uninstrument
-from playhead.configure import configure
-from playhead.errors import (
-    Denied,
-    InDoubt,
-    Interrupted,
-    NoRecord,
-    PlayheadError,
-    ReplayDiverged,
-    RunAlive,
-    Suspended,
-    Unanswered,
-)
-from playhead.journal.listeners import on_event
-from playhead.recording import counters, flush, shutdown
-
 if TYPE_CHECKING:
+    from playhead.api.evaluation.scoring import score
+    from playhead.api.events.own_events import event, metric
+    from playhead.api.observe import observe
+    from playhead.api.promises.asking import (
+        approval,
+        approval_async,
+        ask,
+        ask_async,
+        interrupt,
+        wait_for,
+        wait_for_async,
+    )
+    from playhead.api.recorded_values import now
+    from playhead.api.scope import (
+        annotate,
+        checkpoint,
+        compressed,
+        current_run_id,
+        handoff,
+        idempotency_key,
+        propagate,
+        run,
+    )
     from playhead.capture.frameworks.answers import answers, answers_async
     from playhead.capture.others.active import doctor
+    from playhead.capture.registry import instrument, uninstrument
     from playhead.client import AsyncClient, Client
+    from playhead.configure import configure
+    from playhead.errors import (
+        Denied,
+        InDoubt,
+        Interrupted,
+        NoRecord,
+        PlayheadError,
+        ReplayDiverged,
+        RunAlive,
+        Suspended,
+        Unanswered,
+    )
     from playhead.exporting import export_to
     from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
     from playhead.interop.ref_processor import RefSpanProcessor
+    from playhead.journal.listeners import on_event
+    from playhead.recording import counters, flush, shutdown
     from playhead.replay.policy import RERUN
     from playhead.rewind import fork, resume
 
-try:
-    __version__ = _version("playhead")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0"
+    __version__: str
 
 __all__ = [
     "RERUN",
@@ -122,24 +118,89 @@ __all__ = [
 ]
 
 _LAZY = {
+    "RERUN": "playhead.replay.policy",
     "AsyncClient": "playhead.client",
     "Client": "playhead.client",
+    "Denied": "playhead.errors",
+    "InDoubt": "playhead.errors",
+    "Interrupted": "playhead.errors",
+    "NoRecord": "playhead.errors",
+    "PlayheadError": "playhead.errors",
     "RefLogExporter": "playhead.interop.ref_exporter",
     "RefSpanExporter": "playhead.interop.ref_exporter",
     "RefSpanProcessor": "playhead.interop.ref_processor",
-    "RERUN": "playhead.replay.policy",
+    "ReplayDiverged": "playhead.errors",
+    "RunAlive": "playhead.errors",
+    "Suspended": "playhead.errors",
+    "Unanswered": "playhead.errors",
+    "annotate": "playhead.api.scope",
     "answers": "playhead.capture.frameworks.answers",
     "answers_async": "playhead.capture.frameworks.answers",
+    "approval": "playhead.api.promises.asking",
+    "approval_async": "playhead.api.promises.asking",
+    "ask": "playhead.api.promises.asking",
+    "ask_async": "playhead.api.promises.asking",
+    "checkpoint": "playhead.api.scope",
+    "compressed": "playhead.api.scope",
+    "configure": "playhead.configure",
+    "counters": "playhead.recording",
+    "current_run_id": "playhead.api.scope",
     "doctor": "playhead.capture.others.active",
+    "event": "playhead.api.events.own_events",
     "export_to": "playhead.exporting",
+    "flush": "playhead.recording",
     "fork": "playhead.rewind",
+    "handoff": "playhead.api.scope",
+    "idempotency_key": "playhead.api.scope",
+    "instrument": "playhead.capture.registry",
+    "interrupt": "playhead.api.promises.asking",
+    "metric": "playhead.api.events.own_events",
+    "now": "playhead.api.recorded_values",
+    "observe": "playhead.api.observe",
+    "on_event": "playhead.journal.listeners",
+    "propagate": "playhead.api.scope",
     "resume": "playhead.rewind",
+    "run": "playhead.api.scope",
+    "score": "playhead.api.evaluation.scoring",
+    "shutdown": "playhead.recording",
+    "uninstrument": "playhead.capture.registry",
+    "wait_for": "playhead.api.promises.asking",
+    "wait_for_async": "playhead.api.promises.asking",
 }
 
 
+class _Package(ModuleType):
+    """This package. `playhead.configure` is the function, also where somebody imports the module of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _LAZY and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
 def __getattr__(name: str) -> Any:
-    """What few programs need is loaded when it is asked for: the client has an HTTP library, for example."""
-    module = _LAZY.get(name)
-    if module is not None:
-        return getattr(import_module(module), name)
-    raise AttributeError(f"module 'playhead' has no attribute {name!r}")
+    """Loads what is asked for: the command line and tests need little of it, and few programs an HTTP library."""
+    if name == "__version__":
+        value = _version()
+    elif (module := _LAZY.get(name)) is not None:
+        value = getattr(import_module(module), name)
+    else:
+        raise AttributeError(f"module 'playhead' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - reads files: 10 ms
+
+    try:
+        return version("playhead")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0"
+
+
+sys.modules[__name__].__class__ = _Package

@@ -3,6 +3,7 @@
     hot_path   C1 C2 C3         what recording costs the thread that is recorded
     journaled  J1 J3            what an append costs, alone and among 1,000 sessions
     replayed   R2 J2            how fast a record answers, and what keeping it costs a step
+    local_read J4               how long a command takes to read one run of a journal with many
     killed     R1               whether a killed agent goes on where it was
     durable    MATRIX           what becomes of a changed program, here and in durable engines
     whole_cpu  C4               what it costs the process

@@ -25,7 +25,8 @@ async def previews_of(
     Text as it is, JSON in canonical form, a message as what it says.  Left out: threads (their messages have events of
     their own), binary content, and what is not stored.
     """
-    refs = (ref for event in events for ref in event_to_json(event).get("refs", {}).values())
+    named = (event_to_json(event).get("refs", {}).items() for event in events)
+    refs = (ref for each in named for name, ref in each if name != "thread")
     wanted = iter(dict.fromkeys(ContentRef(ref) for ref in refs if is_ref(ref)))
     found: dict[ContentRef, str] = {}
     while portion := list(islice(wanted, _PORTION)):

@@ -11,7 +11,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.serve import errors, routes
 from playhead_collector.serve.identity import IdentityHeader
 from playhead_collector.store.ports import Store
-from playhead_collector.store.records.ports import RecordSource
+from playhead_collector.store.records.ports import ProjectionCache, RecordSource
 from playhead_collector.store.records.store import RecordStore
 
 PROJECT = 1
@@ -38,11 +38,14 @@ class _NothingToProject:
 
 
 def local_app(
-    source: RecordSource, configured: Configured | None = None, clock: Callable[[], int] = time.time_ns
+    source: RecordSource,
+    configured: Configured | None = None,
+    clock: Callable[[], int] = time.time_ns,
+    cache: ProjectionCache | None = None,
 ) -> FastAPI:
     """The application.  Requests that change something, search or follow a run are refused.  `clock`: ns since 1970."""
     app = FastAPI(openapi_url=None)
-    store = cast(Store, LocalStore(source, clock=clock))
+    store = cast(Store, LocalStore(source, cache, clock=clock))
     app.include_router(routes.router(store, _NothingToProject(), PROJECT, configured))
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)

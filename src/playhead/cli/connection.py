@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from playhead.errors import PlayheadError, SettingInvalid
 from playhead.settings.sdk import load
@@ -34,13 +34,14 @@ class CollectorAddress:
     def ask(self, timeout_seconds: float = _SECONDS) -> Client:
         """A client for questions, to be used in a `with`.  Without a collector they are answered from the journal:
         with `--local`, and, which stderr says, when no address was given and nothing answers at the default one."""
-        from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-        from playhead.local.transport import CollectorOrJournal, JournalTransport  # noqa: PLC0415 - as above
-
         if self.is_local:
-            transport = JournalTransport(load().journal_dir, _say)
-        else:
-            transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
+            from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
+
+            return cast("Client", JournalClient(load().journal_dir, _say, timeout_seconds))
+        from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
+        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - as above
+
+        transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
 
     def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:

@@ -4,15 +4,16 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from playhead.model.canonical import Content, canonical_json, value_of
 from playhead.model.message import Message, message_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 # What was recorded is shown as text: it must not move the cursor, or set the title, of the terminal that reads it.
 # Nor may it turn the direction in which the rest of the line is read: embeddings, overrides and isolates of Unicode's
@@ -66,18 +67,22 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         return
     cells = [[_styled(value) for value in row] for row in rows]
     kept = [at for at in range(len(columns)) if not cells or any(row[at].plain for row in cells)]
+    from rich.table import Table  # noqa: PLC0415 - see `console`
+
     shown = Table(box=None, header_style="dim", pad_edge=False)
     for at in kept:
         shown.add_column(columns[at], overflow="fold", no_wrap=columns[at] in _WHOLE)
     for row in cells:
         shown.add_row(*(row[at] for at in kept))
-    Console().print(shown)
+    console().print(shown)
 
 
 def line(cells: Sequence[object]) -> None:
     """A row of a table that is not known as a whole: for a pipe with tabs between the cells.  Written at once."""
     if is_terminal():
-        Console(highlight=False).print(Text("  ").join(map(_styled, cells)))
+        from rich.text import Text  # noqa: PLC0415 - see `console`
+
+        console(highlight=False).print(Text("  ").join(map(_styled, cells)))
     else:
         typer.echo("\t".join(map(_cell, cells)))
 
@@ -94,17 +99,22 @@ def facts(pairs: Mapping[str, object]) -> None:
         for name, value in rows:
             typer.echo(f"{name}\t{_cell(value)}")
         return
+    from rich.table import Table  # noqa: PLC0415 - see `console`
+    from rich.text import Text  # noqa: PLC0415
+
     shown = Table(box=None, show_header=False, pad_edge=False)
     shown.add_column(no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in rows:
         shown.add_row(Text(name, style="dim"), Text(cell := _cell(value), style=_COLOURS.get(cell, "")))
-    Console().print(shown)
+    console().print(shown)
 
 
 def message(head: str, role: str, value: Message | None) -> None:
     """A message: who said it, then what."""
-    Console(highlight=False).print(Text(visible(f"{head}{role}"), style=f"bold {_COLOURS.get(role, '')}"))
+    from rich.text import Text  # noqa: PLC0415 - see `console`
+
+    console(highlight=False).print(Text(visible(f"{head}{role}"), style=f"bold {_COLOURS.get(role, '')}"))
     typer.echo(visible(spoken(value)) + "\n")
 
 
@@ -182,8 +192,17 @@ def seconds(elapsed_ms: float | None) -> str | None:
     return None if elapsed_ms is None else f"{elapsed_ms / 1000:.2f} s"
 
 
-def _styled(value: object) -> Text:
+def console(*, highlight: bool = True) -> "Console":
+    """What writes to a terminal; its library takes 30 ms to load, and a pipe does without."""
+    from rich.console import Console  # noqa: PLC0415
+
+    return Console(highlight=highlight)
+
+
+def _styled(value: object) -> "Text":
     """What a cell of a terminal's table holds; a `Text` is shown as it is."""
+    from rich.text import Text  # noqa: PLC0415 - see `console`
+
     return value if isinstance(value, Text) else Text(cell := _cell(value), style=_COLOURS.get(cell, ""))
 
 

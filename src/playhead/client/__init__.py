@@ -8,6 +8,18 @@ iterators that fetch the next page when it is needed.  Answers are the collector
     clients     `Client` and `AsyncClient`            exchange   the collector's address, the key, and errors
 """
 
-from playhead.client.clients import AsyncClient, Client
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playhead.client.clients import AsyncClient, Client
 
 __all__ = ["AsyncClient", "Client"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the clients, and with them an HTTP library, when they are asked for: operations do without."""
+    if name not in __all__:
+        raise AttributeError(f"module 'playhead.client' has no attribute {name!r}")
+    from playhead.client import clients  # noqa: PLC0415 - as above
+
+    return getattr(clients, name)

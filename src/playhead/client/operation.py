@@ -7,14 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 from urllib.parse import quote
-
-import httpx
 
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
 from playhead.wire.answers import EventsMoved, Page, RecordedEvent
+
+if TYPE_CHECKING:
+    import httpx
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,202 +1,189 @@
 """The journal's files as a source of recorded runs."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
 from playhead.errors import JournalUnusable
-from playhead.journal.frame import (
-    ANNOUNCEMENT,
-    CONTENT,
-    HEADER_BYTES,
-    LOG,
-    RESOURCE,
-    SPAN,
-    THREAD,
-    is_cut_frame,
-    read_content,
-    read_log,
-    read_span,
-    read_thread,
-    readable_frames,
-)
-from playhead.journal.lane import LaneReader, lanes
-from playhead.lift import SharedMessages, lift, lift_logs
+from playhead.journal.frame import LOG, read_content, read_log, read_span, read_thread
+from playhead.journal.index.reading import JournalIndex
+from playhead.journal.index.scanning import START_BYTES
 from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span
-from playhead.model.thread import ThreadNode
+from playhead.model.thread import ThreadNode, extend
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.records.memory import MemoryRecords, last_recorded_ns
 from playhead_collector.store.records.ports import RunRecords
 
 _Record = TypeVar("_Record", Span, LogEvent)
-_TRACE = re.compile("[0-9a-f]{32}")
-_RUN = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """A span, an announcement or a log event as it stands in a file, and the resource that holds for it."""
-
-    kind: bytes
-    payload: bytes
-    resource: Attributes
-
-
-@dataclass(slots=True)
-class _Found:
-    """What the files have: records by run, places of contents by digest, threads."""
-
-    runs: dict[str, list[_Frame]] = field(default_factory=dict[str, list[_Frame]])
-    contents: dict[bytes, tuple[Path, int, int]] = field(default_factory=dict[bytes, tuple[Path, int, int]])
-    threads: list[ThreadExtension] = field(default_factory=list[ThreadExtension])
-    damaged: dict[Path, int] = field(default_factory=dict[Path, int])
 
 
 class JournalRecords:
     """Implements `RecordSource` over the lanes of a journal's folder, also of processes that still record.
 
-    The files are read once, when something is asked for the first time; contents stay in them until they are asked for.
+    It has what was recorded when it was made; `update` takes what was recorded since.  Reading a run costs what the run
+    is, however much else the journal has.
     """
 
     def __init__(self, journal_dir: Path) -> None:
-        """`journal_dir`: the folder of the journal."""
+        """`journal_dir`: the folder of the journal.  Raises JournalUnusable when it cannot be read."""
         self._journal_dir = journal_dir
-        self._files: _Found | None = None
+        self.index = JournalIndex(journal_dir)
         self._lifted = MemoryRecords()
-        """Threads, and contents that stood in spans of other instrumentations."""
+        """Contents and threads that stood in spans of other instrumentations, of the runs that were read."""
+        self._known: dict[ContentRef, ThreadNode] = {}
+        """Nodes of threads that are recorded whole."""
+        self._lifted_of: dict[str, set[bytes]] = {}
+        self.update()
+
+    def update(self) -> None:
+        """Takes what was recorded since.  Raises JournalUnusable."""
+        try:
+            self.index.update()
+        except OSError as error:
+            raise JournalUnusable(
+                f"the journal in {self._journal_dir} cannot be read ({error.strerror}): "
+                "set PLAYHEAD_JOURNAL_DIR to the folder that was recorded in, and see that it can be read"
+            ) from error
 
     @property
     def damaged(self) -> Mapping[Path, int]:
         """Files of which a part cannot be read, with the bytes of that part: what stood there is left out."""
-        return self._found().damaged
+        return self.index.damaged()
 
     def runs(self) -> Sequence[str]:
-        return list(self._found().runs)
+        return self.index.runs()
 
     def version(self, run: str) -> str | None:
-        frames = self._found().runs.get(run)
-        return None if frames is None else str(len(frames))
+        return self.index.version(run)
+
+    def forks(self, run: str) -> Sequence[str]:
+        return self.index.forks(run)
 
     def records(self, run: str) -> RunRecords:
+        from playhead.lift import SharedMessages, lift, lift_logs  # noqa: PLC0415 - not needed for a kept projection
+
         spans: list[Span] = []
         logs: list[LogEvent] = []
-        for each in self._found().runs.get(run, ()):
+        for each in self.index.records(run):
             with suppress(ValueError, TypeError, IndexError):  # a record of another version of this library
+                resource: Attributes = orjson.loads(each.resource or b"{}")
                 if each.kind == LOG:
-                    logs.append(_with_origin(read_log(each.payload), each.resource))
+                    logs.append(_with_origin(read_log(each.payload), resource))
                 else:
-                    spans.append(_with_origin(read_span(each.payload), each.resource))
+                    spans.append(_with_origin(read_span(each.payload), resource))
         shared = SharedMessages()
         lifted, lifted_logs = [lift(span, shared=shared) for span in spans], lift_logs(logs)
+        starts = self._lifted_of.setdefault(run, set())
         for each in (*lifted, *lifted_logs):
+            for thread in each.threads:
+                self._take_parent(thread.parent)
             self._lifted.add(contents=each.contents, threads=each.threads)
+            starts |= {_start(content.ref) for content in each.contents}
+            for thread in each.threads:
+                starts |= {_start(node.ref) for node in extend(thread.messages, thread.parent)}
         spans, logs = [each.span for each in lifted], [each.log for each in lifted_logs]
         return RunRecords(spans, logs, last_recorded_ns(spans, logs))
 
+    def _take_parent(self, parent: ContentRef | None) -> None:
+        """A lifted thread may continue one of the journal's."""
+        if parent is not None and not self._lifted.nodes([parent]):
+            nodes = sorted(self.nodes([parent]).values(), key=lambda node: node.depth)
+            if nodes:
+                self._lifted.add(threads=[ThreadExtension(None, tuple(node.message for node in nodes))])
+
+    def lifted(self, run: str) -> Iterable[bytes]:
+        """The first 16 bytes of the digests of contents and threads that `records` has lifted from spans of the run."""
+        return self._lifted_of.get(run, ())
+
     def contents(self, refs: Iterable[ContentRef]) -> Mapping[ContentRef, Content]:
         wanted = {ref.plain for ref in refs}
-        found = dict(self._lifted.contents(wanted))
-        places = self._found().contents
-        for ref in sorted(wanted - found.keys(), key=lambda ref: places.get(ref.digest, (Path(), 0, 0))):
-            place = places.get(ref.digest)
-            if place is not None and (content := _read(*place)) is not None:
-                found[ref] = content
-        return found
+        found: dict[ContentRef, Content] = {}
+        payloads = self.index.contents({_start(ref) for ref in wanted})
+        for ref in wanted:
+            if (payload := payloads.get(_start(ref))) is not None:
+                with suppress(IndexError, ValueError):
+                    found[ref] = read_content(payload)[1]
+        rest = wanted - found.keys()
+        self._lift(rest)
+        return {**self._lifted.contents(rest), **found}
 
     def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
-        found = self._found()
-        if found.threads:
-            self._lifted.add(threads=found.threads)
-            found.threads = []
-        return self._lifted.nodes(threads)
+        found: dict[ContentRef, ThreadNode] = {}
+        for thread in threads:
+            at: ContentRef | None = thread.plain
+            while at is not None and at not in found and (node := self._node(at)) is not None:
+                found[at] = node
+                at = node.parent
+        return found
+
+    def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
+        found = ((thread.plain, self._node(thread.plain)) for thread in threads)
+        return {thread: node for thread, node in found if node is not None}
+
+    def _node(self, thread: ContentRef) -> ThreadNode | None:
+        """The last node of a thread that is recorded whole."""
+        if thread not in self._known:
+            self._known |= self._nodes(thread, self._known)
+        return self._known.get(thread)
 
     def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
         wanted = set(beginnings)
-        here = [ContentRef.from_digest(digest) for digest in self._found().contents if digest[:16] in wanted]
-        return [*here, *self._lifted.beginning_with(wanted)]
+        found = {payload[:32] for payload in self.index.contents(wanted).values()}
+        for start in wanted:
+            self._lift_start(start)
+        here = [ContentRef.from_digest(digest) for digest in found]
+        return [*here, *(ref for ref in self._lifted.beginning_with(wanted) if ref.digest not in found)]
 
-    def _found(self) -> _Found:
-        if self._files is None:
-            try:
-                self._files = _read_files(self._journal_dir)
-            except OSError as error:
-                raise JournalUnusable(
-                    f"the journal in {self._journal_dir} cannot be read ({error.strerror}): "
-                    "set PLAYHEAD_JOURNAL_DIR to the folder that was recorded in, and see that it can be read"
-                ) from error
-        return self._files
+    def _nodes(self, thread: ContentRef, known: Mapping[ContentRef, ThreadNode]) -> dict[ContentRef, ThreadNode]:
+        """The nodes of a thread that are not known, from the first to the last; empty if it is not recorded whole."""
+        found: dict[ContentRef, ThreadNode] = {}
+        frames: list[tuple[ThreadExtension, ContentRef]] = []
+        at: ContentRef | None = thread
+        while at is not None and at not in known:
+            payload = self.index.thread(_start(at))
+            if payload is None:
+                self._lift([at])
+                found |= self._lifted.nodes([at])
+                if at not in found:
+                    return {}
+                break
+            extension = read_thread(payload)
+            frames.append((extension, at))
+            at = extension.parent
+        depth = 0 if at is None else (found.get(at) or known[at]).depth
+        for extension, last in reversed(frames):
+            for node in extend(extension.messages, extension.parent, depth):
+                found[node.ref] = node
+                depth = node.depth
+                if node.ref == last:
+                    break
+        return found
+
+    def _lift(self, refs: Iterable[ContentRef]) -> None:
+        for ref in refs:
+            self._lift_start(_start(ref))
+
+    def _lift_start(self, start: bytes) -> None:
+        """Lifts the spans of the runs that are known to have a content, or a thread, in them."""
+        for run in self.index.runs_lifting(start):
+            if run not in self._lifted_of:
+                self.records(run)
 
 
-def _read_files(journal_dir: Path) -> _Found:
-    found = _Found()
-    for lane in lanes(journal_dir):
-        reader = LaneReader(lane)
-        numbers = reader.segments()
-        for number in numbers:
-            path = reader.segment_path(number)
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:  # its space was given back meanwhile
-                continue
-            _take_segment(found, path, data)
-    return found
-
-
-def _take_segment(found: _Found, path: Path, data: bytes) -> None:
-    resource: Attributes = {}
-    last = damaged = 0
-    for kind, payload, end in readable_frames(data):
-        damaged += end - len(payload) - HEADER_BYTES - last
-        last = end
-        if kind == CONTENT:
-            found.contents[payload[:32]] = (path, end - len(payload), len(payload))
-        elif kind == THREAD:
-            found.threads.append(read_thread(payload))
-        elif kind == RESOURCE:
-            resource = orjson.loads(payload)
-        elif kind in (SPAN, ANNOUNCEMENT, LOG) and (run := _run_in(kind, payload)) is not None:
-            found.runs.setdefault(run, []).append(_Frame(kind, payload, resource))
-    rest = data[last:]
-    if rest and not is_cut_frame(rest):  # a cut frame: a crash, or an append that is under way
-        damaged += len(rest)
-    if damaged:
-        found.damaged[path] = damaged
+def _start(ref: ContentRef) -> bytes:
+    return ref.digest[:START_BYTES]
 
 
 def _with_origin(record: _Record, resource: Attributes) -> _Record:
     """The record with what stands once for many in a file: its resource, and the scope of our own records."""
     record.resource, record.scope = resource, record.scope or names.SCOPE
     return record
-
-
-def _run_in(kind: bytes, payload: bytes) -> str | None:
-    """The run of a record; a record that names none belongs to the run of its trace."""
-    named = _RUN.search(payload)
-    if named is not None:
-        return named[1].decode()
-    try:
-        record: Any = orjson.loads(payload)
-        trace = record[2] if kind == LOG else record[0]
-    except (ValueError, IndexError, TypeError, KeyError):
-        return None
-    return trace if isinstance(trace, str) and _TRACE.fullmatch(trace) else None
-
-
-def _read(path: Path, at: int, size: int) -> Content | None:
-    try:
-        with path.open("rb") as file:
-            file.seek(at)
-            return read_content(file.read(size))[1]
-    except (OSError, IndexError, ValueError):
-        return None  # its space was given back meanwhile
 
 
 def damage_of(damaged: Mapping[Path, int]) -> Iterator[str]:

@@ -3,38 +3,36 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
 from playhead.errors import SettingInvalid
 from playhead.journal.lane import lanes
+from playhead.local.client import libraries_missing, open_source
+
+if TYPE_CHECKING:
+    from playhead.local.source import JournalSource
 
 
 class JournalTransport(httpx.BaseTransport):
     """Answers requests from the journal, in this process.  What it cannot answer gets an error that says why."""
 
-    def __init__(self, journal_dir: Path, on_damage: Callable[[str], None]) -> None:
-        """`on_damage` gets a sentence for each file of the journal of which a part cannot be read.
-
-        Raises SettingInvalid when the collector's libraries are not installed.
-        """
+    def __init__(self, source: "JournalSource") -> None:
+        """Raises SettingInvalid when the collector's libraries are not installed."""
         try:
             from playhead_collector.serve.local import local_app  # noqa: PLC0415 - half a second of imports
         except ImportError as error:
-            raise SettingInvalid(
-                f"the journal is read with the collector's libraries, of which {error.name} is not installed: "
-                "pip install 'playhead[collector]', or name a collector with --url"
-            ) from None
-        from playhead.local.journal_records import JournalRecords, damage_of  # noqa: PLC0415 - as above
-
-        self._records = JournalRecords(journal_dir)
-        self._app = httpx.ASGITransport(local_app(self._records))
-        for sentence in damage_of(self._records.damaged):
-            on_damage(sentence)
+            raise libraries_missing(error) from None
+        self._source = source
+        self._app = httpx.ASGITransport(local_app(source.records, cache=source.projections))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The answer of the query API."""
-        return asyncio.run(self._answer(request))
+        try:
+            return asyncio.run(self._answer(request))
+        finally:
+            self._source.keep()
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         response = await self._app.handle_async_request(request)
@@ -61,7 +59,7 @@ class CollectorOrJournal(httpx.BaseTransport):
             if request.method != "GET" or not _has_lanes(self._journal_dir):
                 raise
             try:
-                self._journal = JournalTransport(self._journal_dir, self._say)
+                self._journal = JournalTransport(open_source(self._journal_dir, self._say))
             except SettingInvalid:
                 self._journal = None
             if self._journal is None:

@@ -69,3 +69,14 @@ class RunInput:
     """`RunRow.shared` of the last projection."""
     asked: set[ContentRef] = field(default_factory=set[ContentRef])
     """Refs of messages that were looked up, stored or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
+
+    seal_after_ns: int = 30_000_000_000
+    # Two pages of events in the store: on average, a state at any seq needs one page and 3 ms of folding.
+    snapshot_every: int = 512
+    # Whether the projection includes the state that is needed to continue with a growing run.
+    keep: bool = False

@@ -5,7 +5,6 @@ they arrived and however often.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from playhead.model.event import RunEvent
 from playhead.model.state import RUNNING, RunState, fold
@@ -13,22 +12,11 @@ from playhead.project.call_events import EventWriter
 from playhead.project.context.known_messages import KnownMessages
 from playhead.project.duplicates.counted_run import counted_run
 from playhead.project.forking import first_order, fork_root, shared_with
-from playhead.project.inputs import Projection, RunInput
+from playhead.project.inputs import Projection, ProjectSettings, RunInput
 from playhead.project.order import logs_once, moments, spans_missing
 from playhead.project.progress import ProjectedRun, keep
 from playhead.project.sealing import is_resumed, keep_sealed_order
 from playhead.project.summary import row_of, states, tallied
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectSettings:
-    """How long a run has to be quiet before it is sealed, and how many events apart snapshots are."""
-
-    seal_after_ns: int = 30_000_000_000
-    # Two pages of events in the store: on average, a state at any seq needs one page and 3 ms of folding.
-    snapshot_every: int = 512
-    # Whether the projection includes the state that is needed to continue with a growing run.
-    keep: bool = False
 
 
 def project(work: RunInput, now_ns: int, settings: ProjectSettings) -> Projection:

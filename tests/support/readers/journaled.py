@@ -18,6 +18,11 @@ from playhead.model.span import Span
 from playhead_collector.store.ports import Batch
 
 
+def frames_of(batch: Batch) -> list[bytes]:
+    """The frames of a batch, as they are appended."""
+    return list(_frames(batch))
+
+
 def write_journal(folder: Path, batches: Iterable[Batch]) -> Path:
     """Writes the batches into one lane of a journal, and returns the file that has them."""
     lane = LaneWriter(folder, fsync=False, resource_frame=frame(RESOURCE, b"{}"), segment_bytes=SEGMENT_BYTES)

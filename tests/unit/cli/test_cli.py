@@ -169,7 +169,7 @@ def test_on_a_terminal_of_80_columns_every_run_has_a_name_that_can_be_pasted_bac
     playhead, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(output, "is_terminal", lambda: True)
-    monkeypatch.setattr(output, "Console", partial(Console, width=80))
+    monkeypatch.setattr(output, "console", partial(Console, width=80))
     lines = playhead("runs").stdout.splitlines()
     names = [line.split()[0] for line in lines if re.match("[0-9a-f]{8} ", line)]
     assert names == [OTHER[-8:], RUN[-8:]]

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from playhead.model.canonical import Content
 from playhead.model.event import RunEvent
@@ -18,7 +18,6 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import ThreadNode
 from playhead.project.inputs import Projection, RunInput
-from playhead.project.progress import Progress
 from playhead.project.run_row import RunRow
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.ports.changes import ChangeStore
@@ -35,6 +34,9 @@ from playhead_collector.store.ports.scores import ScoreReader, ScoreStore
 from playhead_collector.store.ports.search import SearchStore
 from playhead_collector.store.ports.storage import StorageStore
 from playhead_collector.store.ports.uses import UseStore
+
+if TYPE_CHECKING:
+    from playhead.project.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Footing:
 class Kept:
     """The state of a growing run after a projection: that of the projector, and that of the store."""
 
-    progress: Progress
+    progress: "Progress"
     footing: Footing
 
 

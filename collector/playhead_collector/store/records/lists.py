@@ -3,12 +3,11 @@
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from playhead.model.event import LlmCalled, RunEvent, ScoreRecorded
 from playhead.model.ref import ContentRef
-from playhead.project.context.content_uses import call_threads, count_uses
 from playhead.project.run_row import RunRow
-from playhead.project.search_rows import SearchRows, search_rows
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.cohorts import LastError, RunFacts, ToolSteps
 from playhead_collector.store.ports.same_context import EventRange, SameContext
@@ -16,6 +15,9 @@ from playhead_collector.store.ports.scores import Comparison, ScoreCondition, Sc
 from playhead_collector.store.ports.uses import ContentUse, UseTotals
 from playhead_collector.store.records.ports import RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector
+
+if TYPE_CHECKING:
+    from playhead.project.search_rows import SearchRows
 
 _COMPARISONS: Mapping[Comparison, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -45,7 +47,8 @@ class RecordLists:
         projection = self._projector.projection(run)
         if projection is None:
             return None
-        forks = sum(each.row.fork_of == run for each in self._projections())
+        named = map(self._projector.projection, self._source.forks(run))
+        forks = sum(each is not None and each.row.fork_of == run for each in named)
         return replace(projection.row, parent_missing=self._is_parent_missing(projection.row), forks=forks)
 
     async def runs(
@@ -140,7 +143,9 @@ class RecordLists:
         found = ((run, rows.errors[-1]) for run, rows in self._search_rows(runs) if rows.errors)
         return [LastError(run, error.seq, error.error_type, error.about) for run, error in found]
 
-    def _search_rows(self, runs: Iterable[str]) -> Iterator[tuple[str, SearchRows]]:
+    def _search_rows(self, runs: Iterable[str]) -> "Iterator[tuple[str, SearchRows]]":
+        from playhead.project.search_rows import search_rows  # noqa: PLC0415 - few questions need it
+
         for run in runs:
             if (projection := self._projector.projection(run)) is not None:
                 yield run, search_rows(projection.events)
@@ -188,6 +193,8 @@ class RecordLists:
         return [each for each in found if before is None or (each.started_ns, each.run) < before][:limit]
 
     def _uses(self, ref: ContentRef) -> list[ContentUse]:
+        from playhead.project.context.content_uses import call_threads, count_uses  # noqa: PLC0415 - as above
+
         found: list[ContentUse] = []
         for each in self._projections():
             uses = count_uses(each.events, self._source.nodes(call_threads(each.events)))

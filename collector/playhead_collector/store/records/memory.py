@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
+from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
@@ -49,6 +50,14 @@ class MemoryRecords:
             items = self._runs.get(run)
             return None if items is None else f"{len(items.spans)}.{len(items.logs)}"
 
+    def forks(self, run: str) -> Sequence[str]:
+        with self._lock:
+            return [
+                fork
+                for fork, items in self._runs.items()
+                if any(span.attributes.get(names.FORK_OF) == run for span in items.spans)
+            ]
+
     def records(self, run: str) -> RunRecords:
         with self._lock:
             items = self._runs.get(run) or RunItems()
@@ -68,6 +77,10 @@ class MemoryRecords:
                     found[at] = node
                     at = node.parent
         return found
+
+    def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
+        with self._lock:
+            return {plain: self._nodes[plain] for ref in threads if (plain := ref.plain) in self._nodes}
 
     def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:
         wanted = set(beginnings)

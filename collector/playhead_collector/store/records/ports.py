@@ -33,6 +33,10 @@ class RecordSource(Protocol):
         """A text that changes whenever more of the run is recorded; None when there is no such run."""
         ...
 
+    def forks(self, run: str) -> Sequence[str]:
+        """Runs with a record that names this one as what they were forked from."""
+        ...
+
     def records(self, run: str) -> RunRecords:
         """What was recorded of the run; empty when there is no such run."""
         ...
@@ -43,6 +47,10 @@ class RecordSource(Protocol):
 
     def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
         """All nodes of those of these threads that are recorded whole, from the first to the last."""
+        ...
+
+    def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
+        """Only the last node of each of those of these threads that are recorded whole."""
         ...
 
     def beginning_with(self, beginnings: Iterable[bytes]) -> Sequence[ContentRef]:

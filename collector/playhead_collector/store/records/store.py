@@ -11,12 +11,13 @@ from playhead.model.span import LogEvent, Span
 from playhead.model.state import RunState
 from playhead.model.thread import THREAD, ThreadNode, node_bytes
 from playhead_collector.errors import ContentCorrupt, ContentMissing
-from playhead_collector.store.packing.span_pages import PAGE_ITEMS, page_parts
 from playhead_collector.store.ports import StoredPage, ThreadNodes
 from playhead_collector.store.records.lists import RecordLists
 from playhead_collector.store.records.memory import MemoryProjections
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
 from playhead_collector.store.records.projecting import RecordProjector, chain_to
+
+_EVENTS_AT_A_TIME = 256
 
 
 class RecordStore(RecordLists):
@@ -48,7 +49,7 @@ class RecordStore(RecordLists):
         stored: dict[ContentRef, Content] = dict(self._source.contents(refs))
         stored |= {content.ref: content for content in self._explanations.values()}
         rest = {ref.plain for ref in refs} - stored.keys()
-        for ref, node in self._source.nodes(rest).items():
+        for ref, node in self._source.last_nodes(rest).items():
             stored[ref] = Content(node_bytes(node.message, node.parent), THREAD)
         for ref, content in stored.items():
             if content.ref.digest != ref.digest:
@@ -91,6 +92,8 @@ class RecordStore(RecordLists):
         return self._projector.merged(run).logs
 
     async def span_pages(self, project: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
+        from playhead_collector.store.packing.span_pages import page_parts  # noqa: PLC0415 - few questions need it
+
         merged = self._projector.merged(run)
         pages = (StoredPage(number, *part) for number, part in enumerate(page_parts(merged.spans, merged.logs), 1))
         return list(islice((page for page in pages if page.number > after), limit))
@@ -113,7 +116,7 @@ class RecordStore(RecordLists):
         return found[:limit]
 
     async def event_pages(self, project: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        while page := await self.events(project, run, after=after, limit=PAGE_ITEMS):
+        while page := await self.events(project, run, after=after, limit=_EVENTS_AT_A_TIME):
             yield page
             after = page[-1].seq
 

@@ -1,9 +1,8 @@
 """[client]: stored content, by ref."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-import httpx
 
 from playhead.client.operation import ApiRequest, client_method
 from playhead.model.canonical import Content
@@ -11,6 +10,9 @@ from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import answers as a
 from playhead.wire.answers.content import ContentAbout
 from playhead.wire.pack import Pack, decode_pack
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class ContentOperations:
@@ -48,9 +50,9 @@ class ContentOperations:
         return ApiRequest("content/pack", body={"refs": list(refs)}, read=_pack)
 
 
-def _content(response: httpx.Response) -> Content:
+def _content(response: "httpx.Response") -> Content:
     return Content(response.content, response.headers.get("content-type", "application/octet-stream"))
 
 
-def _pack(response: httpx.Response) -> tuple[Pack, int]:
+def _pack(response: "httpx.Response") -> tuple[Pack, int]:
     return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])

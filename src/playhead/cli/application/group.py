@@ -1,0 +1,122 @@
+"""A command line without commands: the options about the collector, errors and exit codes."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from playhead.cli import output
+from playhead.cli.connection import CollectorAddress
+from playhead.errors import CollectorUnreachable, NotFound, PlayheadError
+
+OK, NOT_FOUND, USAGE, UNREACHABLE = 0, 1, 2, 3
+HELP = """A flight recorder with a rewind handle for LLM agents.
+
+RUN is a run's id, any part of it that no other run has, or `last`. Every option is also an environment variable;
+--url, --api-key and --local may stand anywhere.
+
+Exit codes: 0 it worked; 1 not found, or `serve` could not start; 2 a command or a setting is wrong; 3 the collector
+cannot be reached.
+"""
+
+
+_ANYWHERE = ("--url", "--api-key")
+_LOCAL = "--local"
+# Options behind it may be those of the program that it starts.
+_STARTED = ["run"]
+
+
+class Commands(TyperGroup):
+    """Turns our errors into one sentence and an exit code; takes the options about the collector anywhere."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options of the whole command are its own also behind a subcommand's name; what is behind `--` stays."""
+        end = args.index("--") if "--" in args else len(args)
+        ours, rest = collector_options(args[:end])
+        return super().parse_args(ctx, [*ours, *rest, *args[end:]])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command."""
+        try:
+            return super().invoke(ctx)
+        except PlayheadError as error:
+            output.echo(f"playhead: {error}", err=True)
+            raise typer.Exit(exit_code(error)) from error
+
+
+def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options that say which collector to ask, with their values; and all other arguments, in their order."""
+    ours: list[str] = []
+    rest: list[str] = []
+    left = iter(args)
+    for arg in left:
+        if arg in _ANYWHERE:
+            ours += [arg, *islice(left, 1)]
+        elif arg.partition("=")[0] in _ANYWHERE or (arg == _LOCAL and rest[:1] != _STARTED):
+            ours.append(arg)
+        else:
+            rest.append(arg)
+    return ours, rest
+
+
+def exit_code(error: PlayheadError) -> int:
+    """What an error means to a script."""
+    match error:
+        case NotFound():
+            return NOT_FOUND
+        case CollectorUnreachable():
+            return UNREACHABLE
+        case _:
+            return USAGE
+
+
+def new_application() -> typer.Typer:
+    """A command line to which commands can be added."""
+    app = typer.Typer(
+        cls=Commands,
+        help=HELP,
+        no_args_is_help=True,
+        context_settings={"auto_envvar_prefix": "PLAYHEAD", "help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_common)
+    return app
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - reads files: 10 ms
+
+        try:
+            typer.echo(f"playhead {version('playhead')}")
+        except PackageNotFoundError:
+            typer.echo("playhead, from a source tree that was never installed")
+        raise typer.Exit
+
+
+def _common(
+    ctx: typer.Context,
+    url: Annotated[
+        str | None, typer.Option(envvar="PLAYHEAD_COLLECTOR_URL", help="The collector to ask.", show_default=False)
+    ] = None,
+    api_key: Annotated[
+        str | None, typer.Option(envvar="PLAYHEAD_API_KEY", help="The collector's key.", show_default=False)
+    ] = None,
+    local: Annotated[
+        bool,
+        typer.Option(
+            "--local",
+            help="Ask the journal of this machine, without a collector; so it is also when nothing answers and no "
+            "collector was named.",
+        ),
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, allow_from_autoenv=False, help="Say it, and stop."
+        ),
+    ] = False,
+) -> None:
+    ctx.obj = CollectorAddress(url, api_key, is_local=local)

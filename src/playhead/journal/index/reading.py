@@ -1,0 +1,305 @@
+"""[index]: reads an index, and the frames that it names, from the segments."""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from zlib import crc32
+
+from playhead.journal.frame import HEADER_BYTES, frames_in
+from playhead.journal.index import database
+from playhead.journal.index.scanning import NO_RESOURCE, SPOT
+from playhead.journal.index.updating import IndexUpdate, transaction
+from playhead.journal.lane import LaneReader
+
+T = TypeVar("T")
+_BLOCK_BYTES = 64 * 1024
+# Fewer than SQLite takes in one query.
+_VALUES = 500
+# Not sound, not a database, and without our tables.
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH})
+
+
+class Frame(NamedTuple):
+    """A frame of a segment; `resource` is the payload of the resource that holds for it, empty if there is none."""
+
+    kind: bytes
+    payload: bytes
+    resource: bytes
+
+
+class KeptProjection(NamedTuple):
+    """A projection as it is kept.  `lifted`: beginnings of the digests of what stands in the run's spans."""
+
+    run: str
+    version: str
+    head: bytes
+    blocks: Sequence[bytes]
+    lifted: Iterable[bytes]
+
+
+class _Misplaced(Exception):
+    """A frame is not where the index says: the segment was changed behind it, or the index is damaged."""
+
+    def __init__(self, segment: int) -> None:
+        super().__init__(segment)
+        self.segment = segment
+
+
+class JournalIndex:
+    """The index of a journal, up to date as of `update`.  Not for several threads at a time.
+
+    It stands in a file; where that cannot be written, or stays locked for long, in memory.  `bytes_read`: what was read
+    of the segments, to bring the index up to date and to answer.
+    """
+
+    def __init__(self, journal_dir: Path) -> None:
+        """Reads nothing yet."""
+        self._journal_dir = journal_dir
+        self._db: sqlite3.Connection | None = None
+        self._segments: dict[int, Path] = {}
+        self._block: tuple[int, int, bytes] = (0, 0, b"")
+        """Segment, offset and bytes of what was read last: what is asked for next mostly stands beside it."""
+        self.bytes_read = 0
+
+    # --- up to date ---------------------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Takes what was appended to the journal since.  Raises OSError when that cannot be read."""
+        self._segments.clear()
+        self._block = (0, 0, b"")
+        try:
+            self._update(self._db or self._open_file())
+        except sqlite3.Error as error:
+            self.close()
+            if is_damage(error):
+                database.remove(self._journal_dir)
+            self._update_in_memory()
+
+    def close(self) -> None:
+        """Closes the file.  A second call does nothing."""
+        db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+    def _update(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        update = IndexUpdate(db, self._journal_dir)
+        try:
+            update.run()
+        finally:
+            self.bytes_read += update.bytes_read
+
+    def _open_file(self) -> sqlite3.Connection:
+        if not self._journal_dir.is_dir():
+            return database.empty_memory()
+        try:
+            try:
+                return database.open_file(self._journal_dir)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+                database.remove(self._journal_dir)
+                return database.open_file(self._journal_dir)
+        except OSError as error:  # a folder that can only be read
+            raise sqlite3.OperationalError(str(error)) from error
+
+    def _update_in_memory(self) -> None:
+        for opened in (database.open_memory(self._journal_dir), database.empty_memory()):
+            try:
+                self._update(opened)
+            except sqlite3.Error:
+                self.close()
+            else:
+                return
+        raise OSError("the index of the journal can be kept neither in its folder nor in memory")
+
+    # --- what there is ------------------------------------------------------------------------------------------------
+
+    def runs(self) -> list[str]:
+        """The ids of all runs."""
+        return [run.hex() for (run,) in self._rows("select distinct run from record")]
+
+    def version(self, run: str) -> str | None:
+        """A text that changes whenever records of the run come or go; None when there is no such run."""
+        rows = self._rows("select segment, at, length(spots) from record where run = ? order by 1, 2", _id(run))
+        return f"{sum(size for *_, size in rows) // SPOT.size}.{crc32(repr(rows).encode()):08x}" if rows else None
+
+    def forks(self, run: str) -> list[str]:
+        """Runs that name this one as what they were forked from."""
+        return [fork.hex() for (fork,) in self._rows("select distinct run from fork where parent = ?", _id(run))]
+
+    def damaged(self) -> dict[Path, int]:
+        """Files of which a part cannot be read, with the bytes of that part."""
+        rows = self._rows("select id, damaged + damaged_end from segment where damaged + damaged_end > 0 order by id")
+        return {self._path(segment): size for segment, size in rows}
+
+    # --- what was projected -------------------------------------------------------------------------------------------
+
+    def kept(self, run: str) -> tuple[str, bytes] | None:
+        """The version and the head of the projection that was kept last; None when there is none."""
+        rows = self._rows("select version, head from projection where run = ?", _id(run))
+        return rows[0] if rows else None
+
+    def kept_block(self, run: str, version: str, number: int) -> bytes | None:
+        """A part of the projection of this version; None when it is not kept any more."""
+        query = "select body from block join projection using (run) where run = ? and version = ? and number = ?"
+        rows = self._rows(query, _id(run), version, number)
+        return rows[0][0] if rows else None
+
+    def keep(self, projections: Iterable[KeptProjection]) -> None:
+        """Keeps projections in place of earlier ones, where the index can be written.  Never raises."""
+        try:
+            db = self._open()
+            with transaction(db):
+                for each in projections:
+                    _write(db, each)
+        except (sqlite3.Error, OSError):
+            pass  # they are made again when they are asked for
+
+    def runs_lifting(self, start: bytes) -> list[str]:
+        """Runs with a content, or a thread, in a span, by the first 16 bytes of its digest, as `keep` was told."""
+        return [run.hex() for (run,) in self._rows("select run from lifted where start = ?", start)]
+
+    # --- frames -------------------------------------------------------------------------------------------------------
+
+    def records(self, run: str) -> list[Frame]:
+        """The spans, announcements and log events of a run, each with its resource."""
+        return self._mended(lambda: self._records(run))
+
+    def contents(self, starts: Collection[bytes]) -> dict[bytes, bytes]:
+        """The payloads of contents' frames that are there, by the first 16 bytes of their digests."""
+        return self._mended(lambda: self._contents(list(starts)))
+
+    def thread(self, start: bytes) -> bytes | None:
+        """The payload of the frame that has a thread's node, by the first 16 bytes of the node's digest."""
+        return self._mended(lambda: self._thread(start))
+
+    def _records(self, run: str) -> list[Frame]:
+        found: list[Frame] = []
+        rows = self._rows("select segment, resource, spots from record where run = ? order by segment, at", _id(run))
+        for segment, resource, spots in rows:
+            with suppress(FileNotFoundError):  # its space was given back meanwhile
+                holds = b"" if resource == NO_RESOURCE else self._frame(segment, resource, None)[1]
+                found += [Frame(*self._frame(segment, at, size), holds) for at, size in SPOT.iter_unpack(spots)]
+        return found
+
+    def _contents(self, starts: Sequence[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
+        for first in range(0, len(starts), _VALUES):
+            some = starts[first : first + _VALUES]
+            marks = ",".join("?" * len(some))
+            query = f"select start, segment, at, size from content where start in ({marks}) order by segment, at"  # noqa: S608
+            for start, segment, at, size in self._rows(query, *some):
+                if start not in found:
+                    with suppress(FileNotFoundError):  # its space was given back meanwhile
+                        found[start] = self._frame(segment, at, size)[1]
+        return found
+
+    def _thread(self, start: bytes) -> bytes | None:
+        for segment, at, size in self._rows("select segment, at, size from thread where start = ?", start):
+            with suppress(FileNotFoundError):
+                return self._frame(segment, at, size)[1]
+        return None
+
+    def _frame(self, segment: int, at: int, size: int | None) -> tuple[bytes, bytes]:
+        """Kind and payload; `size` None: it is not known.  Raises OSError, and _Misplaced."""
+        if size is None:
+            size = int.from_bytes(self._read(segment, at, 4), "big")
+        for kind, payload, end in frames_in(self._read(segment, at, HEADER_BYTES + size)):
+            if end == HEADER_BYTES + size:
+                return kind, payload
+        raise _Misplaced(segment)
+
+    def _read(self, segment: int, at: int, size: int) -> bytes:
+        of, start, block = self._block
+        if of != segment or not start <= at <= start + len(block) - size:
+            with self._path(segment).open("rb", buffering=0) as file:
+                file.seek(at)
+                start, block = at, file.read(max(size, _BLOCK_BYTES))
+            self._block = segment, at, block
+            self.bytes_read += len(block)
+        return block[at - start : at - start + size]
+
+    def _mended(self, read: Callable[[], T]) -> T:
+        """What is read; after a misplaced frame its segment is indexed again, and what is misplaced then left out."""
+        mended: set[int] = set()
+        while True:
+            try:
+                return read()
+            except _Misplaced as found:
+                if found.segment in mended:
+                    raise OSError("the journal changes while it is read") from found
+                mended.add(found.segment)
+                self._index_again(found.segment)
+
+    def _index_again(self, segment: int) -> None:
+        db = self._open()
+        try:
+            with transaction(db):
+                database.forget_segment(db, segment)
+                db.execute("update lane set changed = 0 where id = (select lane from segment where id = ?)", (segment,))
+                db.execute(
+                    "update segment set size = -1, changed = -1, covered = 0, resource = ?, damaged = 0, "
+                    "damaged_end = 0 where id = ?",
+                    (NO_RESOURCE, segment),
+                )
+        except sqlite3.Error:
+            self.close()
+            database.remove(self._journal_dir)
+        self.update()
+
+    # --- the database -------------------------------------------------------------------------------------------------
+
+    def _open(self) -> sqlite3.Connection:
+        if self._db is None:
+            self.update()
+        if self._db is None:
+            raise OSError("the index of the journal is closed")
+        return self._db
+
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """The rows of a query.  A damaged index is made anew, once."""
+        try:
+            return self._open().execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            self.close()
+            if is_damage(error):
+                database.remove(self._journal_dir)
+            return self._open().execute(query, values).fetchall()
+
+    def _path(self, segment: int) -> Path:
+        path = self._segments.get(segment)
+        if path is None:
+            rows = self._rows(
+                "select name, number from segment s join lane on lane.id = s.lane where s.id = ?", segment
+            )
+            if not rows:
+                raise FileNotFoundError(segment)
+            path = self._segments[segment] = LaneReader(self._journal_dir / rows[0][0]).segment_path(rows[0][1])
+        return path
+
+
+def _write(db: sqlite3.Connection, kept: KeptProjection) -> None:
+    run = _id(kept.run)
+    for table in ("block", "lifted"):
+        db.execute(f"delete from {table} where run = ?", (run,))  # noqa: S608
+    db.execute(
+        "insert or replace into projection (run, version, head) values (?, ?, ?)", (run, kept.version, kept.head)
+    )
+    rows = ((run, number, body) for number, body in enumerate(kept.blocks))
+    db.executemany("insert into block (run, number, body) values (?, ?, ?)", rows)
+    db.executemany("insert or ignore into lifted (start, run) values (?, ?)", ((each, run) for each in kept.lifted))
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is damaged, or not one of ours; a full or read-only disk is something else."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+
+
+def _id(run: str) -> bytes:
+    try:
+        return bytes.fromhex(run)
+    except ValueError:
+        return b""

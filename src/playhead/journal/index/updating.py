@@ -1,0 +1,218 @@
+"""[index]: brings the index up to what the journal's folder has."""
+
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.journal.index import database
+from playhead.journal.index.scanning import NO_RESOURCE, Scanned, Spots, scan
+from playhead.journal.lane import LaneReader, is_owned, names_in
+
+# File systems tell times of changes in steps, the coarsest of 2 s: two changes in one step cannot be told apart.
+_SETTLED_NS = 3_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownLane:
+    id: int
+    changed: int
+    is_final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownSegment:
+    id: int
+    size: int
+    changed: int
+    covered: int
+    resource: int
+    damaged: int
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Generator[None]:
+    """Writes of the block are one, or none of them is.  Raises sqlite3.Error."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            db.execute("rollback")
+        raise
+
+
+class IndexUpdate:
+    """One update of an index.  `bytes_read`: how much of the segments had to be read for it."""
+
+    def __init__(self, db: sqlite3.Connection, journal_dir: Path) -> None:
+        self._db = db
+        self._journal_dir = journal_dir
+        self.bytes_read = 0
+
+    def run(self) -> None:
+        """Takes what was appended since the last update, and forgets what was deleted.
+
+        Raises OSError when the folder cannot be read, and sqlite3.Error.
+        """
+        if self._changed():
+            with transaction(self._db):
+                for name, path in self._changed():  # again: another process may have done it meanwhile
+                    self._update_lane(name, path)
+
+    def prune(self) -> None:
+        """Only forgets what was deleted.  Raises OSError and sqlite3.Error."""
+        with transaction(self._db):
+            for name, path in self._changed():
+                lane = self._lane(name)
+                if lane is not None:
+                    self._forget_missing(lane.id, LaneReader(path))
+
+    def _lanes(self) -> dict[str, _KnownLane]:
+        rows = self._db.execute("select name, id, changed, is_final from lane")
+        return {name: _KnownLane(number, changed, bool(is_final)) for name, number, changed, is_final in rows}
+
+    def _lane(self, name: str) -> _KnownLane | None:
+        row = self._db.execute("select id, changed, is_final from lane where name = ?", (name,)).fetchone()
+        return None if row is None else _KnownLane(row[0], row[1], bool(row[2]))
+
+    def _changed(self) -> list[tuple[str, Path]]:
+        """Lanes that are not what they were at the last update, deleted ones included."""
+        known, segments = self._lanes(), self._all_segments()
+        found: list[tuple[str, Path]] = []
+        folder = os.fspath(self._journal_dir)
+        for name in names_in(self._journal_dir):
+            lane = known.pop(name, None)
+            path = f"{folder}/{name}"
+            if lane is None:
+                if name != database.FOLDER and _is_lane(path):
+                    found.append((name, Path(path)))
+            elif not lane.is_final or not _is_unchanged(path, lane, segments.get(lane.id, ())):
+                found.append((name, Path(path)))
+        return [*found, *((name, self._journal_dir / name) for name in known)]
+
+    def _all_segments(self) -> dict[int, list[tuple[int, int, int]]]:
+        found: dict[int, list[tuple[int, int, int]]] = {}
+        for lane, *segment in self._db.execute("select lane, number, size, changed from segment"):
+            found.setdefault(lane, []).append((segment[0], segment[1], segment[2]))
+        return found
+
+    def _update_lane(self, name: str, path: Path) -> None:
+        reader = LaneReader(path)
+        lane = self._lane(name)
+        try:
+            changed = path.stat().st_mtime_ns
+        except FileNotFoundError:
+            if lane is not None:
+                self._forget_missing(lane.id, reader)
+                self._db.execute("delete from lane where id = ?", (lane.id,))
+            return
+        except PermissionError:
+            return  # another user's
+        # Asked before the segments are read: what has ended writes no more.
+        is_final = not _may_be_owned(path) and time.time_ns() - changed > _SETTLED_NS
+        if lane is None:
+            number = self._db.execute("insert into lane (name, changed, is_final) values (?, 0, 0)", (name,)).lastrowid
+            lane = _KnownLane(number or 0, 0, is_final=False)
+        self._forget_missing(lane.id, reader)
+        for number in reader.segments():
+            self._update_segment(lane.id, number, reader.segment_path(number))
+        self._db.execute("update lane set changed = ?, is_final = ? where id = ?", (changed, is_final, lane.id))
+
+    def _forget_missing(self, lane: int, reader: LaneReader) -> None:
+        there = set(reader.segments())
+        rows = self._db.execute("select id, number from segment where lane = ?", (lane,)).fetchall()
+        for segment, number in rows:
+            if number not in there:
+                database.forget_segment(self._db, segment)
+                self._db.execute("delete from segment where id = ?", (segment,))
+
+    def _update_segment(self, lane: int, number: int, path: Path) -> None:
+        known = self._segment(lane, number)
+        try:
+            with path.open("rb") as file:
+                state = os.fstat(file.fileno())
+                size, changed = state.st_size, state.st_mtime_ns
+                if known is not None and (size, changed) == (known.size, known.changed):
+                    return
+                if known is not None and (size < known.covered or size == known.size):
+                    database.forget_segment(self._db, known.id)  # another file, or written to in the middle
+                    known = _KnownSegment(known.id, 0, 0, 0, NO_RESOURCE, 0)
+                start = 0 if known is None else known.covered
+                file.seek(start)
+                data = file.read()
+        except FileNotFoundError:  # its space was given back meanwhile
+            return
+        self.bytes_read += len(data)
+        found = scan(data, start, NO_RESOURCE if known is None else known.resource)
+        damaged = found.damaged + (0 if known is None else known.damaged)
+        values = (size, changed, found.covered, found.resource, damaged, found.damaged_end)
+        row = self._db.execute(
+            "insert into segment (lane, number, size, changed, covered, resource, damaged, damaged_end) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (lane, number) do update set size = excluded.size, "
+            "changed = excluded.changed, covered = excluded.covered, resource = excluded.resource, "
+            "damaged = excluded.damaged, damaged_end = excluded.damaged_end returning id",
+            (lane, number, *values),
+        ).fetchone()
+        self._add(row[0], found)
+
+    def _segment(self, lane: int, number: int) -> _KnownSegment | None:
+        row = self._db.execute(
+            "select id, size, changed, covered, resource, damaged from segment where lane = ? and number = ?",
+            (lane, number),
+        ).fetchone()
+        return None if row is None else _KnownSegment(*row)
+
+    def _add(self, segment: int, found: Scanned) -> None:
+        self._db.executemany(
+            "insert or replace into record (run, segment, at, resource, spots) values (?, ?, ?, ?, ?)",
+            (
+                (run, segment, int.from_bytes(spots[0][:4], "big"), resource, b"".join(spots))
+                for (run, resource), spots in found.runs.items()
+            ),
+        )
+        self._db.executemany(
+            "insert or ignore into fork (parent, run, segment) values (?, ?, ?)",
+            ((parent, run, segment) for run, parent in found.forks),
+        )
+        for table, spots in (("content", found.contents), ("thread", found.nodes)):
+            self._db.executemany(
+                f"insert or replace into {table} (start, segment, at, size) values (?, ?, ?, ?)",  # noqa: S608
+                _rows(segment, spots),
+            )
+
+
+def _rows(segment: int, spots: Spots) -> Iterator[tuple[bytes, int, int, int]]:
+    return ((start, segment, *spots[start]) for start in sorted(spots))
+
+
+def _is_lane(path: str) -> bool:
+    try:
+        os.stat(f"{path}/lock")  # noqa: PTH116 - thousands of lanes: Path objects take longer than the system
+    except OSError:
+        return False
+    return True
+
+
+def _is_unchanged(path: str, lane: _KnownLane, segments: "list[tuple[int, int, int]] | tuple[()]") -> bool:
+    try:
+        if os.stat(path).st_mtime_ns != lane.changed:  # noqa: PTH116 - as above
+            return False
+        for number, size, changed in segments:
+            state = os.stat(f"{path}/{number:08d}.segment")  # noqa: PTH116
+            if (state.st_size, state.st_mtime_ns) != (size, changed):
+                return False
+    except OSError:
+        return False
+    return True
+
+
+def _may_be_owned(lane: Path) -> bool:
+    try:
+        return is_owned(lane)
+    except OSError:  # a folder that can only be read
+        return True

@@ -1,0 +1,100 @@
+"""A client that asks the journal in this process, without HTTP where it can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from playhead.client.operation import ApiRequest, PagedRequest, WatchRequest
+from playhead.client.operations import Operations
+from playhead.errors import SettingInvalid
+from playhead.wire.answers import RecordedEvent
+
+if TYPE_CHECKING:
+    from playhead.client import Client
+    from playhead.local.source import JournalSource
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _ResponseBody:
+    """The part of a response that requests read."""
+
+    content: bytes
+
+
+class JournalClient(Operations):
+    """Has the operations of `Client`; they are answered from the journal of this machine."""
+
+    def __init__(self, journal_dir: Path, on_damage: Callable[[str], None], timeout_seconds: float) -> None:
+        """`on_damage` gets a sentence for each file of the journal of which a part cannot be read.
+
+        Raises SettingInvalid when the collector's libraries are not installed, and JournalUnusable.
+        """
+        self._source = open_source(journal_dir, on_damage)
+        self._timeout_seconds = timeout_seconds
+        self._http: Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Keeps what was projected for the next question, and closes the files."""
+        if self._http is not None:
+            self._http.close()
+        self._source.close()
+
+    def ask(self, request: ApiRequest[T]) -> T:
+        """The answer.  Raises ClientError."""
+        if request.body is None and request.method is None:
+            found = self._source.direct.answer(request.path, request.params)
+            if found is not None:
+                return request.read(cast(Any, _ResponseBody(found)))
+        return self._over_http().ask(request)
+
+    def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
+        """The items of a list.  Raises ClientError."""
+        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+        if rest is not None and (named := rest.run_lookup()) is not None:
+            rest = rest.of_run(self.ask(named)["run"])
+        while rest is not None:
+            page = self.ask(rest.next_request())
+            yield from page["items"]
+            rest = rest.after_page(page)
+
+    def watching(self, request: WatchRequest) -> Iterator[RecordedEvent]:
+        """Raises BadRequest: only a collector has what happens elsewhere."""
+        return self._over_http().watching(request)
+
+    def _over_http(self) -> Client:
+        if self._http is None:
+            from playhead.client import Client  # noqa: PLC0415 - loads an HTTP library
+            from playhead.local.transport import JournalTransport  # noqa: PLC0415 - and the application
+
+            transport = JournalTransport(self._source)
+            self._http = Client(timeout_seconds=self._timeout_seconds, transport=transport)
+        return self._http
+
+
+def open_source(journal_dir: Path, on_damage: Callable[[str], None]) -> JournalSource:
+    """The journal as a source of answers.  Raises SettingInvalid without the libraries for it, and JournalUnusable."""
+    try:
+        from playhead.local.source import JournalSource  # noqa: PLC0415 - needs some of the collector's libraries
+    except ImportError as error:
+        raise libraries_missing(error) from None
+    return JournalSource(journal_dir, on_damage)
+
+
+def libraries_missing(error: ImportError) -> SettingInvalid:
+    """What to do about a library that is not installed."""
+    return SettingInvalid(
+        f"the journal is read with the collector's libraries, of which {error.name} is not installed: "
+        "pip install 'playhead[collector]', or name a collector with --url"
+    )

@@ -1,0 +1,180 @@
+"""The questions that are asked most, answered without the HTTP application, which takes a second to load.
+
+What answers only one of them is imported where it is called.
+"""
+
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from playhead.model.event import EVENT_KINDS
+from playhead_collector.errors import Refused
+from playhead_collector.json_bytes import json_bytes
+from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
+from playhead_collector.read.paging import read_seq
+from playhead_collector.read.record import RunRecord, open_record
+from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.records.store import RecordStore
+
+_PROJECT = 1
+_RUN = re.compile(r"runs/([0-9a-f]{1,32}|last)(?:/(events|state|context|messages|checkpoints))?")
+_MOST, _MOST_PREVIEW, _LAST_SEQ = 1_000, 10_000, 999_999_999
+_AT_LENGTH = 300
+_Answer = Callable[[RunRecord, "_Asked"], Coroutine[Any, Any, Any]]
+
+
+class _NotDirect(Exception):
+    """Not for here: a parameter that is refused, or that only the application reads."""
+
+
+class _Asked:
+    """The parameters of a request.  All must be read; what the application would refuse raises _NotDirect."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self._left = {name: value for name, value in params.items() if value is not None}
+
+    def number(self, name: str, default: Any, least: int, most: int) -> Any:
+        value = self._left.pop(name, default)
+        if value is not default and (type(value) is not int or not least <= value <= most):
+            raise _NotDirect
+        return value
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = self._left.pop(name, default)
+        if not isinstance(value, bool):
+            raise _NotDirect
+        return value
+
+    def text(self, name: str, *known: str) -> str | None:
+        value = self._left.pop(name, None)
+        if value is not None and (value not in known if known else not _is_short(value)):
+            raise _NotDirect
+        return None if value is None else str(value)
+
+    def end(self) -> None:
+        if self._left:
+            raise _NotDirect
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and len(value) <= _AT_LENGTH and "\0" not in value)
+
+
+class DirectAnswers:
+    """Answers of the query API over a store that never waits for anything."""
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+
+    def answer(self, path: str, params: Mapping[str, Any]) -> bytes | None:
+        """The JSON of the answer; None when the application has to be asked, which also says why it refuses."""
+        asked = _Asked(params)
+        try:
+            if path == "runs":
+                return json_bytes(_finished(self._runs(asked)))
+            found = _RUN.fullmatch(path)
+            return None if found is None else json_bytes(_run(self._of_run(found[1], found[2], asked), found[2]))
+        except (_NotDirect, Refused):
+            return None
+
+    async def project_now(self, project: int, run: str) -> None:
+        """Does nothing: the store projects what it is asked for."""
+
+    async def catch_up(self) -> None:
+        """Does nothing, as above."""
+
+    async def _runs(self, asked: _Asked) -> Any:
+        from playhead_collector.read.prices import shipped  # noqa: PLC0415
+        from playhead_collector.read.runs import list_runs  # noqa: PLC0415
+
+        limit, cursor = asked.number("limit", 50, 1, _MOST), asked.text("cursor")
+        asked.end()
+        return await list_runs(self._store, _PROJECT, RunFilter(), limit, cursor, shipped())
+
+    async def _of_run(self, run: str, what: str | None, asked: _Asked) -> Any:
+        record = await open_record(self._store, self, _PROJECT, run)
+        return await _ANSWERS[what](record, asked)
+
+
+async def _detail(record: RunRecord, asked: _Asked) -> Any:
+    from playhead_collector.read.prices import shipped  # noqa: PLC0415
+    from playhead_collector.read.runs import run_detail  # noqa: PLC0415
+
+    asked.end()
+    return await run_detail(record, shipped())
+
+
+async def _events(record: RunRecord, asked: _Asked) -> Any:
+    kinds = asked.text("kinds")
+    where = EventFilter(kinds.split(",") if kinds else (), asked.text("priority", "critical", "normal"))
+    preview, last = asked.number("preview", 0, 0, _MOST_PREVIEW), asked.number("last", None, 1, _MOST)
+    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
+    after = asked.number("after", 0, 0, _LAST_SEQ)
+    asked.end()
+    if not set(where.kinds).issubset(EVENT_KINDS) or (last is not None and (cursor is not None or after)):
+        raise _NotDirect
+    if last is not None:
+        return await list_last_events(record, where, min(last, limit), preview)
+    return await list_events(record, where, limit, read_seq(cursor) if cursor else after, preview)
+
+
+async def _state(record: RunRecord, asked: _Asked) -> Any:
+    from playhead_collector.read.prices import shipped  # noqa: PLC0415
+    from playhead_collector.read.state import answer_state  # noqa: PLC0415
+
+    at, hydrate = asked.text("at"), asked.flag("hydrate", default=False)
+    asked.end()
+    return await answer_state(record, at, hydrate, shipped())
+
+
+async def _context(record: RunRecord, asked: _Asked) -> Any:
+    from playhead_collector.read.context.context import answer_context  # noqa: PLC0415
+
+    at, form = asked.text("at"), asked.text("form", "parts", "openai") or "parts"
+    exact = asked.flag("exact", default=False)
+    asked.end()
+    return await answer_context(record, at, form, exact)
+
+
+async def _messages(record: RunRecord, asked: _Asked) -> Any:
+    from playhead_collector.read.context.messages import list_history  # noqa: PLC0415
+
+    at, hydrate = asked.text("at"), asked.flag("hydrate", default=True)
+    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
+    asked.end()
+    return await list_history(record, limit, read_seq(cursor), hydrate, at)
+
+
+async def _checkpoints(record: RunRecord, asked: _Asked) -> Any:
+    preview = asked.number("preview", 0, 0, _MOST_PREVIEW)
+    limit, cursor = asked.number("limit", 100, 1, _MOST), asked.text("cursor")
+    asked.end()
+    return await list_checkpoints(record, limit, read_seq(cursor) if cursor else 0, preview)
+
+
+_ANSWERS: Mapping[str | None, _Answer] = {
+    None: _detail, "events": _events, "state": _state, "context": _context, "messages": _messages,
+    "checkpoints": _checkpoints,
+}  # fmt: skip
+
+
+# These count tokens in threads.
+_IN_THREADS = frozenset({"context", "messages"})
+
+
+def _run(answering: Coroutine[Any, Any, Any], what: str | None) -> Any:
+    if what not in _IN_THREADS:
+        return _finished(answering)
+    import asyncio  # noqa: PLC0415 - 20 ms
+
+    return asyncio.run(answering)
+
+
+def _finished(answering: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        answering.send(None)
+    except StopIteration as done:
+        return done.value
+    answering.close()
+    raise _NotDirect

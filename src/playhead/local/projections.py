@@ -1,0 +1,167 @@
+"""Projections of the journal's runs, kept beside its index: a run with nothing new is not projected again."""
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import Any, TypeVar, overload
+
+import orjson
+
+import playhead
+from playhead.errors import JournalUnusable
+from playhead.journal.index.reading import JournalIndex, KeptProjection
+from playhead.local.journal_records import JournalRecords
+from playhead.model.event import RunEvent, event_from_json, event_to_json
+from playhead.model.ref import ContentRef
+from playhead.model.state import RunState, state_from_json, state_to_json
+from playhead.model.usage import ModelUsage
+from playhead.project.run_row import RunRow
+from playhead_collector.store.records.ports import RunProjection
+
+T = TypeVar("T", RunEvent, RunState)
+# As many as a question reads at a time.
+_EVENTS = 256
+_QUICK = 1
+_TUPLES = ("tags", "agents", "models", "tools")
+# What projections are made of: of other code, they may be others.
+_CODE = ("model", "dialect", "lift", "project")
+
+
+class JournalProjections:
+    """Implements `ProjectionCache`: keeps projections in memory, and from `keep` on in the index of the journal."""
+
+    def __init__(self, records: JournalRecords) -> None:
+        self._records = records
+        self._here: dict[str, RunProjection] = {}
+        self._new: dict[str, RunProjection] = {}
+
+    def get(self, run: str) -> RunProjection | None:
+        found = self._here.get(run)
+        if found is None and (kept := self._records.index.kept(run)) is not None:
+            found = _read(self._records.index, run, *kept)
+            if found is not None:
+                self._here[run] = found
+        return found
+
+    def put(self, run: str, projection: RunProjection) -> None:
+        self._here[run] = self._new[run] = projection
+
+    def keep(self) -> None:
+        """Writes new projections into the index.  Never raises."""
+        new, self._new = self._new, {}
+        if new:
+            made = (_kept(each, run, self._records) for run, each in new.items())
+            self._records.index.keep(each for each in made if each is not None)
+
+
+class _Stored(Sequence[T]):
+    """A list that is read from the index when it is looked at, a block at a time."""
+
+    def __init__(self, count: int, size: int, block: Callable[[int], list[T]]) -> None:
+        """`block` gives the items of a block, each of `size`, by its number."""
+        self._count = count
+        self._size = size
+        self._block = block
+        self._read: dict[int, list[T]] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, int):
+            at = range(self._count)[index]
+            return self._at(at // self._size)[at % self._size]
+        start, stop, step = index.indices(self._count)
+        if step < 1 or start >= stop:
+            return list(self)[index]
+        first, last = start // self._size, (stop - 1) // self._size
+        found = [each for number in range(first, last + 1) for each in self._at(number)]
+        return found[start - first * self._size : stop - first * self._size : step]
+
+    def __iter__(self) -> Iterator[T]:
+        for number in range(-(-self._count // self._size)):
+            yield from self._at(number)
+
+    def _at(self, number: int) -> list[T]:
+        if number not in self._read:
+            self._read[number] = self._block(number)
+        return self._read[number]
+
+
+def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptProjection | None:
+    """As it is written; None for one with values that this form does not keep."""
+    events = projection.events
+    try:
+        blocks = [
+            _packed([event_to_json(event) for event in events[at : at + _EVENTS]])
+            for at in range(0, len(events), _EVENTS)
+        ]
+        states = _packed([state_to_json(state) for state in projection.snapshots])
+        head = {
+            "code": code_stamp(), "row": asdict(projection.row), "events": len(events),
+            "states": len(projection.snapshots), "awaited": sorted(projection.awaited),
+            "last_ns": projection.last_ns, "is_quiet": projection.is_quiet, "above": projection.above,
+        }  # fmt: skip
+        return KeptProjection(run, projection.version, orjson.dumps(head), [states, *blocks], records.lifted(run))
+    except (TypeError, ValueError):  # numbers beyond 64 bits, halves of surrogate pairs
+        return None
+
+
+def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjection | None:
+    """What `_kept` made; None where other code made it."""
+    try:
+        said = orjson.loads(head)
+        if said["code"] != code_stamp():
+            return None
+
+        def block(number: int) -> list[Any]:
+            body = index.kept_block(run, version, number)
+            if body is None:
+                raise JournalUnusable(f"run {run} was recorded on while it was read: ask again")
+            return orjson.loads(zlib.decompress(body))
+
+        return RunProjection(
+            version=version,
+            row=_row(said["row"]),
+            events=_Stored(
+                said["events"], _EVENTS, lambda number: [event_from_json(each) for each in block(number + 1)]
+            ),
+            snapshots=_Stored(
+                said["states"], max(1, said["states"]), lambda _: [state_from_json(each) for each in block(0)]
+            ),
+            awaited=frozenset(map(ContentRef, said["awaited"])),
+            last_ns=said["last_ns"],
+            is_quiet=said["is_quiet"],
+            above=said["above"],
+        )
+    except (ValueError, KeyError, TypeError):  # damaged
+        return None
+
+
+def _row(values: dict[str, Any]) -> RunRow:
+    values |= {name: tuple(values[name]) for name in _TUPLES}
+    if values["usage"] is not None:
+        values["usage"] = tuple(ModelUsage(**each) for each in values["usage"])
+    return RunRow(**values)
+
+
+def _packed(values: list[Any]) -> bytes:
+    return zlib.compress(orjson.dumps(values), _QUICK)
+
+
+@cache
+def code_stamp() -> str:
+    """Changes with the code that projects: with each version of Playhead, and while one is made."""
+    folder = os.path.dirname(playhead.__file__)  # noqa: PTH120 - a hundred files: Path objects take longer than all else
+    said: list[tuple[str, int, int]] = []
+    for part in _CODE:
+        for where, _, files in os.walk(f"{folder}/{part}"):
+            states = ((name, os.stat(f"{where}/{name}")) for name in files if name.endswith(".py"))  # noqa: PTH116
+            said += [(f"{where}/{name}", state.st_mtime_ns, state.st_size) for name, state in states]
+    return f"{zlib.crc32(repr(sorted(said)).encode()):08x}"
