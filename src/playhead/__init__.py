@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from playhead.interop.ref_exporter import RefLogExporter, RefSpanExporter
     from playhead.interop.ref_processor import RefSpanProcessor
     from playhead.journal.listeners import on_event
+    from playhead.local.replaying import replay
     from playhead.recording import counters, flush, shutdown
     from playhead.replay.policy import RERUN
     from playhead.rewind import fork, resume
@@ -108,6 +109,7 @@ __all__ = [
     "observe",
     "on_event",
     "propagate",
+    "replay",
     "resume",
     "run",
     "score",
@@ -159,6 +161,7 @@ _LAZY = {
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",
     "propagate": "playhead.api.scope",
+    "replay": "playhead.local.replaying",
     "resume": "playhead.rewind",
     "run": "playhead.api.scope",
     "score": "playhead.api.evaluation.scoring",
@@ -170,7 +173,7 @@ _LAZY = {
 
 
 class _Package(ModuleType):
-    """This package. `playhead.configure` is the function, also where somebody imports the module of that name."""
+    """This package. `configure` and `replay` are the functions, also where somebody imports modules of these names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _LAZY and isinstance(value, ModuleType)):

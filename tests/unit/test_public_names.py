@@ -49,6 +49,7 @@ def test_the_public_names_are_these():
         "observe",
         "on_event",
         "propagate",
+        "replay",
         "resume",
         "run",
         "score",

@@ -1,9 +1,10 @@
 """Reads what was recorded on this machine, without a collector: the journal's files behind the query API.
 
 journal_records  the journal as a source of records      projections  what was projected of it, kept beside its index
+replaying        `playhead.replay`                       finished     coroutines without an event loop
 source           both, ready to be asked                 direct       the commonest questions, without HTTP
 transport        the query API, in this process          client       a client that asks either
 
-Only the command line uses it: it needs what `playhead serve` needs (`pip install 'playhead[collector]'`), but starts no
+The command line needs what `playhead serve` needs (`pip install 'playhead[collector]'`), but starts no
 server and no database.
 """

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from playhead.local.finished import finished
 from playhead.model.event import EVENT_KINDS
 from playhead_collector.errors import Refused
 from playhead_collector.json_bytes import json_bytes
@@ -71,7 +72,7 @@ class DirectAnswers:
         asked = _Asked(params)
         try:
             if path == "runs":
-                return json_bytes(_finished(self._runs(asked)))
+                return json_bytes(finished(self._runs(asked)))
             found = _RUN.fullmatch(path)
             return None if found is None else json_bytes(_run(self._of_run(found[1], found[2], asked), found[2]))
         except (_NotDirect, Refused):
@@ -164,17 +165,7 @@ _IN_THREADS = frozenset({"context", "messages"})
 
 def _run(answering: Coroutine[Any, Any, Any], what: str | None) -> Any:
     if what not in _IN_THREADS:
-        return _finished(answering)
+        return finished(answering)
     import asyncio  # noqa: PLC0415 - 20 ms
 
     return asyncio.run(answering)
-
-
-def _finished(answering: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that waits for nothing."""
-    try:
-        answering.send(None)
-    except StopIteration as done:
-        return done.value
-    answering.close()
-    raise _NotDirect

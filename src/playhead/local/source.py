@@ -6,6 +6,7 @@ from pathlib import Path
 from playhead.local.direct import DirectAnswers
 from playhead.local.journal_records import JournalRecords, damage_of
 from playhead.local.projections import JournalProjections
+from playhead_collector.store.records.ports import RunProjection
 from playhead_collector.store.records.store import RecordStore
 
 
@@ -16,10 +17,15 @@ class JournalSource:
         """`on_damage` gets a sentence for each file of which a part cannot be read.  Raises JournalUnusable."""
         self.records = JournalRecords(journal_dir)
         self.projections = JournalProjections(self.records)
-        self.direct = DirectAnswers(RecordStore(self.records, self.projections))
+        self.store = RecordStore(self.records, self.projections)
+        self.direct = DirectAnswers(self.store)
         self._on_damage = on_damage
         self._said: set[Path] = set()
         self.keep()
+
+    def projection(self, run: str) -> RunProjection | None:
+        """A run with all that is recorded of it; None when there is no such run."""
+        return self.store.projection(run)
 
     def keep(self) -> None:
         """Keeps new projections for later processes, and says what damage was found since."""

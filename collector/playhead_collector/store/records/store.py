@@ -14,7 +14,7 @@ from playhead_collector.errors import ContentCorrupt, ContentMissing
 from playhead_collector.store.ports import StoredPage, ThreadNodes
 from playhead_collector.store.records.lists import RecordLists
 from playhead_collector.store.records.memory import MemoryProjections
-from playhead_collector.store.records.ports import ProjectionCache, RecordSource
+from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector, chain_to
 
 _EVENTS_AT_A_TIME = 256
@@ -36,6 +36,10 @@ class RecordStore(RecordLists):
         """`clock`: ns since 1970, by which runs that are quiet are sealed."""
         super().__init__(source, RecordProjector(source, cache or MemoryProjections(), clock))
         self._explanations: dict[tuple[ContentRef, str], Content] = {}
+
+    def projection(self, run: str) -> RunProjection | None:
+        """The run, projected with all that is recorded of it; None when there is no such run."""
+        return self._projector.projection(run)
 
     # --- contents and threads -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,110 @@
+"""`playhead.replay`: the recorded events of this machine's journal, in order, from wherever a reader stopped."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from heapq import merge
+from itertools import islice
+from typing import Any, Literal
+
+from playhead.errors import NotFound
+from playhead.local.finished import finished
+from playhead.local.source import JournalSource
+from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
+from playhead.model.times import parse_time
+from playhead.recording import settings_in_force
+from playhead_collector.errors import Refused
+from playhead_collector.read.events import EventFilter
+from playhead_collector.read.run_names import run_named
+
+_PROJECT = 1
+_PRIORITIES = ("critical", "normal")
+
+
+def replay(
+    run: str | None = None,
+    *,
+    after: int | Mapping[str, int] = 0,
+    since: datetime | str | int | None = None,
+    kinds: Iterable[str] | str | None = None,
+    priority: Literal["critical", "normal"] | None = None,
+    limit: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The events that the local journal has, without a collector: those of a run by `seq`, or of all runs by time.
+
+    An event is a dictionary as the API gives it, with `time_ns`.  `run` is an id, a part of one that no other run has,
+    or "last".  A reader that was away asks for what it missed: `after`: only greater seqs, for all runs a mapping of
+    run ids to the last seq that was read of each; `since`: a time, or ns since 1970 (the last `time_ns` + 1), that time
+    included.  `kinds`, `priority` and `limit` choose among these, the first `limit` of them.
+
+    What is recorded late (by a parallel branch, or another process) may take the seq of an event that was read before,
+    as in live streams; ids stay.  It has what was recorded when the first event is taken, of this and other
+    processes; of runs that were delivered and have ended, for as long as PLAYHEAD_JOURNAL_KEEP_SECONDS says.  Raises
+    ValueError or TypeError for arguments that could never match, and when the first event is taken NotFound and
+    JournalUnusable.
+    """
+    wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
+    if unknown := sorted(wanted.difference(EVENT_KINDS)):
+        raise ValueError(f"replay(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
+    if priority not in (None, *_PRIORITIES):
+        raise ValueError(f"replay(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
+    if limit is not None and limit < 0:
+        raise ValueError(f"replay(limit={limit}): expected a number from 0 on, or None for all")
+    if run is None and not isinstance(after, Mapping) and after:
+        raise ValueError("replay(after=...) counts within a run: name the run, or give {run: seq} for several")
+    where = EventFilter(wanted, priority, _time_ns(since))
+    return _replayed(run, after, where, limit)
+
+
+def _replayed(
+    run: str | None, after: int | Mapping[str, int], where: EventFilter, limit: int | None
+) -> Iterator[dict[str, Any]]:
+    source = JournalSource(settings_in_force().journal_dir, _ignore)
+    try:
+        if run is None:
+            found = _of_all_runs(source, after if isinstance(after, Mapping) else {}, where)
+        else:
+            found = _of_run(source, run, after, where)
+        for event in islice(found, limit):
+            yield event_to_json(event)
+    finally:
+        source.close()
+
+
+def _of_run(source: JournalSource, name: str, after: int | Mapping[str, int], where: EventFilter) -> Iterator[RunEvent]:
+    try:
+        run: str = finished(run_named(source.store, _PROJECT, name))
+    except Refused as error:
+        raise NotFound(str(error)) from None
+    if source.records.version(run) is None:
+        raise NotFound(f"the journal has no run {run}: `playhead runs --local` lists those that it has")
+    start = after.get(run, 0) if isinstance(after, Mapping) else after
+    events = finished(source.store.events(_PROJECT, run, after=start))
+    return filter(where.fits, events)
+
+
+def _of_all_runs(source: JournalSource, after: Mapping[str, int], where: EventFilter) -> Iterator[RunEvent]:
+    """By time. Of a fork, its own events: those before are its parent's."""
+    lists = [_own(source, run, after.get(run, 0), where) for run in source.records.runs()]
+    return merge(*filter(None, lists), key=lambda event: (event.time_ns, event.run, event.seq))
+
+
+def _own(source: JournalSource, run: str, after: int, where: EventFilter) -> list[RunEvent]:
+    projection = source.projection(run)
+    if projection is None or (where.since_ns is not None and projection.last_ns < where.since_ns):
+        return []
+    found = [event for event in projection.events if event.seq > after and where.fits(event)]
+    return sorted(found, key=lambda event: (event.time_ns, event.seq))
+
+
+def _time_ns(moment: datetime | str | int | None) -> int | None:
+    if moment is None or (isinstance(moment, int) and not isinstance(moment, bool)):
+        return moment
+    if isinstance(moment, datetime):
+        return parse_time(moment.astimezone(UTC).isoformat())
+    if isinstance(moment, str):
+        return parse_time(moment)
+    raise TypeError(f"replay(since={moment!r}): give a datetime, an RFC 3339 time, or ns since 1970")
+
+
+def _ignore(sentence: str) -> None:
+    """What is damaged is left out; `playhead runs --local` says what."""

@@ -1,0 +1,163 @@
+"""`playhead.replay`: a reader that was away gets exactly what it missed, by seq, by time, by priority."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead.errors import NotFound
+from playhead.journal.frame import RESOURCE, frame
+from playhead.journal.lane import LaneWriter
+from playhead.model import names
+from playhead.model.event import CRITICAL
+from playhead_collector.store.ports import Batch
+from tests.integration.read.recorded import START_NS, conversation
+from tests.support.readers.journaled import frames_of, write_journal
+
+RUN, OTHER = "01" * 16, "02" * 16
+Event = dict[str, Any]
+
+
+@pytest.fixture
+def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_journal(tmp_path, [conversation(RUN, 3).batch(), conversation(OTHER, 2).batch()])
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    return tmp_path
+
+
+def as_recorded(batch: Batch) -> list[bytes]:
+    """The frames of a batch in the order in which a program appends them: spans at their start, and at their end."""
+    begun = [replace(span, end_ns=None, attributes=_without_end(span.attributes)) for span in batch.spans]
+    records = [(span.start_ns, Batch(spans=[span])) for span in begun]
+    records += [(span.end_ns or 0, Batch(spans=[span])) for span in batch.spans]
+    records += [(log.time_ns, Batch(logs=[log])) for log in batch.logs]
+    contents = Batch(contents=batch.contents, threads=batch.threads)
+    return [
+        piece for each in (contents, *(b for _, b in sorted(records, key=itemgetter(0)))) for piece in frames_of(each)
+    ]
+
+
+def _without_end(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    late = {names.CALL_ENDED_AFTER, names.CALL_END_ORDER, names.OUTPUT_MESSAGES_REF, names.TOOL_RESULT_REF}
+    return {name: value for name, value in attributes.items() if name not in late}
+
+
+def ids(events: Sequence[Event]) -> list[str]:
+    return [event["id"] for event in events]
+
+
+@pytest.mark.usefixtures("journal")
+def test_a_run_from_any_seq_on():
+    whole = list(playhead.replay(RUN))
+    assert [event["seq"] for event in whole] == list(range(1, len(whole) + 1))
+    assert (whole[0]["kind"], whole[-1]["kind"]) == ("run_started", "run_completed")
+    for seen in range(len(whole) + 1):
+        assert list(playhead.replay(RUN, after=seen)) == whole[seen:]
+    assert list(playhead.replay(RUN[:6], limit=2)) == whole[:2]
+
+
+@pytest.mark.usefixtures("journal")
+def test_all_runs_by_time_and_from_any_time_on():
+    whole = list(playhead.replay())
+    assert {event["run"] for event in whole} == {RUN, OTHER}
+    times = [event["time_ns"] for event in whole]
+    assert times == sorted(times)
+    for seen in (0, len(whole) // 2, len(whole) - 1):
+        missed = [event for event in whole if event["time_ns"] > times[seen]]
+        assert list(playhead.replay(since=times[seen] + 1)) == missed
+    first = datetime.fromtimestamp(START_NS / 1e9, UTC)
+    assert list(playhead.replay(since=first - timedelta(days=1))) == whole
+    assert list(playhead.replay(since=(first + timedelta(days=1)).isoformat())) == []
+
+
+@pytest.mark.usefixtures("journal")
+def test_by_kind_and_priority():
+    whole = list(playhead.replay())
+    critical = [event for event in whole if event["priority"] == CRITICAL]
+    assert 0 < len(critical) < len(whole)
+    assert list(playhead.replay(priority="critical")) == critical
+    assert list(playhead.replay(priority="critical", limit=3)) == critical[:3]
+    tools = list(playhead.replay(kinds=["tool_called", "tool_completed"]))
+    assert tools == [event for event in whole if event["kind"].startswith("tool_")]
+    assert ids(list(playhead.replay(kinds="run_started"))) == ids([e for e in whole if e["kind"] == "run_started"])
+
+
+def test_a_reader_that_comes_back_gets_what_it_missed_while_a_program_writes(journal: Path):
+    """Of each run after the last seq that was read, in whatever pieces the records come."""
+    lane = LaneWriter(journal, fsync=False, resource_frame=frame(RESOURCE, b"{}"))
+    seen = {event["run"]: event["seq"] for event in playhead.replay()}
+    third = "03" * 16
+    pieces = as_recorded(conversation(third, 2).batch())
+    read: list[Event] = []
+    for number, piece in enumerate(pieces):
+        lane.append(piece)
+        if number % 7 == 0:
+            missed = list(playhead.replay(after=seen))
+            seen |= {event["run"]: event["seq"] for event in missed}
+            read += missed
+    read += playhead.replay(after=seen)
+    lane.close()
+    assert {event["run"] for event in read} == {third}
+    assert [event["seq"] for event in read] == list(range(1, len(read) + 1))
+    assert ids(read) == ids(list(playhead.replay(third)))
+
+
+@pytest.mark.usefixtures("journal")
+def test_a_hundred_readers_at_once_get_what_each_of_them_missed():
+    whole = list(playhead.replay(RUN))
+    together = threading.Barrier(100, timeout=60)
+
+    def read(number: int) -> bool:
+        together.wait()
+        after = number % len(whole)
+        return list(playhead.replay(RUN, after=after)) == whole[after:]
+
+    with ThreadPoolExecutor(100) as pool:
+        assert all(pool.map(read, range(100)))
+
+
+@pytest.mark.usefixtures("journal")
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (lambda: playhead.replay(kinds=["no_such_kind"]), ValueError),
+        (lambda: playhead.replay(priority="high"), ValueError),  # pyright: ignore[reportArgumentType]
+        (lambda: playhead.replay(after=3), ValueError),
+        (lambda: playhead.replay(limit=-1), ValueError),
+        (lambda: playhead.replay(since="yesterday"), ValueError),
+        (lambda: playhead.replay(since=1.5), TypeError),  # pyright: ignore[reportArgumentType]
+        (lambda: next(playhead.replay("ff" * 16)), NotFound),
+        (lambda: next(playhead.replay("no run")), NotFound),
+    ],
+)
+def test_what_can_never_match_is_refused(ask: Callable[[], object], error: type[Exception]):
+    with pytest.raises(error):
+        ask()
+
+
+def test_it_needs_no_library_beyond_the_sdk(journal: Path):
+    blocked = ("fastapi", "starlette", "pydantic", "asyncpg", "alembic", "sqlalchemy", "typer", "rich", "uvicorn")
+    program = (
+        f"import sys; sys.modules |= dict.fromkeys({blocked!r}); import playhead; "
+        f"print(len(list(playhead.replay({RUN!r}))))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == len(list(playhead.replay(RUN)))
+    assert journal.exists()
+
+
+def test_the_package_of_the_same_name_does_not_hide_the_function():
+    program = "import playhead, playhead.replay.policy, playhead.configure; assert callable(playhead.replay)\n"
+    program += (
+        "assert callable(playhead.configure); from playhead.replay.policy import RERUN; assert playhead.RERUN is RERUN"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
