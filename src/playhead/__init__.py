@@ -171,6 +171,8 @@ _LAZY = {
     "wait_for_async": "playhead.api.promises.asking",
 }
 
+_ALONE = frozenset({"playhead.client", "playhead.errors", "playhead.local.replaying"})
+
 
 class _Package(ModuleType):
     """This package. `configure` and `replay` are the functions, also where somebody imports modules of these names."""
@@ -185,6 +187,8 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         value = _version()
     elif (module := _LAZY.get(name)) is not None:
+        if module not in _ALONE:
+            import_module("playhead.configure")  # without which nothing of these records
         value = getattr(import_module(module), name)
     else:
         raise AttributeError(f"module 'playhead' has no attribute {name!r}")

@@ -1,7 +1,9 @@
 """The public surface is short, and this test pins it."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import playhead
 
@@ -70,3 +72,10 @@ def test_importing_the_package_loads_no_http_library_no_command_line_and_no_coll
     program = f"import sys, playhead; print(*{heavy!r} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
+
+
+def test_a_call_is_recorded_whichever_name_was_imported_alone(tmp_path: Path):
+    program = "from playhead import observe; observe(lambda: 1)(); import playhead; print(playhead.current_run_id())"
+    environment = {**os.environ, "PLAYHEAD_JOURNAL_DIR": str(tmp_path), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, capture_output=True)
+    assert [path.stat().st_size > 100 for path in tmp_path.glob("*/*.segment")] == [True]

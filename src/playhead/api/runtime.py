@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.ports import Recorder
@@ -39,6 +40,8 @@ current = UNCONFIGURED
 """What is in force.  Read it as `runtime.current`, never by `from ... import current`."""
 
 
+_ROOT = "playhead.configure"
+"""The module that calls `configure_on_first_use` when it is imported."""
 _configure: Callable[[], None] | None = None
 
 
@@ -58,6 +61,9 @@ def install(runtime: Runtime) -> None:
 
 def recorder() -> Recorder | None:
     """The recorder, set up from the environment on first use; None: nothing is recorded."""
-    if current is UNCONFIGURED and _configure is not None:
-        _configure()
+    if current is UNCONFIGURED:
+        if _configure is None:
+            import_module(_ROOT)  # by its name: the call path does not depend on what sets it up
+        if _configure is not None:
+            _configure()
     return current.recorder

@@ -20,7 +20,6 @@ from playhead.export.expiry.dead_lanes import Expiry
 from playhead.export.expiry.own_lane import OwnExpiry
 from playhead.export.shipment import Shipment
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
-from playhead.journal.index.pruning import prune
 from playhead.journal.lane import Position
 from playhead.settings.sdk import Settings
 
@@ -207,8 +206,7 @@ class Shipper:
         if not self._target.frees:
             return  # one shipper of a process does it
         try:
-            if self._expiry.run_once(self._lane.path, most_lanes):
-                prune(self._lane.path.parent)
+            self._expiry.run_once(self._lane.path, most_lanes)
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next process looks, too
             self._warn_of_expiry(error)
 
@@ -219,8 +217,7 @@ class Shipper:
         if self._own_expiry is None or self._own_expiry.lane != lane:
             self._own_expiry = OwnExpiry(lane, keep, self._begin_segment)
         try:
-            if self._own_expiry.run_once():
-                prune(lane.parent)
+            self._own_expiry.run_once()
         except Exception as error:  # noqa: BLE001 - as in `_run`; the next look may do
             self._warn_of_expiry(error)
 

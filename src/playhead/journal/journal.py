@@ -17,7 +17,6 @@ from pathlib import Path
 
 from playhead.errors import JournalUnusable
 from playhead.journal.frame import RESOURCE, frame
-from playhead.journal.index.pruning import prune
 from playhead.journal.lane import SEGMENT_BYTES, LaneWriter, Position
 from playhead.journal.locking import is_held
 from playhead.journal.segment import SegmentGone
@@ -176,8 +175,7 @@ class Journal:
     def make_room(self, *, seconds: float = _SHIPPER_SECONDS) -> None:
         """Measures the folder and deletes acknowledged segments if needed, for at most `seconds`."""
         try:
-            if self._check_limits(seconds) and seconds >= _SHIPPER_SECONDS:
-                prune(self.journal_dir)
+            self._check_limits(seconds)
         except OSError as error:
             self._warn("look", f"the size of the journal in {self.journal_dir} cannot be told ({error})")
 
@@ -351,23 +349,21 @@ class Journal:
         self._allowance = max(0, self._allowance - size)
         return True
 
-    def _check_limits(self, seconds: float) -> int:
-        """Returns how many bytes were freed."""
+    def _check_limits(self, seconds: float) -> None:
         self._looked, self._has_looked = self._now(), True
         lane = self.lane
         usage = journal_usage(self.journal_dir)
-        taken, kept, freed = usage.bytes, int(self._max_bytes * _KEPT), 0
+        taken, kept = usage.bytes, int(self._max_bytes * _KEPT)
         if taken > kept:
             own = lane.path if lane is not None else None
-            freed = reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
-        self._left = left = max(0, self._max_bytes - (taken - freed) - self._waiting_bytes)
+            taken -= reclaim(self.journal_dir, own, taken - kept, seconds=seconds)
+        self._left = left = max(0, self._max_bytes - taken - self._waiting_bytes)
         share = left // (
             2 * max(1, usage.active_lanes)
         )  # each process may write its share before any of them measures again
         least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
         self._allowance = min(left, most, max(least, share))
         self._on_room(left > self._max_bytes * (1 - _FOR_PAYLOADS))
-        return freed
 
     def _free_space(self, *, at_once: bool = False) -> bool:
         """Frees space when the disk itself is full. Returns whether any was freed."""

@@ -9,10 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, Position, adopt, lanes
 
 # A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
+# Whoever has less time than this is the program, and the index can wait for the shipper or a reader.
+_PRUNES_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ def reclaim(journal_dir: Path, own: Path | None, excess: int, *, seconds: float 
             break
         with suppress(OSError):  # cannot be deleted now, e.g. because another process does so, too
             freed += (_shrink_own if path == own else _shrink_dead)(path, excess - freed)
+    if freed and seconds >= _PRUNES_SECONDS:
+        prune(journal_dir)
     return freed
 
 

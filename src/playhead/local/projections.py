@@ -9,7 +9,6 @@ from typing import Any, TypeVar, overload
 
 import orjson
 
-import playhead
 from playhead.errors import JournalUnusable
 from playhead.journal.index.reading import JournalIndex, KeptProjection
 from playhead.local.journal_records import JournalRecords
@@ -158,7 +157,7 @@ def _packed(values: list[Any]) -> bytes:
 @cache
 def code_stamp() -> str:
     """Changes with the code that projects: with each version of Playhead, and while one is made."""
-    folder = os.path.dirname(playhead.__file__)  # noqa: PTH120 - a hundred files: Path objects take longer than all else
+    folder = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - a hundred files: Path objects take longer
     said: list[tuple[str, int, int]] = []
     for part in _CODE:
         for where, _, files in os.walk(f"{folder}/{part}"):

@@ -15,6 +15,7 @@ from pathlib import Path
 from playhead.export.cursor import is_released
 from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.expiry.runs_seen import RunsSeen, merge_runs_seen, runs_in
+from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, adopt, names_in
 
 _MAX_BYTES = 64 * 2**20
@@ -63,7 +64,10 @@ class Expiry:
         ended = {run for lane in seen for run in lane.what.ended}
         # Before deletion: the record of a run's end may be in a deleted lane, and is needed to delete its other lanes.
         self._ended.note(ended - noted)
-        return sum(self._delete(lane.path) for lane in seen if lane.what.runs <= ended | noted)
+        deleted = sum(self._delete(lane.path) for lane in seen if lane.what.runs <= ended | noted)
+        if deleted:
+            prune(self._journal_dir)
+        return deleted
 
     def _part(self, found: list[str], most: int) -> list[str]:
         if len(found) <= most:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from playhead.export.expiry.ended_runs import EndedRuns
 from playhead.export.expiry.runs_seen import RunsSeen, runs_in
+from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader
 
 # Most bytes that one call reads: about 0.1 s of the shipping thread's time.
@@ -67,6 +68,8 @@ class OwnExpiry:
         for number in gone:
             self._reader.delete_segment(number)
             self._forget(number)
+        if gone:
+            prune(self.lane.parent)
         return len(gone)
 
     def _is_over(self, number: int) -> bool:
