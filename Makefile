@@ -52,7 +52,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix check bench bench-peers probe-peers senders clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-phoenix test-stores check bench bench-peers probe-peers senders clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more th
 
 test-phoenix: $(DEV) .venv-phoenix/.installed ## run the tests against a real Phoenix, which needs 850 MB of packages
 	$(BIN)/python -m pytest tests/phoenix
+
+test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
+	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
 
 check: $(DEV) ## lint, format, types, layers, one newest migration
 	@$(MAKE) --no-print-directory --output-sync=target -j2 pyright mypy lint
