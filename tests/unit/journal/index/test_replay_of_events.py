@@ -161,3 +161,34 @@ def test_the_package_of_the_same_name_does_not_hide_the_function():
         "assert callable(playhead.configure); from playhead.replay.policy import RERUN; assert playhead.RERUN is RERUN"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_clock_that_goes_backwards_changes_neither_seqs_nor_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    batch = conversation(RUN, 3).batch()
+    half = len(batch.spans) // 2
+    for span in batch.spans[half:]:  # as if somebody had set the clock back by an hour in the middle of the run
+        span.start_ns -= 3_600_000_000_000
+        span.end_ns = None if span.end_ns is None else span.end_ns - 3_600_000_000_000
+    write_journal(tmp_path, [batch])
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    whole = list(playhead.replay(RUN))
+    assert [event["seq"] for event in whole] == list(range(1, len(whole) + 1))
+    assert list(playhead.replay(RUN, after=5)) == whole[5:]
+    by_time = list(playhead.replay())
+    assert sorted(ids(by_time)) == sorted(ids(whole))
+    assert [event["time_ns"] for event in by_time] == sorted(event["time_ns"] for event in whole)
+    earliest = min(event["time_ns"] for event in whole)
+    assert list(playhead.replay(since=earliest)) == by_time
+
+
+def test_a_file_that_is_cut_or_damaged_gives_the_events_around_it(journal: Path):
+    whole = ids(list(playhead.replay(OTHER)))
+    (segment,) = journal.glob("*/*.segment")
+    data = bytearray(segment.read_bytes())
+    data[40:80] = b"\xff" * 40  # a content of the first run
+    segment.write_bytes(data[:-5])
+    left = ids(list(playhead.replay(OTHER)))
+    assert left
+    assert set(left) <= set(whole)
