@@ -187,13 +187,20 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         value = _version()
     elif (module := _LAZY.get(name)) is not None:
-        if module not in _ALONE:
-            import_module("playhead.configure")  # without which nothing of these records
-        value = getattr(import_module(module), name)
+        value = getattr(import_module(module) if module in _ALONE else _recording(module), name)
     else:
         raise AttributeError(f"module 'playhead' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _recording(module: str) -> ModuleType:
+    """A module that records, which takes `playhead.configure`.  A fork in another thread waits for the import."""
+    from playhead.api.forks import delay_forks  # noqa: PLC0415 - as above
+
+    with delay_forks():
+        import_module("playhead.configure")
+        return import_module(module)
 
 
 def __dir__() -> list[str]:

@@ -67,7 +67,7 @@ SLOW = "import builtins, time; builtins.began.set(); time.sleep(0.5)"
 # What is left of the program is deleted after daemon threads were stopped, and may import something.
 ENDS = """
 import builtins, threading
-import playhead
+from playhead import observe
 from playhead.api.forks import delay_forks
 
 class Left:
