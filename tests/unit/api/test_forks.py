@@ -155,5 +155,5 @@ def test_the_program_ends_although_a_stopped_thread_holds_a_lock(tmp_path: Path,
 
 def test_the_executors_of_the_standard_library_are_imported_before_a_fork_can_wait():
     """Their module registers a lock for forks; a fork that waits for its import would release it untaken."""
-    code = "import sys, playhead; sys.exit('concurrent.futures.thread' not in sys.modules)"
+    code = "import sys; from playhead import observe; sys.exit('concurrent.futures.thread' not in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
