@@ -2,8 +2,9 @@
 # PLAYHEAD_DATA_DIR says; `demo` keeps them in a temporary folder.
 
 PYTHON ?= python3
-# One process per core: the tests share nothing. PYTEST_ARGS= runs them one after the other.
-PYTEST_ARGS ?= -n auto
+# One process per core: the tests share nothing. PYTEST_ARGS= runs them one after the other. Each process has files
+# that follow one another, so that most modules set up what their tests share once.
+PYTEST_ARGS ?= -n auto --dist worksteal
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
@@ -94,9 +95,12 @@ test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal f
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
 
 check: $(DEV) ## lint, format, types, layers, one newest migration
-	@$(MAKE) --no-print-directory --output-sync=target -j2 pyright mypy lint
+	@$(MAKE) --no-print-directory --output-sync=target -j3 pyright mypy lint $(if $(filter test,$(MAKECMDGOALS)),environments)
 
-.PHONY: pyright mypy lint
+.PHONY: environments pyright mypy lint
+# Waits for the network most of the time, so it is made beside the checks where `test` comes after them.
+environments: $(UI) $(BROWSER) $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED)
+
 pyright:
 	$(BIN)/pyright --pythonpath $(BIN)/python
 

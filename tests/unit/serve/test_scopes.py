@@ -1,5 +1,6 @@
 """Which scope each route of the collector needs: all of them are written down here, so that none is added by chance."""
 
+from functools import cache
 from typing import Any, cast
 
 import pytest
@@ -37,6 +38,7 @@ CHANGES = {
 }
 
 
+@cache
 def routes() -> list[tuple[str, str]]:
     """Method and path of every route that needs a key; those of OTLP that the description leaves out as well."""
     described = create_app(CollectorSettings(), cast(Any, object())).openapi()["paths"]
