@@ -50,11 +50,32 @@ class RequestEdit(Protocol):
         ...
 
 
+class Turn(Protocol):
+    """When an answer is given back, among those of parallel calls: in the order in which these had ended."""
+
+    def is_due(self) -> bool:
+        """Whether those that come before it have been given back, or are not waited for any more."""
+        ...
+
+    def when_due(self, wake: Callable[[], object]) -> None:
+        """Calls `wake` once it is due, which may be at once, in any thread."""
+        ...
+
+    def take(self) -> None:
+        """It is given back now."""
+        ...
+
+    def give_up(self) -> None:
+        """Nothing has come for as long as may be waited: no answer of this run waits any more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayAnswer:
     """Outcome of a call that is not executed. `is_new`: a person set it, so it is recorded in this run; otherwise
     the record has it. `items`: values of a generator; `ending`: the exception after them. `raw`: a model's response
-    as received or as changed. With an `edit`, the call is executed with other messages."""
+    as received or as changed. With an `edit`, the call is executed with other messages. `turn`: without one, it may be
+    given back at once."""
 
     value: Any = None
     error: BaseException | None = None
@@ -64,6 +85,7 @@ class ReplayAnswer:
     raw: Any = None
     edit: RequestEdit | None = None
     read_on: Callable[[], bool] | None = None
+    turn: Turn | None = None
 
     def reads_on(self) -> bool:
         """Asked when all `items` were read.  True: execute the generator, and pass its first items over, which the
@@ -76,6 +98,8 @@ class ReplayAnswer:
 
     def unwrap(self) -> Any:
         """Returns the value, or raises the recorded error."""
+        if self.turn is not None:
+            self.turn.take()
         if self.error is not None:
             raise self.error
         return self.value

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, cast
 
+from playhead.api.calls.recorded_answer import wait_for_turn
 from playhead.api.guard import swallowed
 from playhead.api.replaying import ResponseRestorer
 from playhead.api.run import ActiveRun
@@ -115,6 +116,7 @@ def observing_async(api: ClientApi) -> Wrapper:
         if observed is None:
             return await wrapped(*args, **asked.kwargs)
         if observed.answer is not None:
+            await wait_for_turn(observed.span, observed.answer)
             given = observed.unwrap(observed.answer)
             return await given if isawaitable(given) else given
         if observed.edited is not None:

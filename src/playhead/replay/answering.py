@@ -25,6 +25,7 @@ from playhead.model.span import LogEvent
 from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
 from playhead.replay.matching.divergence import describe_divergence
 from playhead.replay.matching.enclosing import EnclosingCalls
+from playhead.replay.matching.ending_order import EndingOrder, EndingTurn
 from playhead.replay.matching.identity import (
     CallKeys,
     adopt_identity,
@@ -93,6 +94,7 @@ class RecordReplay:
         self._beyond = Matcher([call for call in after_fork if call.kind == "tool"])
         self._enclosing = EnclosingCalls(calls, self._answerable.recorded_paths, same_run=same_run)
         self._nesting = Nesting(calls, FOREVER if same_run else fork_order)
+        self._endings = EndingOrder(self._nesting.outermost([call for call in calls if call.can_answer]))
         self._last = next((call for call in reversed(calls) if call.can_answer), None)
         keys = {span.span_id: str(span.attributes.get(names.CALL_KEY)) for span in record.spans}
         shared = [entry for entry in record.logs if same_run or is_shared_with_parent(entry, fork_order)]
@@ -148,6 +150,7 @@ class RecordReplay:
             yield
         except RunStopped as stopped:
             self._stopped = stopped
+            self._endings.give_up()
             raise
 
     def has_question(self, span: ObservedSpan) -> bool:
@@ -313,14 +316,15 @@ class RecordReplay:
 
     def _found(self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer | None:
         outcome = self.policy.outcomes.pop(call.span.span_id, _NO_OUTCOME)
+        if outcome is _NO_OUTCOME and call.is_settled:
+            return self._recorded_answer(span, call, restore)
+        self._endings.give(call)
         if outcome is not _NO_OUTCOME and outcome is not RERUN:
             self._cover(span, call)
             return self._answer_from_outcome(span, outcome, call, restore)
         if call.outcome is Outcome.IN_DOUBT:
             return self._in_doubt(span, call, restore, None, again=outcome is RERUN)
-        if outcome is RERUN:
-            return self._live(span, again=call)
-        return self._recorded_answer(span, call, restore)
+        return self._live(span, again=call)
 
     def _recorded_answer(
         self, span: ObservedSpan, call: RecordedCall, restore: ResponseRestorer | None
@@ -328,11 +332,16 @@ class RecordReplay:
         try:
             answer = answer_from_record(self.record, call, restore)
         except CannotRestore as error:
+            self._endings.give(call)
             return self._in_doubt(span, call, restore, str(error))
         self._cover(span, call)
         with self._mutex:
             self.report.answered += 1
         self._report_changed_code(span, call)
+        if answer.items is not None:
+            self._endings.give(call)  # its values are read over time
+        else:
+            answer = replace(answer, turn=EndingTurn(self._endings, call))
         if answer.items is not None and answer.ending is not None:
             ending = answer.ending
             return replace(answer, read_on=lambda: self._read_on_or_stop(span, call, ending))
@@ -409,6 +418,7 @@ class RecordReplay:
     ) -> ReplayAnswer | None:
         report = describe_divergence(how, span.attributes, expected, RecordWithPendingCall(self.record, span.frames))
         self._refuse(str(report), expected if expected.can_answer else None)
+        self._endings.give_up()
         with self._mutex:
             self.report.divergences.append(report)
         policy = self.policy.on_divergence

@@ -1,14 +1,17 @@
 """The recorded answer to a call of a replayed run, after waiting for parallel branches where that is needed."""
 
 import asyncio
+import threading
+from contextlib import suppress
 
-from playhead.api.calls.flow import has_event_loop, is_only_task
+from playhead.api.calls.flow import has_event_loop, in_event_loop, is_only_task
 from playhead.api.calls.span import ObservedSpan
 from playhead.api.replay_wait import BranchWait
-from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer
+from playhead.api.replaying import Replay, ReplayAnswer, ResponseRestorer, Turn
 
 # Other tasks run in between; few are so far away that it matters, and a run that has diverged can wait.
 _POLL_SECONDS = 0.002
+_CHECK_SECONDS = 0.02
 
 
 async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
@@ -16,7 +19,32 @@ async def recorded_answer_async(span: ObservedSpan) -> ReplayAnswer | None:
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None
-    return replay.answer(span, None, waited=await _wait_for_branches(replay, span))
+    answer = replay.answer(span, None, waited=await _wait_for_branches(replay, span))
+    if answer is not None:
+        await wait_for_turn(span, answer)
+    return answer
+
+
+async def wait_for_turn(span: ObservedSpan, answer: ReplayAnswer) -> None:
+    """Waits until the answer may be given back: other tasks may be asked first.  For any call that is awaited."""
+    turn, replay = answer.turn, span.run.replay
+    if turn is None or turn.is_due() or replay is None or not has_event_loop():
+        return
+    loop, due = asyncio.get_running_loop(), asyncio.Event()
+    turn.when_due(lambda: _tell(loop, due))
+    branch_wait = BranchWait(replay.branch_wait_seconds, replay.progress)
+    while not turn.is_due():
+        if is_only_task() or not branch_wait.goes_on(replay.progress):
+            turn.give_up()
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CHECK_SECONDS):
+                    await due.wait()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, due: asyncio.Event) -> None:
+    with suppress(RuntimeError):  # the loop was closed: nobody waits there
+        loop.call_soon_threadsafe(due.set)
 
 
 async def _wait_for_branches(replay: Replay[ObservedSpan], span: ObservedSpan) -> bool:
@@ -40,4 +68,20 @@ def recorded_answer(span: ObservedSpan, restore: ResponseRestorer | None = None)
     replay = span.run.replay
     if replay is None or not span.can_be_answered:
         return None
-    return replay.answer(span, restore)
+    answer = replay.answer(span, restore)
+    if answer is not None and answer.turn is not None and not in_event_loop():
+        _wait_in_thread(replay, answer.turn)
+    return answer
+
+
+def _wait_in_thread(replay: Replay[ObservedSpan], turn: Turn) -> None:
+    if turn.is_due():
+        return
+    due = threading.Event()
+    turn.when_due(due.set)
+    branch_wait = BranchWait(replay.branch_wait_seconds, replay.progress)
+    while not turn.is_due():
+        if threading.active_count() == 1 or not branch_wait.goes_on(replay.progress):
+            turn.give_up()
+        else:
+            due.wait(_CHECK_SECONDS)

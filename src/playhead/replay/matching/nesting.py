@@ -25,6 +25,11 @@ class Nesting:
         """The calls that were made inside this one, at any depth."""
         return self._inside.get(call.span.span_id, ())
 
+    def outermost(self, answerable: Sequence[RecordedCall]) -> list[RecordedCall]:
+        """Of calls that can be answered, those that are not inside another one of them whose answer is known."""
+        covered = {inner.span.span_id for call in answerable if call.is_settled for inner in self.inside(call)}
+        return [call for call in answerable if call.span.span_id not in covered]
+
     def completed_around(self, span: ObservedSpan) -> RecordedCall | None:
         """An enclosing call that completed in the record without this new call inside; None if there is none.
 
